@@ -1,6 +1,6 @@
 """Eikon Engine: record browser missions, replay them deterministically, explain where they diverge.
 
-The public names are imported when they are asked for: importing the package costs nothing.
+Public names are imported on first access, so importing the package is cheap.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The last defence between a command and the terminal: every end becomes one line and an exit status."""
+"""Run a command: turn every way it ends into one line on stderr and an exit status."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 SHOW_TRACEBACK = "EIKON_TRACEBACK"
 BROKEN_PIPE_STATUS = 141
-"""What a shell reports for a program ended by SIGPIPE: 128 + 13."""
+"""What a shell reports for a program killed by SIGPIPE: 128 + 13."""
 
 
 def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
-    """Run a command and return its exit status; never raise, never print a traceback.
+    """Run a command and return its exit status; never raises, never prints a traceback.
 
-    A command ends by returning its exit status (or None for 0), or by raising. `EIKON_TRACEBACK=1` in the
-    environment shows the traceback of a fault of ours on the terminal instead of keeping it in a file.
+    A command returns its exit status (None for 0) or raises. `EIKON_TRACEBACK=1` prints the traceback of an internal
+    error instead of writing it to a file.
     """
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _stop)  # ends as Ctrl-C does: with everything written
+        signal.signal(signal.SIGTERM, _stop)  # like Ctrl-C: all files are completed
     try:
         status = _invoke(command, argv, prog_name)
         sys.stdout.flush()
@@ -41,13 +41,13 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE_STATUS
-    except Exception as fault:  # noqa: BLE001 - the one place where everything unforeseen ends
+    except Exception as fault:  # noqa: BLE001 - the last handler of unexpected errors
         return _report(_internal_error(fault), prog_name)
     return status
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Stop as Ctrl-C does: `asyncio.run` has a handler for that, which lets its tasks end before the loop is closed."""
+    """Stop as on Ctrl-C: the SIGINT handler of `asyncio.run` lets its tasks finish before the loop is closed."""
     InterruptedRunError.signal = signal.Signals(number).name
     of_loop = signal.getsignal(signal.SIGINT)
     if callable(of_loop) and of_loop is not signal.default_int_handler:
@@ -69,7 +69,7 @@ def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
 
 
 def _report(error: EikonError, prog_name: str) -> int:
-    """Print the line of an error, and below it what was added as notes: what takes more than one line to show."""
+    """Print an error as one line, followed by its notes."""
     line = " ".join(error.message.split("\n"))
     click.echo(f"{prog_name}: {line} (code {error.code})", err=True)
     for note in getattr(error, "__notes__", ()):
@@ -80,7 +80,7 @@ def _report(error: EikonError, prog_name: str) -> int:
 def _internal_error(fault: Exception) -> InternalError:
     if os.environ.get(SHOW_TRACEBACK) == "1":
         traceback.print_exception(fault)
-        return InternalError(f"internal error: {type(fault).__name__}; the traceback is above")
+        return InternalError(f"internal error: {type(fault).__name__}; see the traceback above")
     text = "".join(traceback.format_exception(fault))
     return InternalError(f"internal error: {type(fault).__name__}: {fault}; {_keep(text)}")
 
@@ -92,12 +92,12 @@ def _keep(text: str) -> str:
         ) as file:
             file.write(text)
     except OSError as error:
-        return f"the traceback could not be kept ({error}), {SHOW_TRACEBACK}=1 shows it"
-    return f"the traceback lies in {file.name}"
+        return f"the traceback could not be saved ({error}); {SHOW_TRACEBACK}=1 prints it"
+    return f"traceback: {file.name}"
 
 
 def _discard_output() -> None:
-    """Point stdout at nothing, or the interpreter complains once more when it flushes at its end."""
+    """Redirect stdout to /dev/null, or the interpreter reports the broken pipe again when it exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

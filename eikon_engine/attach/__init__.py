@@ -1,4 +1,4 @@
-"""Record the missions of agents that drive Playwright themselves."""
+"""Record agents that drive Playwright themselves."""
 
 from eikon_engine.attach.mission import AgentMission
 from eikon_engine.attach.options import AttachOptions

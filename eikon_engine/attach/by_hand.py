@@ -1,4 +1,4 @@
-"""Record what a person does in a browser of ours, and certify the recording."""
+"""Record a person in a browser window and certify the recording."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def _silent(_line: str) -> None:
-    """Tell nobody."""
+    """Discard a progress line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByHandOptions:
-    """Everything that can be chosen about a recording by hand."""
+    """Options of an interactive recording."""
 
     url: str
     mission_text: str
     headless: bool = False
     debugging_port: int | None = None
-    """Port on loopback over which a person drives the browser from elsewhere; without a window, a free one."""
+    """Loopback port for driving the browser remotely; a free one if headless."""
     viewport: Viewport = DEFAULT_VIEWPORT
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     certify: CertifyOptions | None = field(default_factory=CertifyOptions)
-    """How the recording is certified at its end; None to leave that for later."""
+    """How to certify the recording at its end; None to skip certifying."""
     say: Callable[[str], None] = _silent
-    """Told what goes on, a line at a time."""
+    """Receives progress lines."""
     redaction: RedactionRules = field(default_factory=RedactionRules)
-    """What else is a secret, and what is none."""
+    """Additional rules and exceptions for secrets."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     new_key: Callable[[], bytes] = fresh_key
@@ -59,20 +59,20 @@ class ByHandOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandReport:
-    """What was recorded."""
+    """Result of an interactive recording."""
 
     counts: Mapping[str, int]
-    """Actions by subgoal, in their order."""
+    """Number of actions by subgoal, in order."""
     weak: tuple[WeakTarget, ...]
     warnings: tuple[str, ...]
     certification: CertificationReport | None = None
-    """None where it was not asked for, or could not be done."""
+    """None if certifying was skipped or failed."""
     not_certified: str | None = None
-    """Why it could not be done."""
+    """Why certifying failed."""
 
     @property
     def exit_status(self) -> int:
-        """Return the exit status of the command line."""
+        """Return the exit status of the command."""
         if self.not_certified is not None:
             return 1
         return 0 if self.certification is None else self.certification.exit_status
@@ -82,9 +82,9 @@ async def record_by_hand(directory: Path, options: ByHandOptions) -> HandReport:
     """Record until the person finishes, closes the last page, or stops the program; then certify.
 
     Raises:
-        UsageError: a window is wanted where there is no display, or the port is taken.
-        OutputError: a recording is there already, or the folder cannot be written.
-        NavigationError: the first document does not come; nothing is recorded.
+        UsageError: no display for the window, or the port is in use.
+        OutputError: a recording exists already, or the folder cannot be written.
+        NavigationError: the first document cannot be loaded; nothing is recorded.
         BrowserMissingError: no browser is installed.
     """
     port = free_port(options.debugging_port) if options.headless or options.debugging_port is not None else None
@@ -112,23 +112,23 @@ async def record_by_hand(directory: Path, options: ByHandOptions) -> HandReport:
 async def _certify(report: HandReport, directory: Path, options: CertifyOptions) -> HandReport:
     try:
         return replace(report, certification=await certify_recording(directory, options))
-    except EikonError as error:  # the recording stands; what is missing is said, and can be made up for
+    except EikonError as error:  # the recording is complete; it can be certified later
         return replace(report, not_certified=error.message)
 
 
 def _say_how(options: ByHandOptions, port: int | None) -> None:
     if port is not None:
         options.say(
-            f"drive the browser from elsewhere: open chrome://inspect/#devices in Chrome, add 127.0.0.1:{port} under "
-            f"Configure, and choose inspect (http://127.0.0.1:{port}/json/list names the pages)"
+            f"remote control: open chrome://inspect/#devices in Chrome, add 127.0.0.1:{port} under Configure and click "
+            f"inspect (http://127.0.0.1:{port}/json/list lists the pages)"
         )
-        options.say(f"from another machine, first: ssh -N -L {port}:127.0.0.1:{port} THIS-MACHINE")
-    options.say("recording; Finish in the page, Ctrl+Shift+F9, closing the last page or Ctrl-C here ends it")
+        options.say(f"from another machine, first run: ssh -N -L {port}:127.0.0.1:{port} THIS-MACHINE")
+    options.say("recording; to stop: Finish in the page, Ctrl+Shift+F9, close the last page, or Ctrl-C here")
 
 
 @contextmanager
 def _stopped_by_signals(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the recording instead of the program; afterwards they do as before."""
+    """Let Ctrl-C and SIGTERM end the recording instead of the program; restore the handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

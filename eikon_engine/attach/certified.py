@@ -1,4 +1,4 @@
-"""Certify a recording as soon as it is made."""
+"""Certify a recording right after it was made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def certify_recording(directory: Path, options: CertifyOptions) -> CertificationReport:
-    """Replay a recording until its replays agree, and write what makes them: nobody has seen another baseline yet.
+    """Replay a recording until its replays agree and accept the result as the first baseline.
 
     Raises:
         EikonError: as `certify`.

@@ -1,4 +1,4 @@
-"""One recording by hand: who hears what, how it begins and how it ends."""
+"""One interactive recording: wire the window to the recorder, start it and complete its bundle."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SUBGOAL_LENGTH: Final = 200
 
 
 class HandMission:
-    """Hear the pages of a window, and keep what their person does in a bundle."""
+    """Record what a person does in a window."""
 
     def __init__(self, window: Window, directory: Path, options: ByHandOptions) -> None:
-        """Record nothing yet."""
+        """Do not record yet."""
         self._window = window
         self._directory = directory
         self._options = options
@@ -51,25 +51,25 @@ class HandMission:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Return how many actions there are, by subgoal."""
+        """Return the number of actions by subgoal."""
         return self._recorder.counts
 
     @property
     def weak(self) -> tuple[WeakTarget, ...]:
-        """Return the targets that could be taken for others."""
+        """Return the weak targets."""
         return tuple(self._recorder.weak)
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """Return the values that are written nowhere, by name."""
+        """Return the secret values by name."""
         return self._watched.session.secrets.values
 
     async def begin(self) -> None:
-        """Open the first document, and record from there.
+        """Start recording and open the first document.
 
         Raises:
-            OutputError: a recording is there already, or the folder cannot be written.
-            NavigationError: the first document does not come.
+            OutputError: a recording exists already, or the folder cannot be written.
+            NavigationError: the first document cannot be loaded.
         """
         self._writer = BundleWriter(self._directory)
         try:
@@ -99,8 +99,8 @@ class HandMission:
             on_fault=self._faults.append,
         )
         session = self._watched.session
-        clean = session.redactor.text
-        text = clean(options.mission_text)
+        redact = session.redactor.text
+        text = redact(options.mission_text)
         self._writer.begin(
             ExecutionTrace(
                 id=options.new_id(),
@@ -113,12 +113,12 @@ class HandMission:
                 network=NetworkPart(),
             )
         )
-        self._attempts = Attempts(self._writer, clean, options.now)
+        self._attempts = Attempts(self._writer, redact, options.now)
         self._recorder = HandRecorder(self._watched, self._writer, self._attempts, options.now, text)
         self._recorder.on_change = self._show
 
     async def end(self) -> None:
-        """Write what is still to be written, and complete the bundle."""
+        """Write everything pending and complete the bundle."""
         recorder = self._recorder
         failure: BaseException | None = None
         try:
@@ -135,40 +135,40 @@ class HandMission:
             self._complete(failure)
 
     def stop(self, number: signal.Signals) -> None:
-        """End the recording, because a signal says so."""
+        """End the recording because of a signal."""
         self.was_terminated = number == signal.SIGTERM
         self.over.set()
 
     def told(self, page: int, frame: HeardFrame, text: str) -> None:
-        """Take what the script in a document tells."""
+        """Process a message of the script in a document."""
         try:
             self._take(Gesture.model_validate_json(text), page, frame)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            self._writer.warn(f"a page told of something that cannot be read ({place}: {first['msg']}): not recorded")
-        except Exception as error:  # noqa: BLE001 - the mission goes on; the recording says what failed
+            self._writer.warn(f"a malformed page event was not recorded ({place}: {first['msg']})")
+        except Exception as error:  # noqa: BLE001 - the mission continues; the error is recorded
             self._faults.append(error)
 
     def opened(self, page: int, *, is_popup: bool) -> HandPage:
-        """Take a page; one that nothing opened was opened by the person."""
+        """Process a new page; a page without an opener was opened by the person."""
         if page > 0 and not is_popup:
             self._recorder.hear(Gesture(kind="open"), page)
         return HandPage(self._recorder)
 
     def closed(self, page: int) -> None:
-        """Take that a page is gone; with the last one the mission ends."""
+        """Process a closed page; the last one ends the mission."""
         if not self._watched.session.ledger.open_pages():
             self.over.set()
         elif not self._recorder.is_busy():
             self._recorder.hear(Gesture(kind="close"), page)
 
     def failed(self, page: int, reason: str) -> None:
-        """Take that the document that was asked for does not come."""
+        """Process a failed navigation."""
         self._recorder.fail_navigation(page, reason)
 
     def is_busy(self, page: int | None = None) -> bool:
-        """Say whether an action is under way, in one page or in any."""
+        """Return whether an action is pending, in one page or in any."""
         return self._recorder.is_busy(page)
 
     def _take(self, gesture: Gesture, page: int, frame: HeardFrame) -> None:
@@ -189,9 +189,9 @@ class HandMission:
 
     def _complete(self, failure: BaseException | None) -> None:
         session, writer = self._watched.session, self._writer
-        clean = session.redactor.text
+        redact = session.redactor.text
         for each in filter(None, (failure, session.ledger.fault, *self._faults)):
-            writer.add_failure(Failure(message=clean(describe_error(each))))
+            writer.add_failure(Failure(message=redact(describe_error(each))))
         warnings = (
             *self._watched.warnings,
             *self._watched.capture.warnings,
@@ -199,37 +199,37 @@ class HandMission:
             *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._faults),
         )
         for warning in warnings:
-            writer.warn(clean(warning))
+            writer.warn(redact(warning))
         if failure is not None:
             self._attempts.say("aborted")
-        self.warnings = tuple(map(clean, warnings))
+        self.warnings = tuple(map(redact, warnings))
         writer.end(self._options.now(), self._attempts.status)
         keep_secrets_out(self._directory, session)
 
 
 class HandPage:
-    """Hear what a person does to one page from outside of it."""
+    """Forward what a person does to one page outside the document."""
 
     def __init__(self, recorder: HandRecorder) -> None:
-        """Tell the recorder."""
+        """Forward to the recorder."""
         self._recorder = recorder
 
     def navigated(self, page: int, way: Way, url: str) -> None:
-        """Take that the person goes somewhere."""
+        """Record a navigation of the person."""
         self._recorder.hear(go(way, url), page)
 
     def travelled(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
-        """Take that the person goes through the history of the page."""
+        """Record a history navigation of the person."""
         self._recorder.travel(page, url, way)
 
     def dialog_opened(self) -> None:
-        """Take that a dialog waits for its answer."""
+        """Keep the current action open while a dialog waits for its answer."""
         self._recorder.open_dialog()
 
     def dialog_closed(self, seen: DialogSeen, text: str) -> None:
-        """Take how it was answered."""
+        """Record the answer to a dialog."""
         self._recorder.close_dialog(seen, text)
 
     def is_busy(self, page: int) -> bool:
-        """Say whether an action is under way in a page that may have caused what happens."""
+        """Return whether an action is pending in a page that may have caused an event."""
         return self._recorder.is_busy(page)

@@ -1,4 +1,4 @@
-"""What an agent says of its mission while it is recorded."""
+"""The API an agent can use while `record_mission` records it."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 
 class AgentMission:
-    """Say what actions do not: subgoals, skills, tools, completions, results. Nothing has to be said."""
+    """Add what actions do not show: subgoals, skills, tools, completions, extractions. All of it is optional."""
 
     def __init__(self, recording: Recording) -> None:
-        """Speak of one recording; `record_mission` makes both."""
+        """Wrap a recording; created by `record_mission`."""
         self._recording = recording
         self.report: CertificationReport | None = None
-        """What certifying gave, after the block; None where it was not asked for, or could not be done."""
+        """The certification report, after the block; None if certifying was skipped or failed."""
 
     def subgoal(self, description: str, *, subgoal_id: str | None = None) -> Subgoal:
-        """Group what is done inside the block, `with` or `async with`, as one attempt at one step of the plan.
+        """Group the steps of the block, `with` or `async with`, as one attempt at a subgoal.
 
-        An error that leaves the block is recorded as the failure of the attempt, and goes on.
+        An exception that leaves the block is recorded as the failure of the attempt and re-raised.
         """
         return Subgoal(self._recording, description, subgoal_id)
 
     def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
     ) -> Any:  # noqa: ANN401 - its output, or where it will be
-        """Run a skill on the DOM of a page as it is now, and record its use; an asynchronous agent awaits its output.
+        """Run a skill on the current DOM of a page and record its use; asynchronous agents await the output.
 
         Raises:
             UnknownSkillError: there is no such skill.
             SkillError: it failed; the failure is recorded.
-            CompletionError: it asked a model, which failed; that is recorded too.
+            CompletionError: the model it asked failed; the failure is recorded.
             UsageError: the page, or the frame, is not open, or the subgoal ended before the skill did.
         """
         return self._recording.run(self._skill(name, page, frame, dict(parameters or {})))
@@ -57,7 +57,7 @@ class AgentMission:
     def tool(
         self, name: str, arguments: Mapping[str, JsonValue] | None = None, *, result: JsonValue = None, error: str = ""
     ) -> None:
-        """Note the call of a tool with what it returned, or the error that it raised."""
+        """Record a tool call with its result or error."""
         attempt, clean = self._attempt(), self._recording.clean_value
         sequence = attempt.next_sequence()
         usage = ToolUsage(
@@ -73,7 +73,7 @@ class AgentMission:
     def completion(
         self, *, prompt: JsonValue, response: JsonValue = None, model: str | None = None, error: str = ""
     ) -> None:
-        """Note what a language model was asked and answered, or the error that it gave."""
+        """Record the prompt and the response, or error, of a language model."""
         attempt, clean = self._attempt(), self._recording.clean_value
         sequence = attempt.next_sequence()
         usage = CompletionUsage(
@@ -87,15 +87,15 @@ class AgentMission:
         self._recording.writer.add_completion(attempt, usage)
 
     def extraction(self, name: str, value: JsonValue) -> None:
-        """Note data that the mission brought home."""
+        """Record extracted data."""
         self._recording.writer.add_extraction(self._recording.clean(name), self._recording.clean_value(value))
 
     def warn(self, text: str) -> None:
-        """Note something that the recording could not keep."""
+        """Add a warning to the recording."""
         self._recording.writer.warn(self._recording.clean(text))
 
     def finish(self, status: MissionStatus) -> None:
-        """Say how the mission ended, where its subgoals and errors do not tell."""
+        """Set the mission status explicitly instead of deriving it from subgoals and errors."""
         self._recording.attempts.say(status)
 
     def _attempt(self) -> Attempt:
@@ -111,31 +111,27 @@ class AgentMission:
 
 
 class Subgoal:
-    """A block of one attempt at one step of the plan, for synchronous and asynchronous agents."""
+    """Context manager for one attempt at a subgoal, synchronous and asynchronous."""
 
     def __init__(self, recording: Recording, description: str, subgoal_id: str | None) -> None:
-        """Begin with the block."""
+        """Start the attempt when the block is entered."""
         self._recording = recording
         self._description = description
         self._subgoal_id = subgoal_id
 
     def __enter__(self) -> Self:
-        """Begin."""
         self._recording.begin_subgoal(self._description, self._subgoal_id)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
         self._recording.end_subgoal(error)
 
     async def __aenter__(self) -> Self:
-        """Begin."""
         return self.__enter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
         self.__exit__(kind, error, trace)

@@ -1,4 +1,4 @@
-"""How the mission of an agent is recorded."""
+"""Options of `record_mission`."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachOptions:
-    """Everything that can be chosen about the recording of an agent."""
+    """Options for recording an agent."""
 
     mission_id: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Values that are written nowhere, by name. A password that is only typed is one from that moment on."""
+    """Values by name that are never written. A typed password becomes a secret as soon as it is typed."""
     redact: bool = True
-    """Whether secrets that nobody named are looked for, and replaced by stand-ins; see `docs/redaction.md`."""
+    """Whether undeclared secrets are searched for and replaced by stand-ins; see `docs/redaction.md`."""
     redaction: RedactionRules = field(default_factory=RedactionRules)
-    """What else is a secret, and what is none."""
+    """Additional rules and exceptions for secrets."""
     certify: CertifyOptions | None = field(default_factory=CertifyOptions)
-    """How the recording is certified at its end; None to leave that for later."""
+    """How to certify the recording at its end; None to skip certifying."""
     skills: SkillRegistry | None = None
-    """The built-in ones if left out."""
+    """Defaults to the built-in and installed skills."""
     ask: CompletionClient | None = None
-    """What answers skills that ask a model; what it answers is kept in the bundle, for replays."""
+    """Model client for skills; its responses are stored in the bundle for replays."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     new_key: Callable[[], bytes] = fresh_key
-    """Where the key comes from that stand-ins are made with."""
+    """Generates the key for stand-ins, which is never stored."""

@@ -1,4 +1,4 @@
-"""Run a script of somebody's, or a test of pytest, unchanged, and record what it does in browsers."""
+"""Run a Python script or pytest test unchanged and record its browser contexts."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ if TYPE_CHECKING:
     from eikon_engine.attach.script_request import ScriptRequest
 
 _TEST: Final = re.compile(r"^test_.*\.py$|^.*_test\.py$")
-"""Names of files that pytest collects: https://docs.pytest.org/en/stable/explanation/goodpractices.html."""
+"""Test file names that pytest collects: https://docs.pytest.org/en/stable/explanation/goodpractices.html."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRun:
-    """How a script ended, and what was recorded of it."""
+    """Exit status of a script and its recordings."""
 
     exit_status: int
     answer: ScriptAnswer
 
 
 def is_test(script: str) -> bool:
-    """Say whether a script is one of tests, which pytest runs."""
+    """Return whether pytest must run the script."""
     return "::" in script or _TEST.match(Path(script).name) is not None
 
 
 def record_script(request: ScriptRequest) -> ScriptRun:
-    """Run the script in a process of its own, with the terminal and the folder of this one.
+    """Run the script in a subprocess with the terminal and working directory of this process.
 
     Raises:
-        UsageError: there is no such script, or its process went away without a word.
+        UsageError: the script is missing, or its process died without a result.
     """
     script = Path(request.script.partition("::")[0])
     if not script.is_file():
-        message = f"wanted a Python script or a test of pytest at {script}, found none; check the path"
+        message = f"{script}: no such Python script or pytest test; check the path"
         raise UsageError(message)
-    asked, ask = os.pipe()
-    answer, answered = os.pipe()
-    command = [sys.executable, "-m", "eikon_engine.attach.script_host", str(asked), str(answered)]
-    with subprocess.Popen(command, pass_fds=(asked, answered)) as child:  # noqa: S603 - ourselves
-        os.close(asked)
-        os.close(answered)
-        with os.fdopen(ask, "wb") as pipe:
+    request_in, request_out = os.pipe()
+    result_in, result_out = os.pipe()
+    command = [sys.executable, "-m", "eikon_engine.attach.script_host", str(request_in), str(result_out)]
+    with subprocess.Popen(command, pass_fds=(request_in, result_out)) as child:  # noqa: S603 - runs this package
+        os.close(request_in)
+        os.close(result_out)
+        with os.fdopen(request_out, "wb") as pipe:
             pipe.write(request.model_dump_json().encode())
-        with os.fdopen(answer, "rb") as pipe:
-            told = pipe.read()
+        with os.fdopen(result_in, "rb") as pipe:
+            output = pipe.read()
         status = child.wait()
-    if not told:
-        message = f"{script}: its process ended with status {status} before it was done; what was recorded is kept"
+    if not output:
+        message = f"{script}: its process exited with status {status} without a result; partial recordings remain"
         raise UsageError(message)
-    return ScriptRun(exit_status=status, answer=ScriptAnswer.model_validate_json(told))
+    return ScriptRun(exit_status=status, answer=ScriptAnswer.model_validate_json(output))

@@ -1,4 +1,4 @@
-"""One recording of a mission that somebody else drives: what it is made of, how it begins and how it ends."""
+"""The lifecycle of one agent recording: start, record, stop, complete."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """Watch a context from `begin` to `end`, and write its bundle."""
+    """Record a context from `begin` to `complete` and write its bundle."""
 
     def __init__(self, wrapper: object, mission_text: str, directory: Path, options: AttachOptions) -> None:
-        """Record what happens in the context that `wrapper` stands for."""
+        """Record the context behind `wrapper`, a Playwright context of either API."""
         self._wrapper: Any = wrapper
         self._mission_text = mission_text
         self._directory = directory
@@ -50,17 +50,17 @@ class Recording:
 
     @property
     def is_synchronous(self) -> bool:
-        """Say whether the agent drives the synchronous API."""
+        """Return whether the agent uses the synchronous API."""
         return hasattr(self._wrapper, "_sync")
 
     @property
     def is_gone(self) -> bool:
-        """Say whether the loop of the agent has ended."""
+        """Return whether the agent's event loop is closed."""
         return is_over(self._wrapper)
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """Return the values that are written nowhere, by name: those that were given and those that were found."""
+        """Return the secret values by name, declared and found ones."""
         return self.session.secrets.values
 
     @property
@@ -69,15 +69,15 @@ class Recording:
         return self._directory
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the work gives, or where it will be
-        """Do something in the loop of the agent: at once for a synchronous one, else to be awaited."""
+        """Run a coroutine in the agent's loop: at once for a synchronous agent, else to be awaited."""
         return self._wrapper._sync(work) if self.is_synchronous else work  # noqa: SLF001 - the loop has no public name
 
     async def begin(self) -> None:
-        """Begin to watch.
+        """Start recording.
 
         Raises:
-            UsageError: the context cannot be recorded, or not from now on.
-            OutputError: a recording is there already, or the folder cannot be written.
+            UsageError: the context cannot be recorded, or not from this point on.
+            OutputError: a recording exists already, or the folder cannot be written.
         """
         options = self._options
         self.writer = BundleWriter(self._directory)
@@ -109,7 +109,7 @@ class Recording:
         self._listen(text)
 
     def _header(self, text: str, now: datetime) -> ExecutionTrace:
-        """Build what is known of a trace before its first action."""
+        """Build the trace as known before the first action."""
         return ExecutionTrace(
             id=self._options.new_id(),
             mission_id=self._options.mission_id or new_mission_id(text, now),
@@ -133,13 +133,13 @@ class Recording:
         return write_start(self.session, self.writer, options, self._watched.storage_state)
 
     async def let_go(self) -> None:
-        """Read what is still to be read, and watch no more; what fails at that is told by the recording."""
+        """Read what is still pending and stop observing; errors are recorded."""
         if not self._is_listening:
             return
         try:
             await self._onlooker.settle()
             await self._onlooker.flush()
-        except Exception as error:  # noqa: BLE001 - the mission of the user is over, and goes on as it would
+        except Exception as error:  # noqa: BLE001 - the mission is over; its own outcome must not change
             self._faults.append(error)
         self._stop_listening()
         try:
@@ -148,10 +148,10 @@ class Recording:
             self._faults.append(error)
 
     def complete(self, error: BaseException | None) -> None:
-        """Write the end; `error` is what ended the mission."""
+        """Complete the bundle; `error` is the exception that ended the mission."""
         if self._is_listening:
             self._stop_listening()
-            self.writer.warn("the agent's browser was gone before the recording ended; what was on its way is lost")
+            self.writer.warn("the agent's browser was closed before the recording ended; pending data is lost")
         self._onlooker.give_up()
         self._onlooker.leave_attempt(error)
         self._write_end(error)
@@ -162,7 +162,7 @@ class Recording:
         self._onlooker.close()
 
     def begin_subgoal(self, description: str, subgoal_id: str | None) -> None:
-        """Begin an attempt; what was done outside of any before is one of its own."""
+        """Start an attempt; earlier steps outside any subgoal get an attempt of their own."""
         self._onlooker.leave_outside()
         self.attempts.begin(description, subgoal_id)
 
@@ -171,15 +171,15 @@ class Recording:
         self._onlooker.leave_attempt(error)
 
     def attempt(self) -> Attempt:
-        """Return the attempt under way; what is done outside of any is one of its own."""
+        """Return the current attempt; steps outside any subgoal get an attempt of their own."""
         return self._onlooker.attempt()
 
     def clean(self, text: str) -> str:
-        """Put the names of secrets in the place of their values."""
+        """Replace secret values by their names."""
         return self.session.redactor.text(text)
 
     def clean_value(self, value: JsonValue) -> JsonValue:
-        """Put the names of secrets in the place of their values, in all texts of a value."""
+        """Redact all texts of a JSON value."""
         return self.session.redactor.redact_texts(value)
 
     def _write_end(self, error: BaseException | None) -> None:
@@ -199,12 +199,12 @@ class Recording:
 
 
 def require_kind(recording: Recording, *, synchronous: bool) -> None:
-    """Raise where the block is of another kind than the agent.
+    """Check that the block matches the API of the agent.
 
     Raises:
-        UsageError: `with` around an asynchronous agent, or the other way round.
+        UsageError: `with` around an asynchronous agent, or `async with` around a synchronous one.
     """
     if recording.is_synchronous != synchronous:
-        wanted, kind = ("with", "synchronous") if recording.is_synchronous else ("async with", "asynchronous")
-        message = f"wanted `{wanted} record_mission(…)` around an agent that drives the {kind} API; change the block"
+        block, api = ("with", "synchronous") if recording.is_synchronous else ("async with", "asynchronous")
+        message = f"the agent uses Playwright's {api} API; use `{block} record_mission(…)`"
         raise UsageError(message)

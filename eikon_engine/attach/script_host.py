@@ -1,4 +1,4 @@
-"""Run a script with all its browser contexts recorded: in a process of its own, started by `record_script`."""
+"""Subprocess of `record_script`: run a script with all its browser contexts recorded."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from eikon_engine.record.recorder import describe_error
 
 
 class ScriptHost:
-    """Record each context that the script opens: the first into the folder asked for, others beside it."""
+    """Record each context the script opens: the first into the requested folder, others beside it."""
 
     def __init__(self, request: ScriptRequest) -> None:
-        """Begin with none."""
+        """Start without recordings."""
         self._request = request
         self._open: dict[int, Recording] = {}
         self._texts: dict[int, str] = {}
         self._errors: dict[str, BaseException] = {}
-        """What tests failed by, by their names."""
+        """Failures of tests by node id."""
         self._tests: dict[int, str] = {}
         self.test: str = ""
-        """The test that is running."""
+        """Node id of the running test."""
         self.recorded: list[ScriptRecorded] = []
         self.refused: list[str] = []
         self._count = 0
 
     async def opened(self, wrapper: object) -> None:
-        """Record a context from now on."""
+        """Start recording a context."""
         self._count += 1
         number = self._count
         folder = self._request.directory
@@ -50,7 +50,7 @@ class ScriptHost:
         recording = Recording(wrapper, text, directory, options)
         try:
             await recording.begin()
-        except Exception as error:  # noqa: BLE001 - the script goes on without a recording
+        except Exception as error:  # noqa: BLE001 - the script continues without a recording
             self.refused.append(f"{directory}: {describe_error(error)}")
             return
         self._open[id(impl_of(wrapper))] = recording
@@ -58,22 +58,22 @@ class ScriptHost:
         self._texts[id(recording)] = text
 
     async def closing(self, impl: object) -> None:
-        """Read what is still to be read of a context."""
+        """Stop recording a context before it closes."""
         recording = self._open.get(id(impl))
         if recording is not None:
             await recording.let_go()
 
     def failed(self, test: str, error: BaseException) -> None:
-        """Note that a test failed."""
+        """Store the failure of a test."""
         self._errors[test] = error
 
     def complete(self, error: BaseException | None) -> None:
-        """Write the ends of all recordings; `error` is what the script ended by."""
+        """Complete all recordings; `error` is the exception that ended the script."""
         for recording in self._open.values():
             test = self._tests[id(recording)]
             try:
                 recording.complete(self._errors.get(test) if test else error)
-            except Exception as fault:  # noqa: BLE001 - the other recordings are completed all the same
+            except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
                 self.refused.append(f"{recording.directory}: {describe_error(fault)}")
                 continue
             self.recorded.append(
@@ -86,7 +86,7 @@ class ScriptHost:
 
 
 class _TestsWatched:
-    """A plugin of pytest that tells which test runs, and how it failed."""
+    """pytest plugin that tracks the running test and its failure."""
 
     def __init__(self, host: ScriptHost) -> None:
         self._host = host
@@ -94,15 +94,15 @@ class _TestsWatched:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._host.test = nodeid
 
-    def pytest_exception_interact(self, node: Any, call: Any) -> None:  # noqa: ANN401 - pytest is no dependency
+    def pytest_exception_interact(self, node: Any, call: Any) -> None:  # noqa: ANN401 - pytest is not a dependency
         if hasattr(node, "nodeid"):
             self._host.failed(node.nodeid, call.excinfo.value)
 
 
 def main() -> int:
-    """Run what is asked for over the file descriptor named first, and answer over the second."""
-    asked, answered = int(sys.argv[1]), int(sys.argv[2])
-    with os.fdopen(asked, "rb") as pipe:
+    """Read the request from the first file descriptor, run it, and write the result to the second."""
+    request_fd, result_fd = int(sys.argv[1]), int(sys.argv[2])
+    with os.fdopen(request_fd, "rb") as pipe:
         request = ScriptRequest.model_validate_json(pipe.read())
     host = ScriptHost(request)
     meet_contexts(host)
@@ -117,7 +117,7 @@ def main() -> int:
     finally:
         host.complete(error)
         answer = ScriptAnswer(recorded=tuple(host.recorded), refused=tuple(host.refused))
-        with os.fdopen(answered, "wb") as pipe:
+        with os.fdopen(result_fd, "wb") as pipe:
             pipe.write(answer.model_dump_json().encode())
 
 
@@ -130,7 +130,7 @@ def _run_script(request: ScriptRequest, _host: ScriptHost) -> int:
 
 
 def _run_tests(request: ScriptRequest, host: ScriptHost) -> int:
-    import pytest  # noqa: PLC0415 - no dependency: whoever has tests has it
+    import pytest  # noqa: PLC0415 - not a dependency: only installed where tests are
 
     sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` does
     return int(pytest.main([request.script, *request.arguments], plugins=[_TestsWatched(host)]))

@@ -1,4 +1,4 @@
-"""What is asked of the process that runs a script, and what it answers."""
+"""Request and result of the subprocess that runs a script."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from eikon_engine.redact.rules import RedactionRules
 
 
 class ScriptRequest(BaseModel):
-    """A script to run, and where to record what it does."""
+    """A script to run and where to record it."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     script: str
-    """Path of a Python script, or of a test of pytest, which may name one test: `test_shop.py::test_order`."""
+    """Path of a Python script, or of a pytest test, optionally with a node id: `test_shop.py::test_order`."""
     arguments: tuple[str, ...] = ()
     runner: Literal["python", "pytest"] = "python"
     directory: Path
@@ -28,18 +28,18 @@ class ScriptRequest(BaseModel):
 
 
 class ScriptRecorded(BaseModel):
-    """One context of the script."""
+    """One recorded context of the script."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     directory: Path
     mission_text: str
     secrets: dict[str, str]
-    """Those that were given and those that were found."""
+    """Declared and found secrets."""
 
 
 class ScriptAnswer(BaseModel):
-    """What became of a script."""
+    """The recordings of a script."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 

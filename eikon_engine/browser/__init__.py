@@ -1,1 +1,1 @@
-"""The only package that drives a browser: launch, session, worker, observation, traffic."""
+"""The only package that imports Playwright: launch, session, actions, observation, network traffic."""

@@ -1,4 +1,4 @@
-"""What a replay still has to bring, as those see it who let pages come to rest."""
+"""The deliveries that a replay has pending, as the page stabilizer sees them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ if TYPE_CHECKING:
 
 
 class Agenda(Protocol):
-    """What a recording has still to bring."""
+    """The recorded deliveries that are still pending."""
 
     def due(self) -> int:
         """Count what can be delivered now."""
 
     def holds(self, request: Request) -> bool:
-        """Say whether a request waits for an answer whose time has not come."""
+        """Whether a request waits for a response that is not due yet."""
 
     def held(self) -> int:
-        """Count the requests that wait so."""
+        """Count the requests that wait for a response that is not due yet."""
 
     def waiting(self) -> int:
-        """Count everything whose cause is there, and that waits for its moment."""
+        """Count the deliveries that are requested and wait for their moment."""
 
     def unanswered_fetches(self) -> int:
-        """Count the fetches whose answer is not given yet, or never will be."""
+        """Count the fetches whose response is pending, or never arrives."""
 
     def next_ms(self) -> float | None:
-        """Return the page time of what comes next in this phase, and has not been due yet."""
+        """Return the page time of the next delivery in this phase that is not due yet."""
 
     def hurry(self, *, fetches: bool) -> None:
-        """Deliver what waits though its time has not come, what scripts asked for only where told so."""
+        """Deliver pending responses before their moments; those of fetches only with `fetches`."""
 
     def wake(self) -> None:
-        """Look again: time passed, or a phase began."""
+        """Check again: time passed, or a phase began."""

@@ -1,4 +1,4 @@
-"""Attach to pages before their first document comes: Playwright tells of a page only after it."""
+"""Attach to pages before their first document loads; Playwright announces a page only afterwards."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, CDPSession, Request
 
 ATTACH_S: Final = 2.0
-"""Wall time for which a first document is held back at most."""
+"""Maximum wall time for which a first document is delayed."""
 
 
 class DevTools(Protocol):
-    """What is said to a page over the DevTools protocol, and what it says."""
+    """A DevTools protocol session of a page."""
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Ask, and wait for the answer."""
+        """Send a command and wait for its result."""
 
     def on(self, event: str, f: Callable[..., Any]) -> None:
         """Listen to an event."""
 
 
 class Arrival:
-    """A page spoken to through the browser; its renderer answers only once its first document has come."""
+    """A page reached through the browser target; its renderer answers only once its first document has loaded."""
 
     def __init__(self, browser: CDPSession, session_id: str) -> None:
-        """Begin with nothing asked."""
+        """Talk through the `browser` session."""
         self._browser = browser
         self._session_id = session_id
         self._numbers = itertools.count(1)
@@ -44,7 +44,7 @@ class Arrival:
         self._listeners[event] = f
 
     async def post(self, method: str, params: dict[str, Any] | None = None) -> asyncio.Future[dict[str, Any]]:
-        """Ask, and wait until the browser holds the question; return where the answer will be."""
+        """Send a command, and wait until the browser has accepted it; return a future of the result."""
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._awaited[number] = answer
@@ -53,27 +53,27 @@ class Arrival:
         return answer
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Ask, and wait for the answer."""
+        """Send a command and wait for its result."""
         from playwright.async_api import Error
 
-        told = await (await self.post(method, params))
-        if "error" in told:
-            raise Error(told["error"]["message"])
-        result: dict[str, Any] = told.get("result", {})
+        reply = await (await self.post(method, params))
+        if "error" in reply:
+            raise Error(reply["error"]["message"])
+        result: dict[str, Any] = reply.get("result", {})
         return result
 
     def hear(self, text: str) -> None:
-        """Take an answer or an event."""
-        told = json.loads(text)
-        if "id" in told:
-            answer = self._awaited.pop(told["id"], None)
+        """Handle a result or an event."""
+        reply = json.loads(text)
+        if "id" in reply:
+            answer = self._awaited.pop(reply["id"], None)
             if answer is not None and not answer.done():
-                answer.set_result(told)
-        elif told["method"] in self._listeners:
-            self._listeners[told["method"]](told.get("params", {}))
+                answer.set_result(reply)
+        elif reply["method"] in self._listeners:
+            self._listeners[reply["method"]](reply.get("params", {}))
 
     def end(self) -> None:
-        """Answer what is still awaited: the page is gone."""
+        """Fail the pending commands: the page is gone."""
         for answer in self._awaited.values():
             if not answer.done():
                 answer.set_result({"error": {"message": "the page is gone"}})
@@ -81,14 +81,14 @@ class Arrival:
 
 
 class Arrivals:
-    """Attach to the pages to come of one context, and hold their first documents back until that is done."""
+    """Attach to the new pages of one context, and delay their first documents until that is done."""
 
     def __init__(
         self,
         listen: Callable[[DevTools, str], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]],
     ) -> None:
-        """Begin with none; `listen` is given each page's session and target id before it is switched on."""
+        """`listen` receives each page's session and target id before the session is enabled."""
         self._listen = listen
         self._spawn = spawn
         self._context_id: str | None = None
@@ -96,11 +96,11 @@ class Arrivals:
         self._by_session: dict[str, Arrival] = {}
         self._known: set[str] = set()
         self._coming: dict[str, float] = {}
-        """Targets that Playwright has not told of as pages yet, and since when they are there."""
+        """Targets that Playwright has not announced as pages yet, with their creation times."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def start(self, browser: Browser, context_id: str, open_now: frozenset[str]) -> None:
-        """Attach to every page target of the context that is not open now."""
+        """Attach to every future page target of the context."""
         self._context_id = context_id
         devtools = self._browser = await browser.new_browser_cdp_session()
         pages_before = set(open_now)
@@ -112,24 +112,24 @@ class Arrivals:
         await devtools.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
 
     def knows(self, target: str) -> bool:
-        """Say whether a page is, or is being, attached to from here."""
+        """Whether a page is, or is being, attached to from here."""
         return target in self._known
 
     def coming(self) -> int:
-        """Count the pages that are about to be there; one that takes too long, as without a document, is none."""
+        """Count the pages about to open; one that takes too long, such as one without a document, does not count."""
         return sum(time.monotonic() - begun < ATTACH_S for begun in self._coming.values())
 
     def note_come(self, target: str) -> None:
-        """Note that a page is there, or that none will be."""
+        """Note that a page opened, or never will."""
         self._coming.pop(target, None)
 
     async def hold(self, request: Request) -> None:
-        """Wait for pages that have just opened, if a request is for a document: it may be their first."""
+        """Delay a document request until pages that have just opened are attached: it may be their first."""
         if self._tasks and request.is_navigation_request():
             await asyncio.wait(tuple(self._tasks), timeout=ATTACH_S)
 
     async def stop(self) -> None:
-        """Let all pages go."""
+        """Detach from all pages."""
         from playwright.async_api import Error
 
         self._end_all()
@@ -148,18 +148,18 @@ class Arrivals:
         task.add_done_callback(self._tasks.discard)
 
     async def _attach(self, target: str) -> None:
-        """Switch the network domain on; the browser keeps the wish until the first document comes."""
+        """Enable the network domain; the browser queues the command until the first document loads."""
         from playwright.async_api import Error
 
         if self._browser is None:
             return
         try:
-            told = await self._browser.send("Target.attachToTarget", {"targetId": target, "flatten": False})
-            arrival = self._by_session[told["sessionId"]] = Arrival(self._browser, told["sessionId"])
+            reply = await self._browser.send("Target.attachToTarget", {"targetId": target, "flatten": False})
+            arrival = self._by_session[reply["sessionId"]] = Arrival(self._browser, reply["sessionId"])
             self._listen(arrival, target)
             await arrival.post("Network.enable")
         except Error:
-            self._known.discard(target)  # it has closed already
+            self._known.discard(target)  # closed already
             self.note_come(target)
 
     def _on_message(self, event: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What runs beside the actions of a session; nobody waits for it, so that its failures end the session."""
+"""Run tasks beside the actions of a session; their failures end the session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class Background:
-    """Tasks whose failures reach the ledger, and with it the action under way."""
+    """Tasks whose failures reach the page tracker, and with it the running action."""
 
     def __init__(self, ledger: PageLedger) -> None:
-        """Report to `ledger`."""
+        """Report failures to `ledger`."""
         self._ledger = ledger
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """Run something until it ends or `stop` is called."""
+        """Start a task that runs until it ends or `stop` is called."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
         return task
 
     async def stop(self) -> None:
-        """Cancel what still runs, and wait for its end."""
+        """Cancel all tasks, and wait for their end."""
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
@@ -46,6 +46,6 @@ class Background:
 def _told(fault: BaseException) -> EikonError:
     if isinstance(fault, EikonError):
         return fault
-    told = InternalError(f"internal error: {type(fault).__name__}: {fault}, in what runs beside the actions")
-    told.__cause__ = fault
-    return told
+    wrapped = InternalError(f"internal error in a background task: {type(fault).__name__}: {fault}")
+    wrapped.__cause__ = fault
+    return wrapped

@@ -1,5 +1,5 @@
-// Given all elements that a selector matches: how many, what the first is, and whether it can be acted upon.
-// One round trip answers everything that binding asks.
+// Inspects all elements that a selector matches: their number, what the first one is, and whether it is actionable. One
+// round trip answers everything that binding needs.
 (elements, wanted) => {
   const squeeze = text => (text || '').replace(/\s+/g, ' ').trim();
   const ROLES = {
@@ -84,7 +84,7 @@
     const box = element.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && element.checkVisibility({ visibilityProperty: true });
   };
-  // Where a pointer goes: to `position` within the border, else to the middle of the part that can be seen.
+  // Where a pointer goes: to `position` within the border, else to the middle of the visible part.
   const pointOf = (element, position) => {
     if (position) {
       const box = element.getBoundingClientRect();
@@ -118,7 +118,7 @@
       hit = inner;
     }
     if (!hit) return 'nothing that can be hit';
-    // Text inside a button or link stands for it, as it does for Playwright.
+    // Text inside a button or link counts as the button or link, as in Playwright.
     const edited = element.matches('input, textarea, select') || element.isContentEditable;
     const whole = edited ? element : element.closest('button, [role=button], a, [role=link]') || element;
     for (let node = hit; node; node = node.assignedSlot || node.parentNode || node.host) {
@@ -126,7 +126,7 @@
     }
     return describe(hit);
   };
-  // A label stands for its control, and what lies in a button for the button: Playwright waits for their state.
+  // A label counts as its control, and a button's content as the button: Playwright waits for their state.
   const controlOf = element => {
     const own = 'a, input, textarea, button, select, option, optgroup, [role=link], [role=button], [role=checkbox], [role=radio]';
     if (element.matches('input, textarea, select') || element.isContentEditable) return element;

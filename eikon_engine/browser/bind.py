@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Point
 
 WAIT_STEP_MS: Final = 50.0
-"""Page time between two looks at a target that is not ready."""
+"""Page time between two checks of a target that is not ready."""
 
 
 _GOING: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
-"""What Playwright says of a document that is just being replaced: nothing is there to be seen."""
+"""Playwright's errors for a document that is being replaced."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
-"""Wall time for finding again a frame that was counted a moment ago."""
+"""Wall time for finding a frame again that was counted a moment ago."""
 _SIGHT: Final = """([selector, wanted]) => {
   const own = window.__eikon__, found = own?.sight && own.query?.(selector);
   return found ? own.sight(found, wanted) : null;
@@ -50,12 +50,12 @@ _THROUGH_FRAME: Final = """(frame, [left, top]) => {
   const name = hit ? `<${hit.localName}${hit.id ? '#' + hit.id : ''}>` : 'nothing that can be hit';
   return { cover: hit === frame ? '' : name, x, y };
 }"""
-"""Take a point of a frame's viewport out to that of its parent, and name what lies over it there."""
+"""Convert a point in a frame's viewport to that of its parent, and name what covers the frame there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """What an element must be before an action may touch it."""
+    """What an element must be before an action may act on it."""
 
     visible: bool = True
     enabled: bool = False
@@ -67,7 +67,7 @@ class Readiness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """One look at everything that a selector matches."""
+    """The result of evaluating a selector once."""
 
     count: int
     matches: tuple[str, ...]
@@ -78,22 +78,22 @@ class Sighting:
     text: str
     state: TargetState | None
     point: tuple[float, float] | None = None
-    """Where a pointer would go, in the viewport of the page; None if none was asked for."""
+    """Where a pointer would go, in the viewport of the page; None if not requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A target and the element it denotes."""
+    """A target and its element."""
 
     target: Target
     locator: Locator = field(repr=False)
     identity: Identity
     point: tuple[float, float] | None = None
-    """Where a pointer hits it, in the viewport of the page; None if it was not bound for one."""
+    """Where a pointer hits it, in the viewport of the page; None if not requested."""
 
 
 def locate(page: Page, target: Target) -> Locator:
-    """Build the one locator of a target."""
+    """Build the locator of a target."""
     if not target.frames:
         return page.locator(target.selector)
     outer = page.frame_locator(target.frames[0])
@@ -103,10 +103,10 @@ def locate(page: Page, target: Target) -> Locator:
 
 
 async def sight(locator: Locator, readiness: Readiness) -> Sighting:
-    """Look once, in one round trip.
+    """Evaluate a locator in one round trip.
 
     Raises:
-        ActionError: the selector is not valid.
+        ActionError: the selector is invalid.
     """
     from playwright.async_api import Error
 
@@ -120,21 +120,21 @@ async def sight(locator: Locator, readiness: Readiness) -> Sighting:
 
 
 async def _sight_plainly(page: Page, selector: str, readiness: Readiness) -> Sighting | None:
-    """Look once where the selector is CSS that the browser knows itself; None where Playwright has to read it.
+    """Evaluate a selector that is plain CSS with the browser's engine; None if Playwright must parse it.
 
-    Playwright's CSS means the same as the browser's but for open shadow roots, which it looks into, and for what the
-    browser refuses. Its engine has to be sent to each document first, which takes longer than the whole action.
+    Playwright's CSS differs only in that it pierces open shadow roots, and in selectors that the browser rejects. Its
+    engine must be sent to each document first, which takes longer than the whole action.
     """
     answer = await page.main_frame.evaluate(_SIGHT, [selector, _wanted(readiness)])
     return _read_sighting(answer) if answer is not None else None
 
 
 async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
-    """Look once at what a target denotes; each of its frames must be one, and let a pointer through.
+    """Evaluate a target once; each of its frames must be unique, and not covered at the pointer's position.
 
     Raises:
         TargetAmbiguousError: one of its frames is ambiguous.
-        ActionError: a selector is not valid.
+        ActionError: a selector is invalid.
     """
     from playwright.async_api import Error
 
@@ -143,7 +143,7 @@ async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
             outer = Target(selector=selector, frames=target.frames[:depth])
             count = await locate(page, outer).count()
             if count > 1:
-                message = f"{outer}: wanted one frame, found {count}"
+                message = f"{outer}: expected one frame, found {count}"
                 raise TargetAmbiguousError(message)
             if count == 0:
                 return _NOTHING
@@ -162,7 +162,7 @@ async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
 async def _through_frames(
     page: Page, target: Target, point: tuple[float, float]
 ) -> tuple[str, tuple[float, float] | None]:
-    """Follow a point from the innermost frame out to the page; say what lies over one of the frames, if anything."""
+    """Convert a point from the innermost frame to the page; return what covers one of the frames, if anything."""
     for depth in reversed(range(len(target.frames))):
         frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
         answer = await frame.evaluate(_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
@@ -173,12 +173,12 @@ async def _through_frames(
 
 
 async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, timeout_ms: float) -> Bound:
-    """Wait, in page time, until the target is one element that is ready; prove that it is the recorded one.
+    """Wait, in page time, until the target is one element that is ready; verify that it is the recorded one.
 
     Raises:
         TargetMissingError: nothing matched before the deadline.
         TargetAmbiguousError: more than one element matched.
-        TargetChangedError: the element is not the one that was recorded.
+        TargetChangedError: the element is not the recorded one.
         TargetNotActionableError: it was not ready before the deadline.
     """
     locator = locate(page, target)
@@ -198,8 +198,8 @@ async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, tim
 
 
 def ambiguous(target: Target, seen: Sighting) -> str:
-    """Say what was found in place of one element."""
-    return f"{target}: wanted one element, found {seen.count}: {', '.join(seen.matches)}"
+    """Return the message for more than one match."""
+    return f"{target}: expected one element, found {seen.count}: {', '.join(seen.matches)}"
 
 
 def _prove(target: Target, observed: Identity) -> None:
@@ -213,7 +213,7 @@ def _prove(target: Target, observed: Identity) -> None:
 
 def _not_ready(target: Target, seen: Sighting, timeout_ms: float) -> TargetMissingError | TargetNotActionableError:
     if seen.count == 0:
-        return TargetMissingError(f"{target}: wanted one element, found none within {timeout_ms:.0f} ms of page time")
+        return TargetMissingError(f"{target}: expected one element, found none within {timeout_ms:.0f} ms of page time")
     return TargetNotActionableError(
         f"{target}: {seen.matches[0]} is {seen.obstacle} after {timeout_ms:.0f} ms of page time"
     )

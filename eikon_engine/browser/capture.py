@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 NO_BODY: Final = frozenset({204, 205})
 MADE_BY_SCRIPTS: Final = ("blob:", "data:")
-"""How addresses begin that lead to no network."""
+"""Prefixes of URLs that need no network."""
 USED_EARLY: Final = frozenset({"document", "stylesheet"})
-"""Resource types that ask for other things as they come."""
+"""Resource types that trigger further requests while they load."""
 
 
 class NetworkCapture:
-    """Listen to a context and write what its requests brought.
+    """Listen to a context and write its exchanges.
 
-    An exchange is known by its first request; redirects become its hops. Bodies are read as soon as a request ends:
-    the browser forgets them with the next document.
+    An exchange is identified by its first request; redirects become its hops. Bodies are read as soon as a request
+    ends: the browser discards them with the next document.
     """
 
     def __init__(self, session: Session, writer: NetworkWriter) -> None:
-        """Listen from now on; the session's rest waits for bodies that are being read."""
+        """Listen from now on; the stabilizer waits for bodies that are being read."""
         self._session = session
         self._writer = writer
         self._streams = StreamCapture(session)
@@ -50,9 +50,9 @@ class NetworkCapture:
         self._places: dict[Request, tuple[int, str]] = {}
         self._occurrences: Counter[str] = Counter()
         self._ends: dict[Request, Moment] = {}
-        """Taken when the end is heard of, since bodies are read in any order."""
+        """Issued when the end is reported, since bodies are read in any order."""
         self._begun: dict[Request, Moment] = {}
-        """When the answers came whose first part may ask for more before the last one is there."""
+        """When responses began that may trigger further requests before they end."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
         self.warnings: list[str] = []
@@ -66,24 +66,24 @@ class NetworkCapture:
             session.traffic.sockets.listeners.append(self)
 
     async def start(self) -> None:
-        """Listen to what comes piece by piece, too; call it before the first action."""
+        """Record streamed bodies too; call this before the first action."""
         await self._streams.start()
 
     def opened(self, socket: int, url: str) -> None:
-        """Write that a page opened a WebSocket."""
+        """Record that a page opened a WebSocket."""
         self._session.learn_text(url, made=True)
         url = self._session.redactor.text(url)
         self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.rest.moment()))
 
     def accepted(self, socket: int, protocol: str, extensions: str) -> None:
-        """Write that the server took a connection."""
+        """Record that the server accepted a connection."""
         moment = self._session.rest.moment()
         self._writer.append_socket(
             SocketAccepted(socket=socket, protocol=protocol, extensions=extensions, moment=moment)
         )
 
     def message(self, socket: int, sender: Side, content: str | bytes) -> None:
-        """Write a message."""
+        """Record a message."""
         binary, moment = isinstance(content, bytes), self._session.rest.moment()
         if isinstance(content, str):
             self._session.learn_text(content, made=sender == "page")
@@ -100,18 +100,18 @@ class NetworkCapture:
         self._writer.append_socket(message)
 
     def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
-        """Write that one side closed a socket."""
+        """Record that one side closed a socket."""
         moment = self._session.rest.moment()
         reason = self._session.redactor.text(reason)
         self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
 
     def take_download(self, url: str, name: str, content: bytes) -> None:
-        """Complete the exchange that became a download; a script's own file came from none."""
+        """Complete the exchange that became a download; a file made by a script has none."""
         if url.startswith(MADE_BY_SCRIPTS):
             return
         request = self._awaiting_download.pop(url, None)
         if request is None:
-            self.warnings.append(f"the download {name} came from no request that was seen: {url}")
+            self.warnings.append(f"no recorded request for the download {name}: {url}")
             return
         response = RecordedResponse(
             url=url,
@@ -125,7 +125,7 @@ class NetworkCapture:
         self._write(request, response=response, hops=(), failure=None, complete=True)
 
     async def close(self) -> None:
-        """Write what is still open: failed requests nobody downloaded, and requests that never ended."""
+        """Write what is still open: failed requests that became no download, and requests that never ended."""
         if isinstance(self._session.traffic, LiveTraffic) and self._session.traffic.sockets is not None:
             self._session.traffic.sockets.listeners.remove(self)
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -171,7 +171,7 @@ class NetworkCapture:
         if isinstance(fault, EikonError):
             self._session.ledger.fail(fault)
         elif fault is not None:
-            self.warnings.append(f"an exchange could not be recorded: {fault}")
+            self.warnings.append(f"could not record an exchange: {fault}")
 
     async def _record(self, root: Request, last: Request) -> None:
         if last.failure is not None:
@@ -188,7 +188,7 @@ class NetworkCapture:
             return
         answer = await last.response()
         if last.redirected_to is not None:
-            return  # an answer on the way: the request it led to ends the exchange
+            return  # a redirect: the request that it led to ends the exchange
         hops = await self._hops(root, last)
         if answer is None:
             self._write(root, response=None, hops=hops, failure="net::ERR_EMPTY_RESPONSE", complete=True)
@@ -200,14 +200,14 @@ class NetworkCapture:
         await self._streams.forget(last)
 
     def _early(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
-        """Let an answer come as early as something did that it may have caused before it had ended."""
+        """Return a piece that delivers a response as early as anything that it may have triggered before it ended."""
         begun, ended = self._begun.pop(root, None), self._ends.get(root)
         if begun is None or ended is None or ended.order == begun.order + 1:
             return ()
         return (Piece(length=body.size if body is not None else 0, moment=begun),)
 
     async def _write_open(self, request: Request) -> None:
-        """Write a request that did not end: a fetch with what came so far, anything else as one that waits."""
+        """Write a request that did not end: a fetch with what arrived so far, any other as pending."""
         from playwright.async_api import Error
 
         last = request
@@ -219,29 +219,29 @@ class NetworkCapture:
                 await self._write_stream(request, last, stream, complete=False)
             except Error as error:
                 reason = error.message.splitlines()[0]
-                self.warnings.append(f"an exchange could not be recorded: {reason}")
+                self.warnings.append(f"could not record an exchange: {reason}")
             else:
                 return
         self._warn_unheard(last, stream)
         self._write(request, response=None, hops=(), failure=None, complete=False)
 
     def _warn_unheard(self, request: Request, stream: Stream | None) -> None:
-        """Name a stream of events that had begun, and of which nothing was heard."""
+        """Warn about an event stream that was not captured."""
         answer = request.existing_response
         if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENTS):
             self.warnings.append(
-                f"{self._session.redactor.text(request.url)}: its events were not heard, as it was asked for by a page "
-                "before anybody could listen, by a worker, or by a frame of another site; a replay does not tell them"
+                f"{self._session.redactor.text(request.url)}: its events were not captured: it was requested by a page "
+                "before we listened, by a worker, or by a cross-site frame; replays omit them"
             )
 
     async def _write_stream(self, root: Request, last: Request, stream: Stream, *, complete: bool) -> None:
-        """Write a body that did not come whole: of an event source, or one that was given up or broke off."""
+        """Write an incomplete body: that of an event source, or one that was cancelled or broke off."""
         answer = last.existing_response
         if answer is None:
             return
         content = b"".join(stream.content)
         if len(content) != stream.size:
-            lost = f"{stream.size - len(content)} of {stream.size} bytes of a body that did not end were lost"
+            lost = f"{stream.size - len(content)} of {stream.size} bytes of an incomplete body were lost"
             self.warnings.append(f"{self._session.redactor.text(last.url)}: {lost}")
             stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
         headers = await clean_answer_headers(self._session, answer)
@@ -272,7 +272,7 @@ class NetworkCapture:
                 body = self._writer.write_blob(data)
             except Error as error:
                 missing = error.message.splitlines()[0]
-                self.warnings.append(f"the body of {self._session.redactor.text(answer.url)} was lost: {missing}")
+                self.warnings.append(f"could not read the body of {self._session.redactor.text(answer.url)}: {missing}")
         return RecordedResponse(
             url=self._session.redactor.text(answer.url),
             status=answer.status,
@@ -343,12 +343,12 @@ class NetworkCapture:
 
 
 def is_attachment(answer: Response) -> bool:
-    """Say whether an answer is a file to keep (RFC 6266, section 4.2), which is handed on when it is whole."""
+    """Whether a response is an attachment (RFC 6266, section 4.2), which is delivered when complete."""
     return answer.headers.get("content-disposition", "").lower().lstrip().startswith("attachment")
 
 
 def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:
-    """Say how a body came, if in pieces and all of it was heard; secrets that were taken out change its size."""
+    """Return the pieces of a body, if it came in several and all were captured; redaction may change its size."""
     if (
         stream is None
         or (whole and not stream.comes_in_pieces)
@@ -359,14 +359,14 @@ def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) 
 
 
 def _at_once(stream: Stream, body: BlobRef | None) -> tuple[Piece, ...]:
-    """Say of a body whose pieces are not known, as secrets were taken out, that it came after its headers in one."""
+    """Return headers and body as two pieces, for a body whose pieces are unknown because it was redacted."""
     (_, begun), (_, last) = stream.moments[0], stream.moments[-1]
     came = (Piece(length=body.size, moment=last),) if body is not None else ()
     return (Piece(length=0, moment=begun), *came)
 
 
 def _before(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:
-    """Put pieces that were heard of only after their end before it."""
+    """Move pieces that were reported only after the end before it."""
     late = [piece for piece in pieces if piece.moment.order > end.order]
     if not late:
         return pieces, end

@@ -1,4 +1,4 @@
-"""Gather in which values answers differ from the recorded ones: what explains a divergence, and never is one."""
+"""Collect differences between responses and their recordings: they explain divergences, and never are one."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from eikon_engine.trace.volatile import VolatileRule
 
 VALUES_SHOWN: Final = 20
-"""Changed values kept of one answer; the others are counted."""
+"""Changed values stored per response; the rest is counted."""
 ANSWERS_SHOWN: Final = 500
-"""Changed answers kept of one run; a note tells how many there were."""
+"""Changed responses stored per run; a note reports the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a request ended: with an answer, or with the browser's word for what went wrong."""
+    """How a request ended: with a response, or with a network error."""
 
     answer: Answer | None
     failure: str | None = None
@@ -40,7 +40,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A request as recordings know it: without secrets."""
+    """A request as recordings store it: without secrets."""
 
     method: str
     url: str
@@ -49,12 +49,12 @@ class Asked:
     headers: tuple[tuple[str, str], ...]
 
     def match(self, playback: Playback) -> Match:
-        """Find the recorded answer to it, and count it."""
+        """Find the recorded response, and count the match."""
         return playback.match(self.method, self.url, self.body, self.content_type, self.headers)
 
 
 class ChangedAnswers:
-    """The answers of one replay that differ from the recorded ones, in the order in which they came."""
+    """The responses of one replay that differ from the recorded ones, in order of arrival."""
 
     def __init__(self, recording: NetworkRecording) -> None:
         """Compare with `recording`."""
@@ -64,17 +64,17 @@ class ChangedAnswers:
 
     @property
     def kept(self) -> tuple[ResponseChange, ...]:
-        """Return what differs, at most so many that a person reads them."""
+        """The differences, limited to a readable number."""
         return tuple(self._kept)
 
     def notes(self) -> tuple[str, ...]:
-        """Say how many there were, if not all are kept."""
+        """Report the total, if not all differences are stored."""
         if self._count == len(self._kept):
             return ()
-        return (f"{self._count} answers differ from the recorded ones; the first {ANSWERS_SHOWN} are kept",)
+        return (f"{self._count} responses differ from the recorded ones; the first {ANSWERS_SHOWN} are listed",)
 
     def differences(self, exchange: Exchange, now: Ending) -> tuple[ValueChange, ...]:
-        """Name the values in which an answer of today differs from that of a recorded exchange."""
+        """List the values in which a response differs from that of a recorded exchange."""
         recorded = exchange.response
         if recorded is None or now.answer is None:
             ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
@@ -89,7 +89,7 @@ class ChangedAnswers:
         return tuple(compare_answers(before, now.answer))
 
     def keep(self, key: str, occurrence: int, values: tuple[ValueChange, ...]) -> None:
-        """Keep what differs in the answer to one recorded request, or on one recorded socket."""
+        """Store what differs in the response to one recorded request, or on one recorded socket."""
         if not values:
             return
         self._count += 1
@@ -107,14 +107,14 @@ class ChangedAnswers:
 
 
 class OtherAnswers:
-    """Compare answers that come from another recording with those of the one that is replayed."""
+    """Compare responses of another recording with those of the bundle."""
 
     def __init__(self, own: NetworkRecording, other: NetworkRecording, rules: tuple[VolatileRule, ...]) -> None:
-        """Compare what `other` answers with what `own` did; `rules` say which parts of requests change."""
+        """Compare `other`, which is served, with `own`; `rules` name the parts of requests that change."""
         self._own, self._other, self._rules = own, other, rules
         self._playback = Playback(own.exchanges, read_body=own.body, rules=rules)
         self._sockets: defaultdict[str, list[SocketOpened]] = defaultdict(list)
-        """Recorded sockets by name, in the order in which they were opened."""
+        """Recorded sockets by name, in order of opening."""
         for event in own.sockets:
             if isinstance(event, SocketOpened):
                 self._sockets[self._socket_name(event.url)].append(event)
@@ -122,7 +122,7 @@ class OtherAnswers:
         self.changed = ChangedAnswers(own)
 
     def compare(self, asked: Asked, given: Exchange) -> None:
-        """Compare the answer that a request is given; one that was not recorded has nothing to be compared with."""
+        """Compare the response that a request is served; one that is not in the recording has no counterpart."""
         match = asked.match(self._playback)
         if not isinstance(match, Hit) or match.exchange.pending or given.pending:
             return
@@ -130,7 +130,7 @@ class OtherAnswers:
         self.changed.keep(match.exchange.key, match.exchange.occurrence, values)
 
     def compare_socket(self, opened: SocketOpened, events: Sequence[SocketEvent]) -> None:
-        """Compare what a server says on a socket that a page opens with what it said on the recorded one."""
+        """Compare what the server sends on a socket with what it sent on the recorded one."""
         name = self._socket_name(opened.url)
         place, recorded = self._opened[name], self._sockets[name]
         self._opened[name] += 1

@@ -1,4 +1,4 @@
-"""Prepare what pages say for files."""
+"""Prepare text and snapshots of pages for files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def clean(session: Session, text: str) -> str:
-    """Prepare a text of a page for a file: without secrets, and without halves of characters, which JSON cannot say."""
+    """Redact a text of a page, and replace lone surrogates, which JSON cannot represent."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return session.redactor.text(text)
 
 
 def clean_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:
-    """Prepare a snapshot for a file: without secrets, with the addresses of the recording."""
+    """Redact a snapshot, and map its URLs to those of the recording."""
     if session.redactor.is_idle:
         return snapshot
     return masked_text(snapshot, lambda text: session.scripts.get(text) or session.redactor.text(text))

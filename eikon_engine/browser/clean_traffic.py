@@ -1,4 +1,4 @@
-"""Prepare what the network brings for files: secrets in it are found first, then replaced."""
+"""Prepare network data for files: secrets in it are detected first, then replaced."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 async def clean_answer_headers(session: Session, answer: Response) -> HeaderPairs:
-    """Return the headers of an answer without secrets; the secrets in its address are known from now on, too."""
+    """Return redacted response headers; also detect secrets in the response's URL."""
     from playwright.async_api import Error
 
     try:
         pairs = [(pair["name"], pair["value"]) for pair in await answer.headers_array()]
     except Error:
-        pairs = list(answer.headers.items())  # its page is gone; what was told at once is known still
+        pairs = list(answer.headers.items())  # the page is gone; the provisional headers are still known
     if session.found is not None:
         session.found.learn(session.found.discover.in_address(answer.url))
         session.found.learn(session.found.discover.in_headers(pairs))
@@ -30,7 +30,7 @@ async def clean_answer_headers(session: Session, answer: Response) -> HeaderPair
 
 
 def clean_headers(session: Session, pairs: Iterable[tuple[str, str]]) -> HeaderPairs:
-    """Return headers without secrets."""
+    """Return redacted headers."""
     redact, found = session.redactor.text, session.found
     if found is None:
         return tuple((name, redact(value)) for name, value in pairs)
@@ -38,7 +38,7 @@ def clean_headers(session: Session, pairs: Iterable[tuple[str, str]]) -> HeaderP
 
 
 def clean_body(session: Session, data: bytes, content_type: str) -> bytes:
-    """Return the body of an answer without secrets."""
+    """Return a redacted response body."""
     if session.found is not None:
         session.found.learn(session.found.discover.in_body(data, content_type))
     clean = session.redactor.data(data)

@@ -1,4 +1,4 @@
-"""What scripts wrote to the console of each open page, and the errors that nobody caught."""
+"""The console messages of each open page, and its uncaught errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Said:
     page: int
     """Ordinal."""
     kind: str
-    """`log`, `warning`, `error` … as the browser names it; `uncaught` for an error that nobody caught."""
+    """`log`, `warning`, `error` … as the browser names it; `uncaught` for an uncaught error."""
     text: str
     place: str = ""
     """URL and line, where the browser knows them."""
@@ -29,8 +29,8 @@ class Said:
 
 async def console_of(session: Session) -> tuple[Said, ...]:
     """Return the last 200 messages of each open page, then its last 200 errors, all without secrets."""
-    said = await asyncio.gather(*(_of_page(session, *each) for each in session.ledger.open_pages()))
-    return tuple(each for some in said for each in some)
+    entries = await asyncio.gather(*(_of_page(session, *each) for each in session.ledger.open_pages()))
+    return tuple(each for some in entries for each in some)
 
 
 async def _of_page(session: Session, ordinal: int, page: Page) -> list[Said]:
@@ -39,13 +39,13 @@ async def _of_page(session: Session, ordinal: int, page: Page) -> list[Said]:
     try:
         messages, errors = await asyncio.gather(page.console_messages(), page.page_errors())
     except Error:
-        return []  # the page is going
-    said = []
+        return []  # the page is closing
+    entries = []
     for each in messages:
         url, line = each.location.get("url", ""), each.location.get("lineNumber", 0)
         place = clean(session, f"{url}:{line + 1}") if url else ""
-        said.append(Said(page=ordinal, kind=each.type, text=clean(session, each.text), place=place))
+        entries.append(Said(page=ordinal, kind=each.type, text=clean(session, each.text), place=place))
     for error in errors:
         text = f"{error.name or 'Error'}: {error.message}"
-        said.append(Said(page=ordinal, kind="uncaught", text=clean(session, text)))
-    return said
+        entries.append(Said(page=ordinal, kind="uncaught", text=clean(session, text)))
+    return entries

@@ -1,4 +1,4 @@
-"""Recorded redirects of documents that a navigation of our own goes on with."""
+"""Recorded document redirects, which a navigation of our own completes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Continuation:
-    """The way from a document that was asked for to the one that answers."""
+    """A redirect from the requested document to the one that was served."""
 
     exchange: Exchange
     frame: Frame | None
-    """Where we navigate; None if a document of ours does, which is shown at `source`."""
+    """The frame that we navigate; None if a document of ours at `source` redirects."""
     source: str
     target: str
 
     def begins(self, request: Request) -> bool:
-        """Say whether a navigation is the one that goes on."""
+        """Whether a navigation is the one that completes this redirect."""
         if urldefrag(request.url).url != urldefrag(self.target).url:
             return False
         frame = frame_of(request)
@@ -35,14 +35,14 @@ class Continuation:
 
 
 class Continuations:
-    """What is to go on; each is taken once."""
+    """Redirects to complete, each once."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without any."""
         self._open: list[Continuation] = []
 
     def under_way(self) -> int:
-        """Count our own navigations that no request has come of yet."""
+        """Count our own navigations whose request has not arrived yet."""
         return sum(each.frame is not None for each in self._open)
 
     def add(self, continuation: Continuation) -> None:
@@ -50,7 +50,7 @@ class Continuations:
         self._open.append(continuation)
 
     def take(self, request: Request) -> Exchange | None:
-        """Return the exchange that a navigation goes on with; None if it is one of the page's own."""
+        """Return the exchange that a navigation completes; None if the page navigates by itself."""
         found = next((each for each in self._open if each.begins(request)), None)
         if found is None:
             return None
@@ -58,7 +58,7 @@ class Continuations:
         return found.exchange
 
     def drop(self, continuation: Continuation) -> None:
-        """Expect it no longer."""
+        """Stop expecting one."""
         if continuation in self._open:
             self._open.remove(continuation)
 
@@ -66,7 +66,7 @@ class Continuations:
 def redirected_to(exchange: Exchange) -> str:
     """Return where redirects led, with the fragment that the browser shows.
 
-    A `Location` without a fragment keeps the one before it: https://fetch.spec.whatwg.org/#http-redirect-fetch.
+    A `Location` without a fragment keeps the previous one: https://fetch.spec.whatwg.org/#http-redirect-fetch.
     """
     url = exchange.response.url if exchange.response is not None else ""
     if "#" in url:
@@ -80,5 +80,5 @@ def redirected_to(exchange: Exchange) -> str:
 
 
 def stays_in_document(frame: Frame, target: str) -> bool:
-    """Say whether navigating a frame would but scroll its document, as an address does that differs in its fragment."""
+    """Whether navigating a frame would only scroll its document, because the URL differs only in its fragment."""
     return "#" in target and urldefrag(frame.url).url == urldefrag(target).url

@@ -1,4 +1,4 @@
-"""Let cookies last as long as they did when they were recorded, whenever they are served again."""
+"""Give served cookies the lifetimes they had when recorded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MAX_AGE: Final = re.compile(r";\s*max-age\s*=", re.IGNORECASE)
 
 
 def lasting(headers: HeaderPairs, now_s: float) -> HeaderPairs:
-    """Say of cookies with a date for how long they last: the browser would compare the date with its own clock.
+    """Replace the expiry date of cookies by a duration: the browser would compare the date with its own clock.
 
-    It lasts from the `Date` of the answer, or, where it has none, from `now_s`, seconds of page time since 1970. A
-    cookie that says for how long it lasts, or has a date that nobody can read, stays as it is.
+    The duration counts from the response's `Date`, or from `now_s`, Unix time in seconds of the page clock. A cookie
+    with `Max-Age`, or with an unreadable date, stays as it is.
     """
     dates = (_seconds(value) for name, value in headers if name.lower() == "date")
     since = next((each for each in dates if each is not None), now_s)
@@ -31,7 +31,7 @@ def lasting(headers: HeaderPairs, now_s: float) -> HeaderPairs:
 
 
 def cookies_on_the_way(exchange: Exchange, now_s: float) -> Iterator[tuple[str, str]]:
-    """Yield the cookies that redirects brought, before the last answer."""
+    """Yield the cookies that redirects set, before the final response."""
     for hop in exchange.hops:
         yield from (pair for pair in lasting(hop.headers, now_s) if pair[0].lower() == COOKIE)
 
@@ -45,7 +45,7 @@ def _lasting(cookie: str, since: float) -> str:
 
 
 def _seconds(date: str) -> float | None:
-    """Read a date of RFC 9110, section 5.6.7, or one of those that cookies had before; None if it is none."""
+    """Parse a date of RFC 9110, section 5.6.7, or of the older cookie formats; None if it is neither."""
     parts = parsedate_tz(date)
     try:
         return None if parts is None else float(mktime_tz(parts))

@@ -1,4 +1,4 @@
-"""What else a browser keeps for sites: the names of IndexedDB databases, of the stores in them, and of caches."""
+"""List the names of IndexedDB databases, their stores, and caches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
 ANSWER_S: Final = 5.0
-"""Wall time within which a document tells: one that deletes a database lets nobody open it."""
+"""Wall time for a document to answer: while it deletes a database, opening one blocks."""
 _READ: Final = """async () => {
   const stores = name => new Promise(tell => {
     const asked = indexedDB.open(name);
@@ -43,11 +43,11 @@ _READ: Final = """async () => {
 
 
 async def kept_by_name(session: Session) -> frozenset[str]:
-    """Name the databases, stores and caches of the documents that are open; the next action finds them as they were."""
+    """List the databases, stores and caches of all open documents, without any effect on the next action."""
     frames = [frame for _, page in session.ledger.open_pages() for _, frame in frame_tree(page.main_frame)]
-    told = await asyncio.gather(*(_of_document(frame) for frame in frames))
+    by_frame = await asyncio.gather(*(_of_document(frame) for frame in frames))
     await session.rest.quiesce()
-    return frozenset(clean(session, each) for some in told for each in some)
+    return frozenset(clean(session, each) for some in by_frame for each in some)
 
 
 async def _of_document(frame: Frame) -> list[str]:
@@ -57,6 +57,6 @@ async def _of_document(frame: Frame) -> list[str]:
         async with asyncio.timeout(ANSWER_S):
             return [str(each) for each in await frame.evaluate(_READ)]
     except Error:
-        return []  # the document is going
+        return []  # the document is being replaced
     except TimeoutError:
         return ["something that cannot be read"]

@@ -1,4 +1,4 @@
-"""Documents that pages asked for, some of which were given up before they had come."""
+"""Document requests of pages, some of which were cancelled before their response arrived."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _GIVEN_UP: Final = "net::ERR_ABORTED"
 
 
 class AskedDocuments:
-    """Some of the requests of one action, looked at again when they have ended."""
+    """The document requests of one action, evaluated once they have ended."""
 
     def __init__(self, requests: Iterable[Request]) -> None:
-        """Keep those for documents of pages."""
+        """Keep the document requests of main frames."""
         self._requests = [each for each in requests if _is_document(each)]
 
     def given_up(self) -> tuple[str, ...]:
-        """Return the addresses of those that another navigation took the place of."""
+        """Return the URLs of those that another navigation cancelled."""
         return tuple(each.url for each in self._requests if _GIVEN_UP in (each.failure or ""))
 
 

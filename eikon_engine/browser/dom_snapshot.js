@@ -1,9 +1,7 @@
-// Serialize one document without changing it: a line of JSON for it, then one for each node, in document order;
-// docs/dom-snapshots.md describes them.
-// `frames` are the elements of the child frames, in the order of the frame tree; `addresses` are replaced in what is
-// kept as a digest, by pattern and by found text. What is handed over is kept under `token`; if what is kept has the
-// token `since`, lines that are the same at both ends are counted and not handed over again, and `data` is null where it
-// is the same.
+// Serializes one document without changing it: one line of JSON for it, then one for each node, in document order;
+// docs/dom-snapshots.md describes them. `frames` are the elements of the child frames, in the order of the frame tree;
+// `addresses` are replaced in what is digested, by pattern and match. The result is stored under `token`; if the stored
+// result has the token `since`, equal lines at both ends are only counted, and `data` is null if it is unchanged.
 (handed) => {
   "use strict";
   const { frames, addresses, since, token } = handed;
@@ -97,12 +95,12 @@
     "a abbr b bdi bdo button cite code data del dfn em i img input ins kbd label mark meter output progress q s samp "
     + "select small span strong sub sup svg time u var"
   );
-  // Types whose `value` is the attribute itself; all others have a value of their own.
+  // Types whose `value` is the attribute itself; all others have a separate value.
   const ATTRIBUTE_VALUE = words("hidden submit image reset button checkbox radio");
   const SECRET = /(^|\s)(current|new)-password(\s|$)/i;
   // Types of scripts that are JSON: data, which no browser runs.
   const JSON_TYPE = /^\s*(application\/json|text\/json|[^\s;/]+\/[^\s;/]+\+json)\s*(;|$)/i;
-  // Longest data block that is kept, and how much is kept of one document, in UTF-16 code units.
+  // Longest data block that is stored, and the total per document, in UTF-16 code units.
   const BLOCK_LIMIT = 262144;
   const DATA_LIMIT = 1048576;
   const BLANKS = /[ \t\n\f\r]+/g;
@@ -167,7 +165,7 @@
     state.selected = array(selected);
     state.value = array(values);
   };
-  // Fill `state` (name -> JSON) and `hidden` (attributes that the state stands for).
+  // Fill `state` (name -> JSON) and `hidden` (attributes that the state replaces).
   const STATES = {
     input: inputState,
     select: selectState,
@@ -190,11 +188,11 @@
   const canvas = [];
   const blocks = [];
   let kept = 0;
-  // Elements that are hidden though their parent is not, or the other way round.
+  // Elements that are hidden though their parent is not, or vice versa.
   const flips = [];
   const frameNodes = [];
   const focused = new Set();
-  // Asking each element for its offsets would take as long as half of all the rest.
+  // Querying the offsets of each element would take half as long as everything else.
   const scroller = getter("Document", "scrollingElement")(document);
   const childFrames = new Map();
   for (let index = 0; index < frames.length; index += 1) childFrames.set(frames[index], index);

@@ -1,4 +1,4 @@
-"""The driver: Playwright's program that starts browsers and speaks with them. It starts more slowly than they do."""
+"""Share one Playwright driver process between browser launches; it starts more slowly than a browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Shared:
-    """A driver that is started when it is asked for first."""
+    """A driver that starts on first use."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -23,7 +23,7 @@ class _Shared:
         self._playwright: Playwright | None = None
 
     async def playwright(self) -> Playwright:
-        """Return the driver, which runs until `held` is closed."""
+        """Return the driver, which runs until the block ends."""
         async with self._one_at_a_time:
             if self._playwright is None:
                 self._playwright = await self.held.enter_async_context(_own_driver())
@@ -31,12 +31,12 @@ class _Shared:
 
 
 _SHARED: Final[ContextVar[_Shared | None]] = ContextVar("driver", default=None)
-"""The driver of the `one_driver` block in which a task runs."""
+"""The driver of the enclosing `one_driver` block."""
 
 
 @asynccontextmanager
 async def open_driver() -> AsyncIterator[Playwright]:
-    """Give the driver of the block in which this runs; one of its own, where there is none."""
+    """Yield the driver of the enclosing block, or a new one."""
     shared = _shared_here()
     if shared is not None:
         yield await shared.playwright()
@@ -47,9 +47,9 @@ async def open_driver() -> AsyncIterator[Playwright]:
 
 @asynccontextmanager
 async def one_driver() -> AsyncIterator[None]:
-    """Have one driver for all browsers that are launched in the block, each of which is a process of its own.
+    """Share one driver between all browsers launched in the block.
 
-    For work that launches one browser after the other. A block inside another one has the driver of that.
+    For code that launches browsers one after the other. Nested blocks share the outermost driver.
     """
     if _shared_here() is not None:
         yield
@@ -64,7 +64,7 @@ async def one_driver() -> AsyncIterator[None]:
 
 
 def _shared_here() -> _Shared | None:
-    """Return the driver of this block; that of another loop, from which a thread was started, is of no use."""
+    """Return the driver of this block; a driver of another event loop cannot be used."""
     shared = _SHARED.get()
     return shared if shared is not None and shared.loop is asyncio.get_running_loop() else None
 

@@ -1,4 +1,4 @@
-"""Describe the environment a mission is recorded in."""
+"""Describe the environment in which a mission is recorded."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ VIEW: Final = """() => {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeBrowser:
-    """What a browser tells pages of itself and of its machine when nobody sets anything."""
+    """What an unconfigured browser reports to pages about itself and its machine."""
 
     user_agent: str
     cpu_count: int
@@ -56,25 +56,25 @@ class NativeBrowser:
 
 
 async def native_browser(browser: Browser) -> NativeBrowser:
-    """Ask a page of a secure origin, which is served without a network."""
+    """Read navigator values from a page of a secure origin, served without a network."""
     page = await browser.new_page()
     try:
         await page.route("**/*", _serve_nothing)
         await page.goto(SECURE_PAGE)
-        told = await page.evaluate(NATIVE)
-        return NativeBrowser(**told)
+        values = await page.evaluate(NATIVE)
+        return NativeBrowser(**values)
     finally:
         await page.close()
 
 
 async def see(page: Page) -> PageView:
-    """Ask a page, which is empty as yet, what it is told of its surroundings."""
-    told = await page.evaluate(VIEW)
-    return PageView.model_validate_json(json.dumps(told))
+    """Read what a blank page sees of its environment."""
+    values = await page.evaluate(VIEW)
+    return PageView.model_validate_json(json.dumps(values))
 
 
 def browser_kind(launched: LaunchedBrowser, *, headless: bool) -> str:
-    """Name the kind of browser, and whether it has a window."""
+    """Name the kind of browser, and whether it is headed."""
     return launched.binary.kind if headless else f"{launched.binary.kind}, window"
 
 
@@ -83,21 +83,21 @@ async def _serve_nothing(route: Route) -> None:
 
 
 def platform_name() -> str:
-    """Name operating system and machine, such as `Linux x86_64`."""
+    """Return operating system and machine, such as `Linux x86_64`."""
     return f"{platform.system()} {platform.machine()}"
 
 
 @cache
 def fonts_digest() -> str:
-    """Return the SHA-256 of the sorted list of installed fonts; empty where there is no `fc-list`.
+    """Return the SHA-256 of the sorted list of installed fonts; empty without `fc-list`.
 
-    Asked once a process: it takes as long as an action.
+    Cached per process: it takes as long as an action.
     """
     lister = shutil.which("fc-list")
     if lister is None:
         return ""
     try:
-        listing = subprocess.run(  # noqa: S603 - a program of the system, without arguments of anybody
+        listing = subprocess.run(  # noqa: S603 - a system program with constant arguments
             [lister, "--format", "%{family}|%{style}|%{fontversion}\n"],
             capture_output=True,
             check=True,

@@ -1,4 +1,4 @@
-"""Give a recorded body piece by piece, each at its moment."""
+"""Stream a recorded body piece by piece, each at its moment."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange, HeaderPairs
 
 STREAM_HEADER: Final = "x-eikon-stream"
-"""Names the stream that is fed in place of a body; init_streams.js takes it away again."""
+"""Names the stream that replaces the body; removed by init_streams.js."""
 REDIRECTED_HEADER: Final = "x-eikon-redirected"
-"""Names where redirects led that were taken out; init_streams.js tells scripts, and takes the header away."""
+"""The final URL of redirects that were not replayed; init_streams.js shows it to scripts, and removes the header."""
 _EXPOSE: Final = "access-control-expose-headers"
 _FEED: Final = "([name, data, ends]) => window.__eikon__.feed(name, data, ends)"
 
 
 def with_own_header(headers: HeaderPairs, name: str, value: str) -> HeaderPairs:
-    """Add a header of ours, in a way that scripts of another origin may read too."""
+    """Add a header of ours that cross-origin scripts may read."""
     return (*headers, (name, value), (_EXPOSE, name))
 
 
 async def feed(schedule: Schedule, request: Request, exchange: Exchange, body: bytes) -> None:
-    """Feed the pieces after the headers; an exchange that never ended in the recording is left open."""
+    """Stream the pieces after the headers; an exchange that never ended in the recording stays open."""
     from playwright.async_api import Error
 
     name, place = str(exchange.ordinal), 0
@@ -35,7 +35,7 @@ async def feed(schedule: Schedule, request: Request, exchange: Exchange, body: b
         try:
             await request.frame.evaluate(_FEED, [name, base64.b64encode(data).decode(), ends])
         except Error:
-            return True  # the page went away
+            return True  # the page is gone
         return gone
 
     for piece in exchange.pieces[1:]:

@@ -1,4 +1,4 @@
-"""Find the browser to drive, in an order that never depends on luck, and without importing Playwright."""
+"""Find the browser executable in a fixed order, without importing Playwright."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ REGISTRY_FULL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserBinary:
-    """Name a browser that is here and answers."""
+    """A browser executable that exists and reports its version."""
 
     path: Path
     kind: BrowserKind
     version: str
-    """What `--version` prints, without the name: "156.0.8078.79"."""
+    """Output of `--version` without the name: "156.0.8078.79"."""
     source: str
-    """Why this one: "--browser-path", "EIKON_BROWSER_PATH", "PATH", "system" or "playwright"."""
+    """Where it was found: "--browser-path", "EIKON_BROWSER_PATH", "PATH", "system" or "playwright"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +71,13 @@ def find_browser(
     headless: bool = True,
     root: Path = Path("/"),
 ) -> BrowserBinary:
-    """Return the first browser that is present and tells its version.
+    """Return the first browser that exists and reports its version.
 
-    A path given by the user is used or refused, never replaced by another. Of what is merely found, a browser that
-    does not start is passed over and named in the error. `root` is the folder the system's own places lie under.
+    An explicitly named path is used or rejected, never replaced. Other candidates that do not start are skipped and
+    listed in the error. `root` is the folder that system paths are resolved against.
 
     Raises:
-        BrowserMissingError: nothing was found, or what the user named cannot be used.
+        BrowserMissingError: nothing was found, or the named path cannot be used.
     """
     if explicit is not None:
         return _named(explicit, "--browser-path")
@@ -120,7 +120,7 @@ def _in_system(files: tuple[str, ...], root: Path) -> Iterator[_Candidate]:
 
 
 def _in_registry(patterns: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[_Candidate]:
-    """Yield what Playwright downloaded completely, newest revision first."""
+    """Yield Playwright's complete downloads, newest revision first."""
     found = [
         path
         for folder in _registry_folders(environ)
@@ -133,7 +133,7 @@ def _in_registry(patterns: tuple[str, ...], environ: Mapping[str, str]) -> Itera
 
 
 def _registry_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Name the folders of https://playwright.dev/python/docs/browsers#managing-browser-binaries."""
+    """List the folders of https://playwright.dev/python/docs/browsers#managing-browser-binaries."""
     named = environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     if named == "0":
         spec = find_spec("playwright")
@@ -154,9 +154,9 @@ def _revision(path: Path) -> int:
 
 def _named(path: Path, source: str) -> BrowserBinary:
     if not path.exists():
-        raise BrowserMissingError(f"{source} names {path}, where there is no file: name the browser's program file")
+        raise BrowserMissingError(f"{source}: {path} does not exist. Pass the path of the browser executable.")
     if not _is_program(path):
-        raise BrowserMissingError(f"{source} names {path}, which cannot be run: name the browser's program file")
+        raise BrowserMissingError(f"{source}: {path} is not executable. Pass the path of the browser executable.")
     return _examine(_Candidate(path=path, source=source))
 
 
@@ -165,10 +165,10 @@ def _is_program(path: Path) -> bool:
 
 
 def _examine(candidate: _Candidate) -> BrowserBinary:
-    """Ask a program for its version; one that does not answer is no browser."""
+    """Run an executable with `--version`; one that does not report a version is no browser."""
     path = candidate.path
     try:
-        done = subprocess.run(  # noqa: S603 - the program was named by the user or lies in a known place
+        done = subprocess.run(  # noqa: S603 - the path was given by the user or is a known location
             [str(path), "--version"],
             capture_output=True,
             text=True,
@@ -178,13 +178,13 @@ def _examine(candidate: _Candidate) -> BrowserBinary:
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired as error:
-        raise BrowserMissingError(f"{path} did not tell its version within {VERSION_TIMEOUT_S:.0f} s") from error
+        raise BrowserMissingError(f"{path} did not report its version within {VERSION_TIMEOUT_S:.0f} s") from error
     except OSError as error:
         raise BrowserMissingError(f"{path} cannot be started: {error.strerror or error}") from error
     version = re.search(r"\d+(?:\.\d+){1,3}", done.stdout)
     if done.returncode != 0 or version is None:
-        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
-        raise BrowserMissingError(f"{path} --version ended with {done.returncode} and said: {said}")
+        output = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+        raise BrowserMissingError(f"{path} --version exited with status {done.returncode}: {output}")
     return BrowserBinary(path=path, kind=_kind(path, done.stdout), version=version[0], source=candidate.source)
 
 
@@ -196,11 +196,9 @@ def _kind(path: Path, answer: str) -> BrowserKind:
 
 def _nothing_found(broken: tuple[str, ...], *, headless: bool) -> str:
     wanted = "chromium-headless-shell, Chromium or Chrome" if headless else "Chromium or Chrome with a window"
-    beside = f"; passed over: {'; '.join(broken)}" if broken else ""
-    advice = (
-        "run `eikon doctor --install-browser`" if headless else "install Chrome or Chromium, or leave out --no-headless"
-    )
+    beside = f"; skipped: {'; '.join(broken)}" if broken else ""
+    advice = "run `eikon doctor --install-browser`" if headless else "install Chrome or Chromium, or omit --no-headless"
     return (
-        f"no browser: looked for {wanted} on PATH, in the system's folders and among Playwright's downloads{beside}; "
-        f"{advice}, or name one with --browser-path or {BROWSER_PATH}"
+        f"no browser found: searched PATH, system folders and Playwright's downloads for {wanted}{beside}; "
+        f"{advice}, or pass one with --browser-path or {BROWSER_PATH}"
     )

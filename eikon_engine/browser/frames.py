@@ -1,4 +1,4 @@
-"""Name the frames of pages, and find the one that asked for something."""
+"""Frame paths, and the frame that sent a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(request: Request) -> Frame | None:
-    """Return the frame that asks, or the worker of which does; None for a popup before its first document."""
+    """Return the frame that sent a request, itself or by its worker; None for a popup before its first document."""
     from playwright.async_api import Error
 
     try:
@@ -21,7 +21,7 @@ def frame_of(request: Request) -> Frame | None:
 
 
 def frame_path(frame: Frame | None) -> str:
-    """Return the path of a frame: empty for the main one, for none, and for one that was removed."""
+    """Return the path of a frame: empty for the main one, for None, and for a detached one."""
     places: list[int] = []
     while frame is not None and (above := frame.parent_frame) is not None:
         if frame not in above.child_frames:
@@ -35,7 +35,7 @@ def frame_path(frame: Frame | None) -> str:
 
 
 def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
-    """Return all frames with their paths, each before those inside it."""
+    """Return all frames with their paths, parents first."""
     found: list[tuple[str, Frame]] = []
     waiting = [("", main)]
     while waiting:
@@ -47,7 +47,7 @@ def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
 
 
 def is_main_document(request: Request) -> bool:
-    """Say whether a request is for the document of a page, which answers no question until it shows."""
+    """Whether a request is for the document of a page, which answers nothing until the document is shown."""
     from playwright.async_api import Error
 
     if not request.is_navigation_request():

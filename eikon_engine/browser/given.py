@@ -1,4 +1,4 @@
-"""What a sealed session gives as it is asked for, once its mission goes another way than the recording."""
+"""What a sealed session serves on request, once its mission departs from the recording."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class GivenAsAsked:
-    """When everything came since answers are given as they are asked for; it grows as the session goes on.
+    """Deliveries since responses are served on request; grows as the session continues.
 
-    Places are those of `recording`, whose moments are the ones that the session began with.
+    Orders refer to `recording`, whose moments are those that the session started with.
     """
 
     recording: NetworkRecording
     turns: frozenset[int]
-    """Places that are given a turn of their own; what else has one belongs to what came before it."""
+    """Orders that have a delivery of their own; any other order belongs to the one before it."""
     before: frozenset[int]
-    """Places of what was given at its recorded moment, before."""
+    """Orders that were delivered at their recorded moments, before the switch."""
     moments: dict[int, Moment] = field(default_factory=dict)
-    """When something was given since, by its place."""
+    """Moments of the deliveries since the switch, by order."""
     in_vain: set[int] = field(default_factory=set)
-    """Ordinals of the exchanges that were asked for since, and that no answer came to in the recording either."""
+    """Ordinals of exchanges requested since the switch that have no recorded response."""
 
     def add(self, exchange: Exchange) -> None:
-        """Add what the recording did not have: the site was really asked for it."""
+        """Add an exchange with the live site."""
         self.recording = replace(self.recording, exchanges=(*self.recording.exchanges, exchange))
         self.turns |= frozenset(() if exchange.moment is None else (exchange.moment.order,))

@@ -1,13 +1,14 @@
-// Runs in every document before its own scripts: chance from a seed, timers that cannot starve the stepped clock, and
-// animations that end at once but still fire their events. Part of recording and replay alike.
+// Runs in every document before its own scripts: seeded randomness, timers that cannot block the stepped clock, and
+// animations that end at once but still fire their events. Used in recording and replay alike.
 (seed => {
   if (!window.__eikon__) Object.defineProperty(window, '__eikon__', { value: {}, enumerable: false });
   const own = window.__eikon__;
   own.ownSheets = own.ownSheets || new WeakSet();
 
-  // What differs between runs and machines, in a window or, as text, in a worker: chance from a seed, the figures of the
-  // machine, delays that no clock steps. The generator is xorshift128, seeded by splitmix32: Marsaglia, "Xorshift RNGs", 2003.
-  own.evenOut = (scope, start) => {
+  // Replace what differs between runs and machines, in a window or, as source text, in a worker: randomness by a seeded
+  // generator, machine properties, delays that no clock steps. The generator is xorshift128, seeded by splitmix32:
+  // Marsaglia, "Xorshift RNGs", 2003.
+  own.makeDeterministic = (scope, start) => {
     const answer = (place, values) => {
       for (const name of Object.keys(values)) {
         if (!place || !(name in place)) continue;
@@ -20,7 +21,7 @@
     if (scope.StorageManager) {
       scope.StorageManager.prototype.estimate = async () => ({ quota: 10737418240, usage: 0, usageDetails: {} });
     }
-    // The stepped clock knows no entries; an observer would hear of real durations.
+    // The stepped clock has no entries; an observer would see real durations.
     if (scope.PerformanceObserver) scope.PerformanceObserver.prototype.observe = function observe() {};
     const { postTask } = scope.Scheduler?.prototype ?? {};
     if (postTask) {
@@ -60,7 +61,7 @@
     if (!scope.Crypto) return;
     const real = scope.Crypto.prototype.getRandomValues;
     const fill = function getRandomValues(array) {
-      // The driver's own needs are no page's.
+      // The driver's own calls must not consume the page's random numbers.
       if (scope.__eikon__?.unseeded) return real.call(scope.crypto, array);
       const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
       for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
@@ -75,9 +76,9 @@
       return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
     };
   };
-  own.evenOut(window, seed);
+  own.makeDeterministic(window, seed);
 
-  // The stepped clock stops at a callback that throws; a browser reports the error and goes on.
+  // The stepped clock stops at a callback that throws; a browser reports the error and continues.
   const guarded = callback => typeof callback !== 'function' ? callback : function (...values) {
     try {
       return callback.apply(this, values);
@@ -85,8 +86,8 @@
       reportError(error);
     }
   };
-  // The first document of a popup leaves its window to the next one, with everything that was put in place there.
-  const again = 'pending' in own;
+  // The first document of a popup shares its window, and our patches, with the next one.
+  const isReused = 'pending' in own;
   own.pending = 0;
   const { setInterval: setIntervalOfClock, setTimeout: setTimeoutOfClock } = window;
   window.setInterval = function setInterval(callback, delay, ...rest) {
@@ -100,11 +101,11 @@
     if (ofClock) window[name] = (callback, ...rest) => ofClock.call(window, guarded(callback), ...rest);
   }
 
-  // A clock that is paused before it ran says -1.
+  // A clock that is paused before it ran reports -1.
   const origin = Date.now() - performance.now();
   Object.defineProperty(performance, 'timeOrigin', { get: () => origin, configurable: true, enumerable: true });
 
-  // Without a header that says so, a document was modified when it is asked: at the real time.
+  // Without a Last-Modified header, a document reports the real time of the query.
   const modified = Object.getOwnPropertyDescriptor(Document.prototype, 'lastModified');
   const RealDate = window.__pwClock?.builtins?.Date ?? Date;
   Object.defineProperty(Document.prototype, 'lastModified', { ...modified, get() {
@@ -116,14 +117,14 @@
       [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
   } });
 
-  // The browser compares the date of a cookie with the real time; it is to last as long as it does by the page's clock.
+  // The browser compares a cookie's date with the real time; its lifetime must follow the page clock.
   const cookie = Object.getOwnPropertyDescriptor(Document.prototype, 'cookie');
-  const lasting = text => /;\s*max-age\s*=/i.test(text) ? text :
+  const withMaxAge = text => /;\s*max-age\s*=/i.test(text) ? text :
     text.replace(/;\s*expires\s*=\s*([^;]*)/i, (whole, date) => {
       const until = Date.parse(date);
       return Number.isNaN(until) ? whole : '; max-age=' + Math.max(0, Math.round((until - Date.now()) / 1000));
     });
-  Object.defineProperty(Document.prototype, 'cookie', { ...cookie, set(text) { cookie.set.call(this, lasting(`${text}`)); } });
+  Object.defineProperty(Document.prototype, 'cookie', { ...cookie, set(text) { cookie.set.call(this, withMaxAge(`${text}`)); } });
   const { set: keepCookie } = window.CookieStore?.prototype ?? {};
   if (keepCookie) {
     CookieStore.prototype.set = function set(named, ...rest) {
@@ -133,7 +134,7 @@
     };
   }
 
-  // A fetch for later is sent by the browser past every route, at a time of its own: it is sent now.
+  // The browser sends deferred fetches past every route, at a time of its own: send them now.
   if (window.fetchLater) {
     window.fetchLater = function fetchLater(input, { activateAfter, ...options } = {}) {
       const request = new Request(input, { ...options, keepalive: true });
@@ -142,8 +143,8 @@
     };
   }
 
-  // What a page has asked for, and not been told yet: the driver hears of a request only some time after the page sent it.
-  if (window.fetch && !again) {
+  // Count requests without a response: the driver learns of a request only some time after the page sent it.
+  if (window.fetch && !isReused) {
     window.fetch = new Proxy(window.fetch, {
       apply(native, self, values) {
         const answer = Reflect.apply(native, self, values);
@@ -152,7 +153,7 @@
       },
     });
   }
-  if (!again) XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+  if (!isReused) XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
       own.pending += 1;
       let ends = () => { own.pending -= 1; ends = () => {}; };
@@ -166,7 +167,7 @@
     },
   });
 
-  // A document that is about to be replaced asks for nothing yet: the browser's request follows some time later.
+  // A document about to be replaced sends no request yet: the browser's request follows some time later.
   window.navigation?.addEventListener('navigate', event => {
     const loads = !event.destination.sameDocument && !event.hashChange && event.downloadRequest === null;
     own.leaving = loads && /^(https?|blob|data|about|file):/.test(event.destination.url) ? event : null;
@@ -180,13 +181,13 @@
     };
   }
 
-  // Only animations of style sheets are made quick here. A duration for transitions would turn every change of style into
-  // one, and a page that measures what it has just changed would find the old size.
-  const quick = '*,*::before,*::after{animation-duration:1ms!important;animation-delay:0s!important;' +
+  // Only style sheet animations are shortened. A duration for transitions would turn every style change into a
+  // transition, and a page that measures what it has just changed would see the old size.
+  const shortAnimations = '*,*::before,*::after{animation-duration:1ms!important;animation-delay:0s!important;' +
     'animation-iteration-count:1!important;scroll-behavior:auto!important}';
   const adopt = root => {
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync(quick);
+    sheet.replaceSync(shortAnimations);
     own.ownSheets.add(sheet);
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
   };
@@ -202,7 +203,7 @@
     enter(root);
     return root;
   };
-  // A root that came with the markup was attached by nobody.
+  // A declarative shadow root does not pass through attachShadow.
   const declared = place => {
     for (const each of place.querySelectorAll('*')) {
       if (!each.shadowRoot || own.entered.has(each.shadowRoot)) continue;
@@ -214,8 +215,8 @@
   own.entered = new WeakSet();
   document.addEventListener('readystatechange', () => declared(document));
 
-  // Animations run by a clock of their own, which nothing can step: one that ends is ended now, with its events, and one
-  // that never does is stopped where it begins. Says how many there were; the document knows none of shadow roots.
+  // Animations have a clock of their own, which nothing can step: finish finite ones now, with their events, and pause
+  // infinite ones at their start. Returns how many there were; document.getAnimations omits shadow roots.
   own.endAnimations = () => {
     roots = roots.filter(each => each.deref());
     const all = [document, ...roots.map(each => each.deref())].flatMap(place => place?.getAnimations() ?? []);

@@ -1,7 +1,6 @@
-// Runs in every document before its own scripts: what a link downloads is asked for by its page.
-//
-// The browser asks for the target of a link with `download` past every route. Here the page fetches it, and hands it
-// over as a file: https://html.spec.whatwg.org/multipage/links.html#downloading-resources.
+// Runs in every document before its own scripts: fetches downloads of links in the page. The browser requests the
+// target of a link with `download` past every route. Here the page fetches it, and saves it as a file:
+// https://html.spec.whatwg.org/multipage/links.html#downloading-resources.
 (() => {
   const own = window.__eikon__;
   if (own.fetchesDownloads || !window.navigation || !window.fetch) return;

@@ -1,6 +1,6 @@
-// Runs in every document of a watched context before its own scripts: tells who closes its WebSockets, with which code,
-// and what the Blobs hold that it sends; the DevTools protocol tells neither. It tells over a binding that is taken from
-// the page before the page can see it, and leaves every call, event and error as it is.
+// Runs in every document of an attached context before its own scripts: reports which side closes a WebSocket, with
+// which code, and the content of sent Blobs; the DevTools protocol reports neither. Reports go over a binding that is
+// removed before the page can see it; calls, events and errors stay unchanged.
 (() => {
   const own = window.__eikon__;
   const binding = window.__eikon_sockets__;

@@ -1,5 +1,5 @@
-// Runs in every document of a watched context before its own scripts: remembers what an action hit, as it was before the
-// page heard of it, for calls whose element was not there when they began. Nothing is remembered for other calls.
+// Runs in every document of an attached context before its own scripts: remembers what an action hit, in its state
+// before the page handled the event, for calls whose element did not exist when they began.
 (() => {
   const own = window.__eikon__;
   if (own.seek) return;
@@ -8,13 +8,13 @@
   const WANTED = { visible: true, enabled: true, editable: false, pointer: false, position: null };
   const WHOLE = 'button, [role=button], a, [role=link]';
   const born = performance.timeOrigin;
-  // Since the call began: the identities of what was hit, as it was then, whether anything was, and each target as it
-  // was found last before that.
+  // Since the call began: identities of hit elements at that time, whether there are any, and the last known element of
+  // each target before the first hit.
   let hits = new WeakMap(), hasHits = false, met = {};
-  // A document that came after the call began has not been asked anything: it remembers the first thing that is hit.
+  // A document that loaded after the call began has not been queried yet: it remembers the first hit.
   let isSought = true, isAsked = false;
 
-  // What Playwright lets stand for an element: the button or link around it, or the control of its label.
+  // Elements that Playwright accepts for a target: the button or link around it, or the control of its label.
   const standIns = element =>
     [element, element.closest(WHOLE), element.closest('label')?.control].filter(each => each);
   const isHit = element => standIns(element).some(each => hits.has(each));
@@ -25,13 +25,13 @@
     const fresh = [...new Set([...path, ...led])].filter(element => !hits.has(element));
     const identities = own.sight(fresh, { identities: true });
     fresh.forEach((element, place) => hits.set(element, identities[place]));
-    hasHits ||= event.isTrusted; // those of a page's own scripts are no sign of an action
+    hasHits ||= event.isTrusted; // events of page scripts do not indicate an action
     isSought = isAsked;
   };
   for (const type of HEARD) window.addEventListener(type, remember, { capture: true, passive: true });
 
-  // Sees what a target is now. Beside that: the document; whether this is what it was before anything was hit; whether
-  // it was hit, or what was found before was; and what it was before it was hit.
+  // Inspects a target. Also returns the document; whether it was inspected before the first hit; whether it, or the
+  // element found earlier, was hit; and its identity before the hit.
   own.seek = (elements, [name, isFirst]) => {
     if (isFirst) { hits = new WeakMap(); hasHits = false; met = {}; isSought = false; }
     const seen = own.sight(elements, WANTED), [element] = elements;

@@ -1,11 +1,11 @@
-// Runs in every document before its own scripts: lets the driver ask whether a document is at rest.
+// Runs in every document before its own scripts: lets the driver query whether a document is idle.
 (() => {
   const own = window.__eikon__;
-  // Where the pointer was last: what has moved under it since learns of that with the next frame, at no certain time.
+  // Last pointer position: an element that moved under it is notified with the next frame, at no deterministic time.
   let pointer = null, doubted = null, doubts = 0;
   window.addEventListener('pointermove', event => { pointer = [event.clientX, event.clientY]; }, true);
   window.addEventListener('pointerout', event => { if (!event.relatedTarget) pointer = null; }, true);
-  const lies = () => {
+  const isPointerStale = () => {
     if (!pointer) return false;
     let hit = document.elementFromPoint(...pointer);
     while (hit?.shadowRoot) {
@@ -16,10 +16,10 @@
     if (hit === null || hit.matches(':hover')) return false;
     doubts = hit === doubted ? doubts + 1 : 1;
     doubted = hit;
-    return doubts <= 3; // what does not learn of the pointer in three frames never does
+    return doubts <= 3; // an element not notified within three frames never is
   };
 
-  // A window that closes itself answers for some time; one that may not do so is waited for no longer than any other.
+  // A window that closes itself still answers for a while; one that may not close is waited for like any other.
   window.close = new Proxy(window.close, {
     apply(native, self, values) {
       if (window === window.top && (window.opener || history.length < 2)) own.leaving = true;
@@ -27,8 +27,8 @@
     },
   });
 
-  // Animations run by a clock of their own, which nothing can step: they end now, with their events, or stand still.
-  const still = () => {
+  // Animations have a clock of their own, which nothing can step: finish them now, with their events, or pause them.
+  const stopAnimations = () => {
     const moving = own.endAnimations?.() ?? 0;
     for (const each of document.getElementsByTagName('svg')) {
       if (each.animationsPaused && !each.animationsPaused()) { each.pauseAnimations(); each.setCurrentTime(0); }
@@ -36,9 +36,9 @@
     return !moving;
   };
 
-  // Answers: loads or leaves, moves, number of fetches and of other work that is waited for, number of workers.
-  own.look = () => {
-    const moves = !still() || lies();
+  // Returns: loading or unloading, animating, number of pending fetches and other work, number of workers.
+  own.activity = () => {
+    const moves = !stopAnimations() || isPointerStale();
     const loaded = document.readyState === 'complete' || own.waived === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
     const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0)) + (own.working?.() ?? 0);
@@ -50,24 +50,24 @@
     });
   };
 
-  // What looks, of this document and all inside it; null if one of them is out of reach.
+  // The state of this document and all its frames; null if one is out of reach.
   const { get: count } = Object.getOwnPropertyDescriptor(window, 'length');
-  own.inside = () => {
+  own.tree = () => {
     const all = [own];
     try {
-      for (let place = 0; place < Reflect.apply(count, window, []); place++) all.push(...window[place].__eikon__.inside());
+      for (let place = 0; place < Reflect.apply(count, window, []); place++) all.push(...window[place].__eikon__.tree());
     } catch {
       return null;
     }
     return all;
   };
 
-  // The sum over so many documents; null, and none of them is looked at, if there are others. A look is not repeated:
-  // what it ended does not move any more.
-  own.lookInside = async documents => {
-    const all = own.inside();
+  // The sum over this many documents; null, without querying any, if there are more or fewer. A query is not repeated:
+  // the animations that it finished would be missing from the second result.
+  own.activityOfTree = async documents => {
+    const all = own.tree();
     if (all?.length !== documents) return null;
-    const looks = await Promise.all(all.map(each => each.look()));
-    return [0, 1, 2, 3].map(part => looks.reduce((sum, each) => sum + each[part], 0));
+    const activities = await Promise.all(all.map(each => each.activity()));
+    return [0, 1, 2, 3].map(part => activities.reduce((sum, each) => sum + each[part], 0));
   };
 })();

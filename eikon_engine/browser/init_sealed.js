@@ -1,7 +1,7 @@
 // Runs in every document of a sealed replay, where nothing reaches the network.
 (() => {
-  // What a document sends while it goes away gets past every route, is in no recording, and has nobody left to read its
-  // answer: it is not sent. The first document of a popup leaves its window to the next one, which is not gone.
+  // Requests of an unloading document bypass routes, are in no recording, and no script reads their responses: drop
+  // them. The first document of a popup shares its window with the next one, which is not unloading.
   const own = window.__eikon__;
   const again = 'gone' in own;
   own.gone = null;
@@ -19,7 +19,7 @@
     });
   }
 
-  // What is served was never uploaded, so that no upload ends: it does when the answer begins.
+  // Served requests are never uploaded, so no upload event fires: dispatch them when the response begins.
   const sizeOf = body => {
     if (typeof body === 'string') return new TextEncoder().encode(body).length;
     return body?.size ?? body?.byteLength ?? String(body).length;
@@ -32,8 +32,8 @@
         const body = uploads.get(request);
         if (body === undefined || request.readyState !== 2) return;
         uploads.delete(request);
-        const total = sizeOf(body), told = { lengthComputable: true, loaded: total, total };
-        for (const kind of ['progress', 'load', 'loadend']) request.upload.dispatchEvent(new ProgressEvent(kind, told));
+        const total = sizeOf(body), progress = { lengthComputable: true, loaded: total, total };
+        for (const kind of ['progress', 'load', 'loadend']) request.upload.dispatchEvent(new ProgressEvent(kind, progress));
       });
       request.upload.addEventListener('load', () => uploads.delete(request));
       return request;

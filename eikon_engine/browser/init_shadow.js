@@ -1,5 +1,5 @@
-// Init script: keep what dom_snapshot.js needs before the page can hide or replace it.
-// Adds one non-enumerable property to window, `__eikon__`, shared by all our init scripts.
+// Init script: store what dom_snapshot.js needs before the page can hide or replace it. Adds one non-enumerable
+// property to window, `__eikon__`, shared by all our init scripts.
 (() => {
   "use strict";
   if (!Object.prototype.hasOwnProperty.call(window, "__eikon__")) {
@@ -59,7 +59,7 @@
     Object.defineProperty(place, name, { ...found, value });
   };
   watch(Element.prototype, "attachShadow", (host, root) => apply(set, roots, [host, root]));
-  // A closed root that came with the markup is only known to the element's internals.
+  // A closed declarative root is only known to the element's internals.
   const internalsRoot = window.ElementInternals
     && Object.getOwnPropertyDescriptor(ElementInternals.prototype, "shadowRoot");
   if (internalsRoot) {
@@ -69,11 +69,11 @@
     });
   }
 
-  // What a CSS selector matches; null where Playwright's reading of it may be another: it looks into open shadow roots.
+  // Elements that match a CSS selector; null where Playwright may disagree, because it pierces open shadow roots.
   shared.query = (selector) => {
     try {
       const found = document.querySelectorAll(selector);
-      const isSimple = /^[\w#.-]+$/.test(selector); // one element without its ancestors: each root can be asked alone
+      const isSimple = /^[\w#.-]+$/.test(selector); // matches without ancestors, so each root can be searched separately
       const matchesIn = (place) => Array.prototype.some.call(place.querySelectorAll("*"), (element) => {
         const inside = element.shadowRoot;
         return inside && (!isSimple || inside.querySelector(selector) || matchesIn(inside));

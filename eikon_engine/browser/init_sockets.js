@@ -1,5 +1,5 @@
-// Runs in every document after Playwright's own WebSocket, which a route takes the place of the browser's with. A page is
-// told that its socket is open, or failed, when the driver says so: at its moment, with the protocol that was agreed on.
+// Runs in every document after Playwright's WebSocket, with which a route replaces the browser's. The driver decides
+// when the page sees its socket open or fail, and with which protocol.
 (() => {
   const own = window.__eikon__;
   const MARK = '\0eikon:';
@@ -13,7 +13,7 @@
     #inside = false;
 
     constructor(...values) {
-      own.unseeded = true; // Playwright knows sockets by numbers that it draws here, those of all contexts together
+      own.unseeded = true; // Playwright draws random socket ids here, for all contexts together
       try {
         super(...values);
       } finally {
@@ -26,7 +26,7 @@
       });
     }
 
-    // What the driver sends comes to a socket that is open for Playwright, though the page is not told yet.
+    // Messages of the driver reach a socket that is open for Playwright, but not yet for the page.
     _apiSendToPage(message) {
       this.#inside = true;
       try {

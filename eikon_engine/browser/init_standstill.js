@@ -1,4 +1,4 @@
-// Runs in every document before its own scripts: tells the driver of requests that the document stands still for.
+// Runs in every document before its own scripts: reports requests that block the document to the driver.
 (() => {
   if (!window.XMLHttpRequest || window.__eikon__.standstill) return;
   window.__eikon__.standstill = true;

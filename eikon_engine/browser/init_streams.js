@@ -1,9 +1,9 @@
-// Runs in every document before its own scripts: answers that come piece by piece, and event sources made of them.
-// A served answer cannot be given in pieces, so that one which was recorded in pieces comes empty, under a name; its
-// pieces are fed to a stream in its place. Part of recording and replay alike, so that event sources behave alike.
+// Runs in every document before its own scripts: streamed responses, and event sources on top of them. A fulfilled
+// response cannot be sent in pieces, so a response recorded in pieces is served empty, with a stream id; its pieces are
+// fed to that stream. Used in recording and replay alike, so that event sources behave alike.
 (() => {
   const own = window.__eikon__;
-  if (own.feed) return; // the window of a popup's first document is that of its next one, too
+  if (own.feed) return; // the first document of a popup shares its window with the next one
   const NAME = 'x-eikon-stream';
   const REDIRECTED = 'x-eikon-redirected';
   const sources = new Map();
@@ -28,10 +28,11 @@
     source.over = ends !== '';
   };
 
-  // What a response says of itself: a served redirect was flattened, and a stream is a response that we made.
-  const told = (response, facts) => {
+  // Restore the properties of a response: a served redirect was flattened, and a stream is a Response that we
+  // constructed.
+  const withFacts = (response, facts) => {
     for (const name of Object.keys(facts)) Object.defineProperty(response, name, { value: facts[name] });
-    const clone = () => told(Response.prototype.clone.call(response), facts);
+    const clone = () => withFacts(Response.prototype.clone.call(response), facts);
     return Object.defineProperty(response, 'clone', { value: clone, configurable: true, writable: true });
   };
   const factsOf = native => {
@@ -63,7 +64,7 @@
       });
     }
     const { status, statusText } = native;
-    return told(new Response(body, { status, statusText, headers: without(native.headers) }), factsOf(native));
+    return withFacts(new Response(body, { status, statusText, headers: without(native.headers) }), factsOf(native));
   };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
@@ -74,7 +75,7 @@
     });
   }
 
-  // An XMLHttpRequest is asked for all its headers first: the console tells of every name that it may not give.
+  // Check all headers of an XMLHttpRequest first: reading a forbidden one logs an error to the console.
   const { getAllResponseHeaders, getResponseHeader } = XMLHttpRequest.prototype;
   const lines = request => getAllResponseHeaders.call(request).split('\r\n').filter(Boolean);
   const redirectedTo = request => lines(request).find(line => line.startsWith(REDIRECTED + ': '))?.slice(REDIRECTED.length + 2);
@@ -135,7 +136,7 @@
     get CLOSED() { return 2; }
     close() {
       this.#state = 2;
-      later(() => this.#abort.abort(), 500); // what has come already may still be on its way to a recording
+      later(() => this.#abort.abort(), 500); // data that has arrived may still be on its way to a recording
     }
 
     handler(kind, value) {

@@ -1,5 +1,5 @@
-// Runs in every document before its own scripts: counts work that the browser does for a page beside its main thread, so
-// that the page is not at rest before it has been told. Fetches are counted in init_determinism.js.
+// Runs in every document before its own scripts: counts work that the browser does off the main thread for a page, so
+// that the page is not idle before its callbacks ran. Fetches are counted in init_determinism.js.
 (() => {
   const own = window.__eikon__;
   if (own.working) return;
@@ -7,7 +7,7 @@
   const { addEventListener } = EventTarget.prototype;
   const RealDate = window.__pwClock?.builtins?.Date ?? Date;
   const { now } = RealDate;
-  // When each piece of work began, in real time; what takes longer than this may never end, as a blocked database.
+  // Start of each piece of work, in real time; what takes longer than this may never end, such as a blocked database.
   const LONGEST_MS = 10000;
   const works = new Set();
   own.working = () => {
@@ -29,7 +29,7 @@
     }
   };
   const promised = answer => Reflect.apply(afterwards, answer, [begin()]);
-  const told = types => target => {
+  const untilEvent = types => target => {
     const end = begin();
     for (const type of types) Reflect.apply(addEventListener, target, [type, end, { once: true }]);
     return target;
@@ -37,7 +37,7 @@
 
   counted(Blob.prototype, ['arrayBuffer', 'bytes', 'text'], promised);
   counted(window, ['createImageBitmap'], promised);
-  // An image that has not come is waited for as a request, which the recording may bring later, or never.
+  // An image still loading is waited for as a request, which may be delivered later, or never.
   counted(HTMLImageElement.prototype, ['decode'], (answer, image) => image.complete ? promised(answer) : answer);
   const { SubtleCrypto, CacheStorage, Cache, IDBFactory, IDBDatabase } = window;
   counted(SubtleCrypto?.prototype, ['encrypt', 'decrypt', 'sign', 'verify', 'digest', 'generateKey', 'deriveKey',
@@ -45,8 +45,8 @@
   counted(CacheStorage?.prototype, ['open', 'match', 'has', 'delete', 'keys'], promised);
   counted(Cache?.prototype, ['match', 'matchAll', 'delete', 'keys'], promised);
   counted(IDBFactory?.prototype, ['databases'], promised);
-  counted(IDBFactory?.prototype, ['open', 'deleteDatabase'], told(['success', 'error', 'blocked']));
-  counted(IDBDatabase?.prototype, ['transaction'], told(['complete', 'abort']));
+  counted(IDBFactory?.prototype, ['open', 'deleteDatabase'], untilEvent(['success', 'error', 'blocked']));
+  counted(IDBDatabase?.prototype, ['transaction'], untilEvent(['complete', 'abort']));
   counted(FileReader.prototype, ['readAsArrayBuffer', 'readAsBinaryString', 'readAsDataURL', 'readAsText'],
-    (nothing, reader) => void told(['loadend'])(reader));
+    (nothing, reader) => void untilEvent(['loadend'])(reader));
 })();

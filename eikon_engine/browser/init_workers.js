@@ -1,9 +1,9 @@
-// Runs in every document before its own scripts, and again at the head of every worker that is started here: the clock of
-// a worker follows the one of its page, its chance comes from a seed, and its page can ask whether it has work left.
-// Kept free of line breaks in text and of comments behind code: a worker gets it as one line, so that its own keep their
-// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped},
-// in a worker also {machine}: what its page is told of the machine.
-(function eikonWorkers(evenOut, settings) {
+// Runs in every document before its own scripts, and again at the head of every worker started here: gives a worker the
+// clock of its page and seeded randomness, and lets the page query whether it has work left. Contains no line breaks in
+// text and no comments behind code: a worker gets it as one line, so that its own lines keep their numbers.
+// `makeDeterministic` comes from init_determinism.js; `settings` are {seed, stepped}, in a worker also {machine}: what
+// its page sees of the machine.
+(function eikonWorkers(makeDeterministic, settings) {
   const scope = globalThis;
   const page = typeof Window === 'function' && scope instanceof Window;
   const own = page ? scope.__eikon__ : {};
@@ -13,8 +13,8 @@
     value, writable: true, configurable: true, enumerable: Object.getOwnPropertyDescriptor(place, name)?.enumerable ?? false });
   const mark = '__eikon__';
   const tagged = !page && String(scope.name).startsWith(mark);
-  const told = tagged ? JSON.parse(scope.name.slice(mark.length)) : null;
-  const base = told?.url ?? (page ? null : scope.location.href);
+  const startData = tagged ? JSON.parse(scope.name.slice(mark.length)) : null;
+  const base = startData?.url ?? (page ? null : scope.location.href);
   const absolute = address => {
     try {
       return new URL(String(address), base ?? document.baseURI).href;
@@ -26,7 +26,7 @@
     const { hardwareConcurrency, deviceMemory, language, languages } = navigator;
     return { hardwareConcurrency, deviceMemory, language, languages };
   };
-  const takeMachine = () => {
+  const applyMachine = () => {
     const place = WorkerNavigator.prototype;
     for (const [name, value] of Object.entries(settings.machine)) {
       if (Array.isArray(value)) Object.freeze(value);
@@ -35,10 +35,10 @@
   };
   const text = () => {
     const line = String(eikonWorkers).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
-    const evens = String(evenOut).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
-    return '(' + line + ')(' + evens + ',' + JSON.stringify({ ...settings, machine: machine() }) + ');';
+    const makeDeterministicLine = String(makeDeterministic).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
+    return '(' + line + ')(' + makeDeterministicLine + ',' + JSON.stringify({ ...settings, machine: machine() }) + ');';
   };
-  // What is read as a file goes from the network to a store of files, past whoever records bodies: it is read whole first.
+  // A body read as a Blob goes from the network to a file store, past whatever records bodies: read it whole first.
   const { arrayBuffer, blob: asFile } = scope.Response.prototype;
   put(scope.Response.prototype, 'blob', async function blob() {
     const type = this.headers.get('content-type');
@@ -47,7 +47,7 @@
   });
   const { createObjectURL, revokeObjectURL } = URL;
   const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
-  // What the driver hears by the console, which no page can read: of workers that are not under our clock.
+  // Reports to the driver over the console, which pages cannot read: workers that are not under our clock.
   const { debug } = scope.console;
   const shown = address => address.startsWith('http') ? address : address.slice(0, 5) + '...';
   const report = (kind, address) => debug.call(scope.console,
@@ -55,15 +55,15 @@
   const blobs = new Map();
   const heads = new WeakMap();
 
-  // A worker that runs this script knows its start, its seed, its own name and address.
+  // A worker that runs this script knows its start time, its seed, its own name and URL.
   let advance = async () => {};
   let fetches = () => 0;
   const timeOf = { now: () => Date.now() };
-  const takePlace = () => {
-    put(scope, 'name', told.name);
-    if (told.url !== null) {
+  const applyLocation = () => {
+    put(scope, 'name', startData.name);
+    if (startData.url !== null) {
       const place = Object.create(WorkerLocation.prototype);
-      const url = new URL(told.url);
+      const url = new URL(startData.url);
       for (const part of ['href', 'origin', 'protocol', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'])
         put(place, part, url[part]);
       put(place, 'toString', () => url.href);
@@ -110,8 +110,8 @@
     fetches = () => open;
   };
 
-  const takeClock = () => {
-    const start = told.now;
+  const applyClock = () => {
+    const start = startData.now;
     const NativeDate = Date;
     const elapsed = performance.now.bind(performance);
     let time = start;
@@ -204,7 +204,7 @@
     };
   };
 
-  // The workers that were started in this scope.
+  // The workers started in this scope.
   const Native = scope.Worker;
   const native = Native && { postMessage: Native.prototype.postMessage, terminate: Native.prototype.terminate };
   const records = new Set();
@@ -238,7 +238,7 @@
     started += 1;
     const payload = {
       now: timeOf.now(),
-      seed: (Math.imul(tagged ? told.seed : settings.seed, 0x85ebca6b) ^ Math.imul(started, 0x9e3779b1)) >>> 0,
+      seed: (Math.imul(tagged ? startData.seed : settings.seed, 0x85ebca6b) ^ Math.imul(started, 0x9e3779b1)) >>> 0,
       name: String(settingsOf.name ?? ''),
       url: inline ? null : address,
       load: !inline && settingsOf.type !== 'module',
@@ -259,10 +259,10 @@
     record.waiting.clear();
     record.ready({ fetches: 0 });
   };
-  // What the page forbids us to start from our script, it gets as it asked for it: with a clock and chance of its own.
-  const leaveWild = record => {
+  // If the page's policy rejects our script, start the worker as requested: with its own clock and randomness.
+  const startNatively = record => {
     finish(record);
-    record.state = 'wild';
+    record.state = 'native';
     let alive = false;
     native.terminate.call(record.worker);
     const tell = event => {
@@ -275,7 +275,7 @@
       tell(new Event('error', { cancelable: true }));
       return;
     }
-    report('wild', record.args[0]);
+    report('native', record.args[0]);
     for (const kind of ['message', 'messageerror']) {
       record.inner.addEventListener(kind, ({ data, ports }) => {
         alive = true;
@@ -284,7 +284,7 @@
     }
     record.inner.addEventListener('error', event => {
       const { message, filename, lineno, colno } = event;
-      if (!alive && !(event instanceof ErrorEvent)) report('gone', record.args[0]);
+      if (!alive && !(event instanceof ErrorEvent)) report('failed', record.args[0]);
       alive = true;
       const copy = event instanceof ErrorEvent
         ? new ErrorEvent('error', { message, filename, lineno, colno, cancelable: true })
@@ -293,13 +293,13 @@
     });
     for (const { message, transfer } of record.queue.splice(0)) native.postMessage.call(record.inner, message, transfer);
   };
-  const hear = (record, word) => {
+  const onReport = (record, word) => {
     if (word.kind === 'started' && record.state === 'starting') {
       record.state = 'running';
       for (const { message, transfer } of record.queue.splice(0)) native.postMessage.call(record.worker, message, transfer);
       record.ready({ fetches: 0 });
       if (settings.stepped) ask(record, { kind: 'step', now: timeOf.now() });
-    } else if (word.kind === 'refused') leaveWild(record);
+    } else if (word.kind === 'refused') startNatively(record);
     else if (word.kind === 'closed') finish(record);
     else if (word.kind === 'done') {
       record.waiting.get(word.id)?.(word);
@@ -316,7 +316,7 @@
       const word = event.data?.[mark];
       if (word === undefined) return;
       event.stopImmediatePropagation();
-      hear(record, word);
+      onReport(record, word);
     });
     worker.addEventListener('error', event => {
       if (record.state !== 'starting') return;
@@ -327,7 +327,7 @@
       }
       event.stopImmediatePropagation();
       event.preventDefault();
-      leaveWild(record);
+      startNatively(record);
     });
     return worker;
   };
@@ -341,18 +341,18 @@
     if (worker !== null) return watch(worker, args);
     worker = Reflect.construct(Native, args, target);
     let alive = false;
-    report('wild', args[0]);
+    report('native', args[0]);
     worker.addEventListener('message', () => { alive = true; }, { once: true });
     worker.addEventListener('error', event => {
-      if (!alive && !(event instanceof ErrorEvent)) report('gone', args[0]);
+      if (!alive && !(event instanceof ErrorEvent)) report('failed', args[0]);
     }, { once: true });
     return worker;
   };
 
-  // A worker that computes for ever, or sleeps until it is woken, would hold up all: it is waited for once.
+  // A worker that computes forever, or sleeps until it is woken, would block everything: wait for it once.
   const LIMIT = page ? 3000 : 2000;
   const SOON = 20;
-  const giveUp = (record, promise) => {
+  const stopWaiting = (record, promise) => {
     if (!record.stuck) report('stuck', record.args[0]);
     record.stuck = true;
     promise.then(() => { record.stuck = false; });
@@ -362,7 +362,7 @@
     const late = new Promise(done => { timer = realTimeout(() => done(null), LIMIT); });
     const word = await Promise.race([promise, late]);
     realClear(timer);
-    if (word === null) giveUp(record, promise);
+    if (word === null) stopWaiting(record, promise);
     return word ?? { fetches: 0, starting: 0 };
   };
   const ask = async (record, question) => {
@@ -381,7 +381,7 @@
   const askAll = async question => {
     const sum = { fetches: 0, starting: 0 };
     for (const record of [...records]) {
-      // One that starts is told the time when it has.
+      // A starting worker gets the time once it has started.
       if (question.kind === 'step' && record.state === 'starting') continue;
       const word = await ask(record, question);
       sum.fetches += word.fetches;
@@ -433,7 +433,7 @@
     });
   }
 
-  // A shared worker asks past every route: it becomes a worker of the document, shared by what the document starts.
+  // A shared worker sends requests past every route: make it a worker of the document, shared among its documents.
   if (page && scope.SharedWorker) {
     const shared = new Map();
     put(scope, 'SharedWorker', class SharedWorker extends EventTarget {
@@ -458,7 +458,7 @@
   if (page) {
     own.workerCount = () => records.size;
     own.stepWorkers = async () => { if (records.size) await askAll({ kind: 'step', now: Date.now() }); };
-    // One that starts waits for its script, which may have its time later: the document counts as loading.
+    // A starting worker waits for its script, which may be delivered later: the document counts as loading.
     let starting = 0;
     own.restWorkers = async () => {
       const word = records.size ? await askAll({ kind: 'rest' }) : { fetches: 0, starting: 0 };
@@ -468,26 +468,26 @@
     own.workersStart = () => records.size > 0 && starting > 0;
     own.waiveWorkers = () => {
       for (const record of records) {
-        if (record.state === 'starting' && !record.broken) giveUp(record, record.whenReady);
+        if (record.state === 'starting' && !record.broken) stopWaiting(record, record.whenReady);
       }
     };
     return;
   }
 
-  evenOut(scope, tagged ? told.seed : settings.seed);
-  takeMachine();
+  makeDeterministic(scope, tagged ? startData.seed : settings.seed);
+  applyMachine();
   if (!tagged) return;
   const { postMessage, close, importScripts } = scope;
-  const say = word => postMessage.call(scope, { [mark]: word });
-  takePlace();
+  const postReport = word => postMessage.call(scope, { [mark]: word });
+  applyLocation();
   countFetches();
-  takeClock();
-  if (told.shared) {
+  applyClock();
+  if (startData.shared) {
     put(scope, 'postMessage', undefined);
     put(scope, 'onconnect', null);
   }
   put(scope, 'close', () => {
-    say({ kind: 'closed' });
+    postReport({ kind: 'closed' });
     close.call(scope);
   });
   const answers = {
@@ -512,25 +512,25 @@
       return;
     }
     turnOf = turnOf.then(() => answers[word.kind](word)).then(
-      below => say({ kind: 'done', id: word.id, fetches: fetches() + below.fetches, starting: below.starting }));
+      below => postReport({ kind: 'done', id: word.id, fetches: fetches() + below.fetches, starting: below.starting }));
   });
-  if (!told.load) {
-    say({ kind: 'started' });
+  if (!startData.load) {
+    postReport({ kind: 'started' });
     return;
   }
-  // Loaded here, a script keeps its own address, its strictness and its line numbers.
+  // Loaded here, a script keeps its own URL, its strictness and its line numbers.
   let loaded = false;
   scope.addEventListener('error', event => {
     if (loaded) return;
     const { message } = event;
-    const refused = message.includes('NetworkError') && message.includes(told.url) || message.includes('TrustedScriptURL');
+    const refused = message.includes('NetworkError') && message.includes(startData.url) || message.includes('TrustedScriptURL');
     if (refused) {
       event.stopImmediatePropagation();
       event.preventDefault();
     }
-    say({ kind: refused ? 'refused' : 'started' });
+    postReport({ kind: refused ? 'refused' : 'started' });
   }, { once: true });
-  importScripts.call(scope, told.url);
+  importScripts.call(scope, startData.url);
   loaded = true;
-  say({ kind: 'started' });
+  postReport({ kind: 'started' });
 })

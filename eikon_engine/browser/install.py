@@ -1,4 +1,4 @@
-"""Get a headless browser onto this machine: what is here, else Playwright's download, else Debian's package."""
+"""Install a headless browser: an existing one, Playwright's download, or Debian's package, in this order."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STEP_TIMEOUT_S = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Name one way to a browser and the commands it takes."""
+    """One method of installing a browser and its commands."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
     needs_apt: bool = False
-    """Only for root on a system with apt-get."""
+    """Requires root on a system with apt-get."""
     completes_previous: bool = False
-    """Only when the way before it ran without failure and its browser still does not start."""
+    """Runs only if the previous method succeeded and its browser still does not start."""
 
 
 WAYS = (
@@ -47,7 +47,7 @@ WAYS = (
         name="Debian's package",
         commands=(
             ("apt-get", "update"),
-            # A machine without any font draws no text, and a box without text has no size to click on.
+            # Without any font, text has no size, and a box without size cannot be clicked.
             ("apt-get", "install", "-y", "--no-install-recommends", "chromium-headless-shell", "fonts-liberation"),
         ),
         needs_apt=True,
@@ -56,10 +56,10 @@ WAYS = (
 
 
 class CommandRunner(Protocol):
-    """Run one command to its end."""
+    """Runs one command to completion."""
 
     def __call__(self, command: tuple[str, ...], /) -> str | None:
-        """Return why it failed, in one line, or None when it did not; never raise for a failure."""
+        """Return why the command failed, in one line, or None; never raises for a failure."""
         ...
 
 
@@ -70,10 +70,10 @@ def install_browser(
     run: CommandRunner | None = None,
     has_apt: bool | None = None,
 ) -> BrowserBinary:
-    """Return the browser that is here, or get one; `report` is told each step and how it ended.
+    """Return an existing browser or install one; `report` receives each command and each failure.
 
     Raises:
-        BrowserMissingError: every way failed; the message names each with its reason.
+        BrowserMissingError: every method failed; the message lists each with its reason.
     """
     look = find or (lambda: find_browser(None, environ=os.environ))
     apt = _may_use_apt() if has_apt is None else has_apt
@@ -96,19 +96,19 @@ def install_browser(
             report(failures[-1])
     if browser is None:
         raise BrowserMissingError(
-            f"no browser could be installed, tried {'; '.join(failures)}; "
-            "install Chrome or Chromium by hand, or name one with EIKON_BROWSER_PATH"
+            f"could not install a browser ({'; '.join(failures)}). "
+            "Install Chrome or Chromium manually, or set EIKON_BROWSER_PATH."
         )
     return browser
 
 
 def run_command_line(command: tuple[str, ...], /) -> str | None:
-    """Run a command without a terminal, for ten minutes at most, and return why it failed."""
+    """Run a command without a terminal, for at most ten minutes; return why it failed, or None."""
     try:
-        done = subprocess.run(  # noqa: S603 - the commands of WAYS
+        done = subprocess.run(  # noqa: S603 - the fixed commands above
             command,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,  # one stream, so that the first error stands first
+            stderr=subprocess.STDOUT,  # one stream, so that the first error comes first
             text=True,
             errors="replace",
             timeout=STEP_TIMEOUT_S,
@@ -117,12 +117,12 @@ def run_command_line(command: tuple[str, ...], /) -> str | None:
             env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "NO_COLOR": "1"},
         )
     except subprocess.TimeoutExpired:
-        return f"did not end within {STEP_TIMEOUT_S:.0f} s"
+        return f"timed out after {STEP_TIMEOUT_S:.0f} s"
     except OSError as error:
         return error.strerror or str(error)
     if done.returncode == 0:
         return None
-    return _telling_line(done.stdout) or f"ended with {done.returncode}"
+    return _telling_line(done.stdout) or f"exited with status {done.returncode}"
 
 
 def _walk(way: Way, run: CommandRunner, report: Callable[[str], None]) -> str | None:
@@ -146,7 +146,7 @@ def _may_use_apt() -> bool:
 
 
 def _telling_line(output: str) -> str:
-    """Pick the first line that calls itself an error, else the last one."""
+    """Return the first line that starts with an error marker, else the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("Error:", "E:"))]
     return (errors or lines[-1:] or [""])[0]

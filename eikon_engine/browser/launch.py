@@ -1,4 +1,4 @@
-"""Start the browser, the same way for recording and for replay."""
+"""Launch the browser with the same flags for recording and for replay."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _FEATURES_OFF: Final = (
     "Prerender2FallbackPrefetchSpecRules",
     "ThirdPartyStoragePartitioning",
 )
-"""The first holds back what a click leads to, such as sending a form, until the next frame is painted: some 100 ms in
-which a page seems to be at rest. `Prerender2FallbackPrefetchSpecRules` makes requests that no route meets. The
-others are what Playwright switches off; its own list is overruled by ours."""
+"""Disabled Chromium features. `DeferRendererTasksAfterInput` delays what a click triggers (a form submission) until the
+next frame, so a page looks idle for about 100 ms. `Prerender2FallbackPrefetchSpecRules` sends requests that bypass
+routes. The rest repeats Playwright's own list, which this flag overrides."""
 
 _DISABLE: Final = "--disable-features="
 
@@ -52,7 +52,7 @@ FLAGS: Final[tuple[str, ...]] = (
     "--no-pings",
     "--no-first-run",
 )
-"""Flags of every launch: no traffic of the browser's own."""
+"""Flags of every launch: no background traffic of the browser itself."""
 
 SEALED_FLAGS: Final[tuple[str, ...]] = (
     f"--host-resolver-rules=MAP {SINK_HOST} 127.0.0.1,MAP * ~NOTFOUND",
@@ -60,42 +60,43 @@ SEALED_FLAGS: Final[tuple[str, ...]] = (
     "--component-updater=url-source=http://127.0.0.1:1/,disable-background-downloads",
     "--gaia-url=http://127.0.0.1:1/",
 )
-"""What a sealed launch adds: nothing resolves but the sink, addresses in digits included; peers are reached through the
-proxy or not at all; and what the browser asks on its own account leads nowhere."""
+"""Extra flags of a sealed launch: only the sink's host name resolves, IP literals included; WebRTC uses the proxy or
+nothing; the browser's own services are unreachable."""
 SEALED_FEATURES_OFF: Final = ("WebRtcHideLocalIpsWithMdns",)
-"""Features off in a sealed launch alone: this one joins a multicast group. No local address is told to a page there."""
+"""Features disabled only in a sealed launch. This one joins a multicast group; without it no local address is exposed
+to pages either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchOptions:
-    """How to start the browser."""
+    """How to launch the browser."""
 
     headless: bool = True
     browser_path: Path | None = None
     binary: BrowserBinary | None = None
-    """A browser that was found before; looked for if left out."""
+    """An executable found earlier; searched for if None."""
     random_seed: int = 1
     """Seed of `Math.random` in every frame and worker of the browser."""
     sealed: bool = False
     proxy: str | None = None
-    """Where the browser's own requests go; those of a context go to the context's."""
+    """Proxy of the browser's own requests; each context has its own proxy."""
     debugging_port: int | None = None
-    """Port on loopback at which others may drive the browser as well, over the DevTools protocol."""
+    """Loopback port of the DevTools protocol, for other clients that drive this browser."""
     outlives_signals: bool = False
-    """Whether Ctrl-C and SIGTERM are left to us: the browser is needed to complete a recording."""
+    """Whether the browser survives Ctrl-C and SIGTERM, so that a recording can be completed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchedBrowser:
-    """A running browser and what it was started from."""
+    """A running browser and what it was launched from."""
 
     browser: Browser
     binary: BrowserBinary
     flags: tuple[str, ...]
-    """Those that can change what a page sees, without what is added to seal it."""
+    """Flags that can change what a page sees, without the ones that seal it."""
     playwright_version: str
     requests: APIRequest
-    """Makes requests beside the browser."""
+    """Sends requests outside the browser."""
 
 
 def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
@@ -103,13 +104,13 @@ def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
     flags = (*FLAGS, f"--js-flags=--random-seed={options.random_seed}")
     if not options.sealed:
         return flags
-    # Of several lists of features the browser reads the last one, so there is one.
+    # Chromium reads only the last --disable-features flag, so there must be exactly one.
     features = ",".join(("", *SEALED_FEATURES_OFF))
     return (*(flag + features if flag.startswith(_DISABLE) else flag for flag in flags), *SEALED_FLAGS)
 
 
 def proxy_settings(server: str | None) -> ProxySettings | None:
-    """Send everything to a proxy, what is meant for loopback included."""
+    """Build proxy settings that route everything through the proxy, loopback included."""
     return None if server is None else {"server": server, "bypass": "<-loopback>"}
 
 
@@ -118,8 +119,8 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     """Run a browser for as long as the context is open.
 
     Raises:
-        BrowserMissingError: no browser is installed, or the one asked for is not there.
-        BrowserDiedError: it was found, and did not start.
+        BrowserMissingError: no browser is installed, or the requested one does not exist.
+        BrowserDiedError: the browser was found but did not start.
     """
     binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     from playwright.async_api import Error
@@ -140,7 +141,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
                 handle_sighup=not options.outlives_signals,
             )
         except Error as error:
-            message = f"{binary.path} did not start: {error.message.splitlines()[0]}; try `eikon doctor`"
+            message = f"{binary.path} failed to start: {error.message.splitlines()[0]}. Run `eikon doctor`."
             raise BrowserDiedError(message) from error
         try:
             flags = launch_flags(replace(options, sealed=False))

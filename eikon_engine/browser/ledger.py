@@ -1,4 +1,4 @@
-"""Everything that happens in the pages of a session, kept until the next observation asks for it."""
+"""Track everything that happens in the pages of a session until the next observation."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from eikon_engine.errors import EikonError
 
 LONG_LIVED: Final = frozenset({"eventsource", "websocket", "ping"})
-"""Resource types that are open for as long as a page lives, and never keep it from being at rest."""
+"""Resource types that stay open for the life of a page, and never keep it busy."""
 STREAM_S: Final = 1.0
-"""Wall time after which a body that has begun and not ended counts as one that comes for as long as the page lives."""
+"""Wall time after which an unfinished body counts as a stream that lasts for the life of the page."""
 WITHOUT_DOCUMENT: Final = (204, 205)
-"""Statuses after which a page stays as it is."""
+"""Statuses after which a page keeps its document."""
 FIRST_ERROR: Final = 400
 NOT_NETWORK: Final = ("data:", "blob:", "about:", "javascript:")
 
@@ -51,15 +51,15 @@ class DialogAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """A request that asks for something to be changed, and who sent it."""
+    """A request with an unsafe method, and its sender."""
 
     request: Request
     page: Page | None
-    """None where no page did."""
+    """None if no page sent it."""
     frame: str = ""
-    """Path of the frame, as it was then."""
+    """Path of the frame at that time."""
     is_alone: bool = False
-    """Whether nothing but the scripts of the frame can have sent it: the page had no workers."""
+    """Whether only the frame's scripts can have sent it: the page had no workers."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,40 +76,40 @@ class Happenings:
     writes: list[Write] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
-    """Keys of what went over WebSockets."""
+    """Keys of WebSocket traffic."""
 
     def then(self, later: Happenings) -> Happenings:
-        """Join with what happened afterwards."""
+        """Append later events."""
         return Happenings(**{each.name: getattr(self, each.name) + getattr(later, each.name) for each in fields(self)})
 
 
 class PageLedger:
-    """Number the pages of a context in the order of opening, and note what they do."""
+    """Number the pages of a context in the order of opening, and track their events."""
 
     def __init__(self, context: BrowserContext, *, answers_dialogs: bool = True) -> None:
-        """Listen to the context; a page that is open already counts as opened now.
+        """Listen to the context; a page that is already open counts as opened now.
 
-        Who listens to dialogs has to answer them; without `answers_dialogs`, they are somebody else's.
+        A dialog listener must answer its dialogs; without `answers_dialogs`, another client does.
         """
         self.pages: list[Page] = []
         self.answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
         self.event_streams: set[Request] = set()
-        """Answers that bring events and have not ended; nobody waits for their end."""
+        """Event streams that have not ended; nothing waits for their end."""
         self.answered: dict[Request, float] = {}
-        """When the answer to a request in flight began, on the monotonic clock."""
+        """When the response to a request in flight began, on the monotonic clock."""
         self.uncommitted: set[Request] = set()
-        """Documents whose answer has come and that no frame shows yet."""
+        """Documents whose response has arrived and that no frame shows yet."""
         self.crashed: bool = False
         self._arrived = False
         self.fault: EikonError | None = None
-        """What went wrong where nobody could be told at once."""
+        """An error to raise from the next wait."""
         self.news = 0
-        """How often something happened of which no request tells."""
+        """Count of events that no request reports."""
         self.heard = 0
-        """How many requests have begun or ended, and pages opened."""
+        """How many requests began or ended, and pages opened."""
         self.failed: list[FailedRequest] = []
-        """Requests that brought no answer, or one with a status from 400 on, since the session began."""
+        """Requests without a response, or with a status from 400 on, since the session began."""
         self._awaited: dict[Request, asyncio.Event] = {}
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
@@ -128,11 +128,11 @@ class PageLedger:
             self._on_page(page)
 
     def open_pages(self) -> tuple[tuple[int, Page], ...]:
-        """Return the pages that are open, with their ordinals."""
+        """Return the open pages with their ordinals."""
         return tuple((ordinal, page) for ordinal, page in enumerate(self.pages) if not page.is_closed())
 
     def is_leaving(self, page: Page) -> bool:
-        """Say whether a page waits for the document that replaces it."""
+        """Whether a page waits for the document that replaces its own."""
         asked = (
             request
             for request in self.in_flight
@@ -141,17 +141,17 @@ class PageLedger:
         return any(frame_of(request) is page.main_frame for request in asked)
 
     def is_stream(self, request: Request) -> bool:
-        """Say whether a page has had the beginning of an answer for so long that nobody waits for its end."""
+        """Whether a response began so long ago that its end is not waited for."""
         begun = self.answered.get(request)
         return begun is not None and request.resource_type in FETCHES and time.monotonic() - begun > STREAM_S
 
     def take(self) -> Happenings:
-        """Return what happened since the last call, and begin anew."""
+        """Return the events since the last call, and start over."""
         happened, self._now = self._now, Happenings()
         return happened
 
     def put_back(self, happened: Happenings) -> None:
-        """Undo `take`: what is observed again has happened since the last observation."""
+        """Undo `take`: the next observation includes these events again."""
         self._now = happened.then(self._now)
 
     @property
@@ -160,17 +160,17 @@ class PageLedger:
         return len(self._now.downloads)
 
     def take_arrival(self) -> bool:
-        """Say whether a navigation ended since the last call."""
+        """Return whether a navigation ended since the last call."""
         arrived, self._arrived = self._arrived, False
         return arrived
 
     async def ended(self, request: Request) -> None:
-        """Wait until a request that is in flight ends, fails or is forgotten."""
+        """Wait until a request in flight ends, fails or is forgotten."""
         if request in self.in_flight:
             await self._awaited.setdefault(request, asyncio.Event()).wait()
 
     def forget(self, request: Request) -> None:
-        """Stop waiting for a request that will never end."""
+        """Stop waiting for a request that never ends."""
         self._land(request)
         self.uncommitted.discard(request)
         self.changed.set()
@@ -183,31 +183,31 @@ class PageLedger:
             awaited.set()
 
     def note_dialog(self, dialog: DialogSeen) -> None:
-        """Note a dialog that somebody else answered."""
+        """Record a dialog that another client answered."""
         self._now.dialogs.append(dialog)
 
     def note_key(self, key: str) -> None:
-        """Note what a page opened or sent beside its requests."""
+        """Record WebSocket traffic by its key."""
         self._now.keys.append(key)
         self.note_news()
 
     def note_news(self) -> None:
-        """Note that a page was given something, or gave something, beside its requests."""
+        """Record that a page received or sent data beside its requests."""
         self.news += 1
         self.changed.set()
 
     def mark_dead(self) -> None:
-        """Note that the browser went away."""
+        """Record that the browser is gone."""
         self.crashed = True
         self.changed.set()
 
     def fail(self, error: EikonError) -> None:
-        """Note that the session cannot go on; the first error counts."""
+        """Record that the session cannot continue; the first error counts."""
         self.fault = self.fault or error
         self.changed.set()
 
     def ordinal(self, page: Page | None) -> int:
-        """Return the number of a page; -1 for none, and for one of another context."""
+        """Return the number of a page; -1 for None, and for a page of another context."""
         return self.pages.index(page) if page in self.pages else -1
 
     def _on_page(self, page: Page) -> None:
@@ -253,9 +253,9 @@ class PageLedger:
             elif armed and armed.text is not None:
                 await dialog.accept(armed.text)
             else:
-                await dialog.accept(dialog.default_value)  # what stands in a prompt, as pressing Enter would give
+                await dialog.accept(dialog.default_value)  # the prompt's default, as pressing Enter gives
         except Error:
-            self.changed.set()  # the page went away with its dialog: there is nothing left to answer
+            self.changed.set()  # the page closed with its dialog
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -317,7 +317,7 @@ class PageLedger:
 
 
 async def describe_download(page: int, download: Download) -> tuple[DownloadSeen, bytes | None]:
-    """Wait for a download to end; give what is observed of it, and its content."""
+    """Wait for a download to end; return its observation, and its content."""
     from playwright.async_api import Error
 
     try:

@@ -1,4 +1,4 @@
-"""What Playwright leaves behind where the browser goes away: calls that nobody waits for any more, and that fail."""
+"""Silence Playwright calls that fail because the browser is gone, and that no code awaits any more."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from eikon_engine.browser.playwright_errors import GONE
 
 
 def overlook_what_is_gone() -> None:
-    """Keep the running loop from telling of such calls; whoever needed the browser is told by an error of ours.
+    """Keep the running loop from logging such failures; code that needed the browser gets an error of ours.
 
-    The same holds for what could not be written to a driver that had ended. The loop tells of them when they are
-    collected, which may be after everything else has ended. A loop that tells of its faults in a way of its own is left
-    alone.
+    The same holds for writes to a driver process that has exited. The loop reports them when they are garbage
+    collected, possibly after everything else has ended. A loop with its own exception handler is left alone.
     """
     loop = asyncio.get_running_loop()
     if loop.get_exception_handler() is None:

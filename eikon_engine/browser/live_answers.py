@@ -1,7 +1,7 @@
-"""Answers of the real site within a sealed session: asked for by us, kept as a recording would, served as recorded.
+"""Serve responses of the live site in a sealed session: fetched by us, stored like a recording, served like one.
 
-The browser stays behind its sink. A request that may leave is made beside it (`live_request`), becomes an `Exchange`
-with its moment, and is handed to the page by what serves recorded ones: the page sees what a replay of it would.
+The browser stays behind its sink. A permitted request is sent from outside it (`live_request`), becomes an `Exchange`
+with a moment, and is served like a recorded one: the page sees what a replay of it would show.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
 
 PATIENCE_S: Final = 30.0
-"""Wall time within which an answer has to be whole."""
+"""Wall time within which a response must be complete."""
 WITHOUT_BODY: Final = frozenset({204, 205, 304})
 
 
 class AnswerKeeper(Protocol):
-    """Where live answers are kept: the network part of a bundle, see `NetworkWriter`."""
+    """Where live responses are stored: the network part of a bundle, see `NetworkWriter`."""
 
     def write_blob(self, data: bytes) -> BlobRef:
-        """Store a body, before the exchange that names it."""
+        """Store a body, before the exchange that refers to it."""
 
     def append(self, exchange: Exchange) -> None:
-        """Write one exchange."""
+        """Append one exchange."""
 
 
 class Unkept:
-    """Keep nothing: answers of a run that is no recording."""
+    """Store nothing: for runs that record nothing."""
 
     def write_blob(self, data: bytes) -> BlobRef:
-        """Name a body."""
+        """Return the reference of a body."""
         return ref_of(data)
 
     def append(self, exchange: Exchange) -> None:
-        """Forget an exchange."""
+        """Discard an exchange."""
 
 
 class LiveAnswers:
-    """Make requests that a sealed session may really make; mutable, one for a session."""
+    """Send requests that a sealed session is permitted to send; one per session."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class LiveAnswers:
         every: bool = False,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """Make requests with `requests`, and number what came behind what `recording` has, which the session plays.
+        """Send with `requests`, and number responses after those of `recording`, which the session serves.
 
-        Those that the recording has an answer to are made only where `every` one is. `stored` is what the keeper has,
-        where that has other moments. Secrets that come by are kept, and shown to pages, as their stand-ins where the
-        session finds any, see `Session.find_secrets`.
+        Requests with a recorded response are sent only if `every` is set. `stored` is what the store holds, where its
+        moments differ. Secrets are stored, and shown to pages, as stand-ins if the session detects them, see
+        `Session.find_secrets`.
         """
         self.every: Final = every
         self._made_count = 0
@@ -83,23 +83,23 @@ class LiveAnswers:
         self._keeper = keeper or Unkept()
         self._places = Additions(recording, stored or recording)
         self._bodies: dict[int, bytes] = {}
-        """What is still to be served, by ordinal."""
+        """Bodies still to be served, by ordinal."""
         self._patience_s = patience_s
         self._matched = 0
-        """How many of the requests that were made the recording had an answer to."""
+        """How many of the requests that were sent have a recorded response."""
         self._unmatched: list[str] = []
         self._changed = ChangedAnswers(recording)
 
     def refusal(self, request: Request) -> str | None:
-        """Say why a request is not made, even though requests may be; None if it is."""
+        """Return why a request is not sent even in live mode; None if it is."""
         if request.resource_type == "eventsource" or request.headers.get("accept") == EVENTS:
-            return "streams of events are not made live, they have no end"
+            return "event streams are not fetched live: they never end"
         if request.url.partition(":")[0] not in SCHEMES:
-            return "only HTTP is made live"
+            return "only HTTP requests are sent live"
         return None
 
     def added_to(self, met: NetworkOutcome) -> NetworkOutcome:
-        """Add what was made to how a session met its recording, which did not answer it."""
+        """Add the live requests to the network outcome of a session."""
         return met.model_copy(
             update={
                 "served": met.served - self._matched,
@@ -111,10 +111,10 @@ class LiveAnswers:
         )
 
     async def answer(self, session: Session, request: Request, match: Match) -> Exchange:
-        """Make a request, and keep what became of it; the one of the recording that it matches is compared with it.
+        """Send a request, store what it returns, and compare it with the recorded exchange it matches.
 
         Raises:
-            OutputError: it cannot be kept.
+            OutputError: it cannot be stored.
         """
         session.learn_request(request)
         key = key_of(session, request)
@@ -161,11 +161,11 @@ class LiveAnswers:
             self._changed.keep(match.exchange.key, match.exchange.occurrence, values)
 
     def take_body(self, exchange: Exchange) -> bytes | None:
-        """Return the body of a live answer, once, as it was kept; None for an exchange that was recorded before."""
+        """Return the body of a live response, once, as stored; None for a recorded exchange."""
         return self._bodies.pop(exchange.ordinal, None)
 
     async def _made(self, session: Session, request: Request) -> Ended:
-        """Make a request as it would leave: with the values behind the stand-ins that pages were given."""
+        """Send a request with the real values behind the stand-ins that pages were given."""
         real = Revealed(session.found)
         is_document = request.is_navigation_request()
         sent = Sent(
@@ -214,12 +214,12 @@ class LiveAnswers:
     def _note_failure(self, session: Session, request: Request, ended: Ended) -> None:
         what = f"{request.method} {session.redactor.text(request.url)}: {ended.failure} ({ended.why})"
         if ended.failure == "net::ERR_TIMED_OUT":
-            what += f"; answers have to be whole within {self._patience_s:g} s, endless ones are not made live"
+            what += f"; live responses must complete within {self._patience_s:g} s"
         self.notes.append(f"live: {what}")
 
 
 def _asker(request: Request) -> str:
-    """Return the origin of the script that asks; empty where no script does."""
+    """Return the origin of the script that sends a request; empty without one."""
     if request.resource_type not in FETCHES:
         return ""
     return request.headers.get("origin") or origin_of(request.url)

@@ -1,4 +1,4 @@
-"""Make one request of a sealed page ourselves, as the browser would have: its cookies, its redirects, its errors."""
+"""Send one request of a sealed page from outside the browser, with its cookies, redirects and error codes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FAILURES: Final = (
     (r"self[- ]signed certificate|unable to (get|verify)", "net::ERR_CERT_AUTHORITY_INVALID"),
     (r"SSL|TLS|EPROTO", "net::ERR_SSL_PROTOCOL_ERROR"),
 )
-"""What the client that makes the requests says of a failure, and what the browser would have said."""
+"""Error patterns of the HTTP client, with the browser's error for each."""
 _BODY_HEADERS: Final = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
 _OF_COOKIE: Final = frozenset({"name", "value", "domain", "path", "expires", "httpOnly", "secure", "sameSite"})
 _OF_CONNECTION: Final = frozenset({"host", "connection", "content-length"})
@@ -45,20 +45,20 @@ _OF_CONNECTION: Final = frozenset({"host", "connection", "content-length"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A request as it goes out."""
+    """A request as it is sent."""
 
     method: str
     url: str
     headers: Mapping[str, str]
-    """By name in small letters, as the browser would send them."""
+    """By lower-case name, as the browser would send them."""
     body: bytes | None = field(repr=False)
     asker: str = ""
-    """Origin of the script that asks; empty where no script does."""
+    """Origin of the script that sends it; empty without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Came:
-    """An answer as it came in, whole."""
+    """A complete response."""
 
     url: str
     status: int
@@ -73,22 +73,22 @@ class Came:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What became of a request: an answer, or the browser's word for a failure, after some redirects."""
+    """How a request ended: a response or a network error, after any redirects."""
 
     hops: tuple[Came, ...] = ()
     answer: Came | None = None
     failure: str | None = None
     why: str = ""
-    """What the client said of the failure."""
+    """The client's message for the failure."""
 
 
 async def make(
     requests: APIRequest, sent: Sent, cookies: Sequence[Mapping[str, Any]], *, timeout_ms: float, is_document: bool
 ) -> Ended:
-    """Send a request, and follow where it is redirected; it shares no cookies with any other.
+    """Send a request and follow its redirects, with a cookie jar of its own.
 
-    `cookies` are those that redirects may take along, in Playwright's format; the request itself has its own in its
-    headers. What is no document takes no cookies to other hosts.
+    `cookies` are those available to redirects, in Playwright's format; the request itself carries its own in its
+    headers. Only documents take cookies along to other hosts.
     """
     from playwright.async_api import Error
 
@@ -116,9 +116,9 @@ async def make(
 
 
 async def cookies_for(context: BrowserContext, sent: Sent, *, is_document: bool) -> list[Mapping[str, Any]]:
-    """Return the cookies of a page that redirects of its request may take along.
+    """Return the cookies that redirects of a page's request may send.
 
-    Those that the browser withholds from the request itself, as with credentials omitted, are withheld from them too.
+    Cookies that the browser withholds from the request itself, as with credentials omitted, are withheld from them too.
     """
     every: list[Mapping[str, Any]] = [dict(each) for each in await context.cookies()]
     host = urlsplit(sent.url).hostname or ""
@@ -132,8 +132,8 @@ async def cookies_for(context: BrowserContext, sent: Sent, *, is_document: bool)
 
 @asynccontextmanager
 async def _client(requests: APIRequest, cookies: Sequence[Mapping[str, Any]]) -> AsyncIterator[APIRequestContext]:
-    told = [{name: value for name, value in each.items() if name in _OF_COOKIE} for each in cookies]
-    state: Any = {"cookies": told, "origins": []}
+    fields = [{name: value for name, value in each.items() if name in _OF_COOKIE} for each in cookies]
+    state: Any = {"cookies": fields, "origins": []}
     client = await requests.new_context(storage_state=state)
     try:
         yield client
@@ -147,7 +147,7 @@ async def _dispose(client: APIRequestContext) -> None:
     try:
         await client.dispose()
     except Error:
-        return  # the driver is gone, and the client with it
+        return  # the driver process is gone, and the client with it
 
 
 async def _ask(client: APIRequestContext, sent: Sent, timeout_ms: float) -> Came:
@@ -170,7 +170,7 @@ async def _whole(sent: Sent, answer: APIResponse) -> Came:
 
 
 def _following(sent: Sent, came: Came) -> Sent | None:
-    """Return the request that a redirect leads to; None where the answer is none.
+    """Return the request that a redirect leads to; None if the response is no redirect.
 
     https://fetch.spec.whatwg.org/#http-redirect-fetch, steps 4 to 16.
     """
@@ -198,15 +198,15 @@ def _following(sent: Sent, came: Came) -> Sent | None:
 
 
 def _refusal(sent: Sent, came: Came) -> str:
-    """Say why a script is not given an answer of another origin that redirects led to; empty if it is.
+    """Return why CORS denies a script a redirected cross-origin response; empty if it does not.
 
-    The browser asks only the address that it knows of, the first one: https://fetch.spec.whatwg.org/#cors-check.
+    The browser checks only the URL it knows, the first one: https://fetch.spec.whatwg.org/#cors-check.
     """
     if not sent.asker or origin_of(sent.url) == sent.asker:
         return ""
     allowed = came.header("access-control-allow-origin")
     origin = sent.headers.get("origin", sent.asker)
-    return "" if allowed in {"*", origin} else f"{origin_of(sent.url)} does not allow {origin} to read its answer"
+    return "" if allowed in {"*", origin} else f"{origin_of(sent.url)} does not allow {origin} to read its response"
 
 
 def _failure(error: Error) -> str:
@@ -223,7 +223,7 @@ def _told(error: Error) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Return the origin of an HTTP address, as it stands there."""
+    """Return the origin of an HTTP URL, unnormalized."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 

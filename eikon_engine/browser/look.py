@@ -1,4 +1,4 @@
-"""Look at the documents of all pages: whether they load, move, or wait for answers."""
+"""Query the documents of all pages: whether they load, animate, or wait for responses."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from eikon_engine.browser.ledger import PageLedger
 
 ANSWER_S: Final = 30.0
-"""Wall time after which a page that does not answer counts as dead."""
+"""Wall time after which an unresponsive page counts as dead."""
 WENT_AWAY: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
-"""What Playwright says of a document that is just being replaced by another."""
+"""Playwright's errors for a document that is being replaced."""
 
-LOOK: Final = "() => window.__eikon__?.look?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
-"""Ask whether a document loads (or leaves), moves, how many answers it waits for, and for its workers; see
-init_look.js."""
-LOOK_INSIDE: Final = "documents => window.__eikon__?.lookInside?.(documents) ?? null"
-"""As above, of a document and all inside it; null where they are not so many, or one is out of reach, as another
-site's."""
+LOOK: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
+"""Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, and its workers;
+see init_look.js."""
+LOOK_INSIDE: Final = "documents => window.__eikon__?.activityOfTree?.(documents) ?? null"
+"""As above, for a document and all its frames; null if their number differs, or one is out of reach (cross-origin)."""
 PENDING: Final = """async () => {
   const own = window.__eikon__ ?? {};
   const fetches = own.workerCount?.() ? await own.restWorkers() : 0;
@@ -32,9 +31,9 @@ PENDING: Final = """async () => {
   const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.working?.() ?? 0);
   return [loading ? 1 : 0, 0, pending + fetches, 0];
 }"""
-"""Ask whether a document loads, and for the answers."""
+"""Returns whether a document loads, and how many responses it waits for."""
 ARRIVED: Final = f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({LOOK})() }}"
-"""As above, and tell the documents that are still there after a navigation that they stay: it brought a file, or
+"""As above, and resets the unload flag of documents that survived a navigation: it was a download, or returned
 nothing."""
 WAIVE: Final = """() => {
   const own = window.__eikon__;
@@ -42,43 +41,43 @@ WAIVE: Final = """() => {
   own?.waiveWorkers?.();
   return [0, 0, 0, 0];
 }"""
-"""Wait no more for a document that a script opened and did not close, that does not leave as it said, or that asked for
-something that never comes."""
+"""Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose
+requests never end."""
 STEP_WORKERS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0] }"
-"""Bring the workers of a document to its time; over when their timers have run and what they posted has arrived."""
+"""Advance the workers of a document to its time; resolves when their timers ran and their messages arrived."""
 FRAME: Final = """() => new Promise(painted => {
   const frame = new Animation(new KeyframeEffect(null, [], 1));
   frame.onfinish = painted;
   frame.play();
   frame.finish();
 })"""
-"""Answer after the next frame, in which the events of animations that ended are sent."""
+"""Resolves after the next frame, in which the events of finished animations are dispatched."""
 FRAME_S: Final = 3.0
-"""Wall time after which a page counts as one that is not painted."""
+"""Wall time after which a page counts as one that is not rendered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One look at all documents."""
+    """The activity of all documents at one moment."""
 
     loading: bool
     moving: bool
-    """Whether an animation runs, or the pointer lies over something that does not know it yet."""
+    """Whether an animation runs, or the pointer lies over an element that was not notified yet."""
     pending: int
-    """Fetches that wait for an answer, those of workers included, and work of the browser for a page."""
+    """Fetches that wait for a response, those of workers included, and pending browser work for a page."""
     workers: int
 
     async def paint(self, ledger: PageLedger) -> None:
-        """Give every page a frame."""
+        """Render one frame of every page."""
         await asyncio.gather(*(_painted(page) for _, page in ledger.open_pages()))
 
 
 async def look_at(
     ledger: PageLedger, script: str = LOOK, *, main_only: bool = False, skip_leaving: bool = False
 ) -> Seen:
-    """Ask every frame, or the main frames alone; with `skip_leaving`, no page that waits for its next document.
+    """Query every frame, or the main frames alone; with `skip_leaving`, no page that waits for its next document.
 
-    The browser holds back all questions to such a page until that document shows.
+    The browser delays any evaluation in such a page until that document is shown.
     """
     pages = [page for _, page in ledger.open_pages() if not (skip_leaving and ledger.is_leaving(page))]
     answers: list[_Answer] = []
@@ -96,7 +95,7 @@ _Answer: TypeAlias = tuple[int, int, int, int]
 
 
 async def _ask_page(page: Page, script: str, *, main_only: bool) -> list[_Answer]:
-    """Ask the frames of a page; all at once where the main one reaches them."""
+    """Query the frames of a page; in one evaluation if the main frame reaches them all."""
     frames = [page.main_frame, *(() if main_only else filter(has_document, page.frames[1:]))]
     if len(frames) > 1 and script == LOOK:
         inside = await _evaluate(page.main_frame, LOOK_INSIDE, len(frames))
@@ -106,7 +105,7 @@ async def _ask_page(page: Page, script: str, *, main_only: bool) -> list[_Answer
 
 
 def has_document(frame: Frame) -> bool:
-    """Say whether a frame shows a document; one that is to be loaded lazily has none, and would answer nothing."""
+    """Whether a frame shows a document; one that loads lazily has none, and would never answer."""
     return frame.parent_frame is None or bool(frame.url)
 
 
@@ -126,10 +125,10 @@ async def _evaluate(frame: Frame, script: str, told: int | None = None) -> Any: 
             return 0, 0, 0, 0
         if re.search(WENT_AWAY, error.message):
             return 1, 0, 0, 0
-        message = f"the browser stopped answering: {error.message.splitlines()[0]}"
+        message = f"the browser stopped responding: {error.message.splitlines()[0]}"
         raise BrowserDiedError(message) from error
     except TimeoutError as error:
-        message = f"{frame.url} did not answer within {ANSWER_S:.0f} s; it may be in an endless loop"
+        message = f"{frame.url} did not respond within {ANSWER_S:.0f} s; it may be in an endless loop"
         raise BrowserDiedError(message) from error
 
 
@@ -140,4 +139,4 @@ async def _painted(page: Page) -> None:
         async with asyncio.timeout(FRAME_S):
             await page.evaluate(FRAME)
     except (Error, TimeoutError):
-        return  # a page that is going, or is not painted: the next look says which
+        return  # the page is closing, or is not rendered: the next query shows which

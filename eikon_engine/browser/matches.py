@@ -1,4 +1,4 @@
-"""Everything that a selector matches, by the engine that binds targets. Nothing is done to a page."""
+"""List everything that a selector matches, with the engine that binds targets. Pages are not changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Match:
     """One element that a selector matches."""
 
     description: str
-    """Its tag and what a person calls it."""
+    """Tag and accessible name."""
     is_visible: bool
     box: tuple[float, float, float, float]
     """Left, top, width and height in CSS pixels, in the viewport of its frame."""
@@ -45,30 +45,30 @@ class Matches:
     """Path of the frame, empty for the main one."""
     count: int
     shown: tuple[Match, ...]
-    """The first of them, in the order of the document."""
+    """The first matches, in document order."""
     digest: str
-    """Another one where the markup or the form state of one of them is another one."""
+    """Changes with the markup or form state of any match."""
 
 
 async def matches_in(session: Session, selector: str, page: int, frame: str = "") -> Matches:
-    """Look at everything that a selector matches in one frame of a page, without what is secret.
+    """List everything that a selector matches in one frame of a page, without secrets.
 
     Raises:
         PageMissingError: the page, or its frame, is not open.
-        ActionError: the selector is none, or the page does not answer.
+        ActionError: the selector is invalid, or the page does not respond.
     """
     matches = await _ask(session, frame_in(session, page, frame), selector, page)
     if matches is None:
-        message = f"page {page} is going to another document; ask again when that has come"
+        message = f"page {page} is navigating. Try again when the new document has loaded."
         raise ActionError(message)
     return matches
 
 
 async def matches_anywhere(session: Session, selector: str) -> tuple[Matches, ...]:
-    """Look at what a selector matches in each document of all pages; documents that are just going are left out.
+    """List what a selector matches in each document of all pages; documents being replaced are omitted.
 
     Raises:
-        ActionError: the selector is none, or a page does not answer.
+        ActionError: the selector is invalid, or a page does not respond.
     """
     asked = [
         _ask(session, frame, selector, ordinal)
@@ -90,11 +90,11 @@ async def _ask(session: Session, frame: Frame, selector: str, page: int) -> Matc
         async with asyncio.timeout(ANSWER_S):
             answer = await frame.locator(in_clear).evaluate_all(own_script("bind.js"), {"every": SHOWN})
     except TimeoutError as error:
-        message = f"page {page} has not answered within {ANSWER_S:.0f} s"
+        message = f"page {page} did not respond within {ANSWER_S:.0f} s"
         raise ActionError(message) from error
     except Error as error:
         if session.ledger.crashed:
-            message = f"the browser went away while {selector} was looked for"
+            message = f"the browser is gone; it closed while evaluating {selector}"
             raise BrowserDiedError(message) from error
         if re.search(WENT_AWAY, error.message):
             return None

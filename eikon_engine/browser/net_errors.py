@@ -1,4 +1,4 @@
-"""Which failures of requests can be played back."""
+"""The network errors that can be replayed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ABORT_CODES: Final = {
     "net::ERR_NAME_NOT_RESOLVED": "namenotresolved",
     "net::ERR_TIMED_OUT": "timedout",
 }
-"""Network errors of Chromium, and what Playwright calls them."""
+"""Chromium's network errors, with Playwright's abort codes."""
 
 _NET_ERROR: Final = re.compile(r"net::ERR_\w+")
 
 
 def playable(text: str) -> str:
-    """Write the error that a replay can give in place of one that it cannot, in a message of the console."""
+    """Replace network errors that cannot be replayed by ERR_FAILED, in a console message."""
     return _NET_ERROR.sub(lambda found: found[0] if found[0] in ABORT_CODES else "net::ERR_FAILED", text)

@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from eikon_engine.trace.redaction import Redactor
 
 CAPTURE_TRIES: Final = 20
-"""A page that navigates on its own between rest and snapshot is brought to rest again, this many times."""
+"""How often a page that navigates between idle and snapshot is awaited again."""
 SIGHT_TRIES: Final = 4
-"""How often pages are looked at, at most, because something came while they were."""
+"""How often pages are observed at most, because events arrived meanwhile."""
 _POLICY: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 OF_SOCKETS: Final = "WebSocket connection to "
-"""How the browser begins to tell of a socket that failed; in a replay there is no connection that it could speak of."""
+"""Prefix of the browser's message about a failed socket; in a replay there is no connection to report."""
 _NO_CONTENT: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What can be seen of the pages at one moment."""
+    """The visible state of the pages at one moment."""
 
     target: TargetState | None
     captured: tuple[dict[int, PageSnapshot], dict[int, str]]
@@ -61,7 +61,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """An observation with the things it refers to by digest."""
+    """An observation with the content that it refers to by digest."""
 
     observation: Observation
     snapshots: dict[int, PageSnapshot] = field(default_factory=dict, repr=False)
@@ -69,14 +69,14 @@ class Sight:
     downloads: tuple[tuple[DownloadSeen, bytes | None, str], ...] = ()
     """Downloads with their content and URL."""
     happened: Happenings = field(default_factory=Happenings, repr=False)
-    """What was taken from the ledger for it."""
+    """The page events it was made from."""
 
 
 async def observe(session: Session, bound: Bound | None) -> Sight:
-    """Take down everything that an observation holds; the session is at rest.
+    """Build the observation of an idle session.
 
     Raises:
-        BrowserDiedError: the browser went away.
+        BrowserDiedError: the browser is gone.
     """
     seen = await _undisturbed(session, bound)
     session.rest.seen()
@@ -109,7 +109,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
 
 
 def glimpse(session: Session, happened: Happenings) -> Observation:
-    """Take down what can be told without asking the pages anything, nor waiting for them."""
+    """Build the part of an observation that needs neither queries nor waiting."""
     return Observation(
         pages=tuple(
             PageObservation(page=ordinal, url=session.redactor.text(page.url), title="")
@@ -137,7 +137,7 @@ def _console_errors(session: Session, happened: Happenings) -> tuple[str, ...]:
 
 
 async def _undisturbed(session: Session, bound: Bound | None) -> _Seen:
-    """Look until nothing came from a live network meanwhile, so that what came before and after is certain."""
+    """Observe again while live traffic arrives, so that what came before and after is certain."""
     for _ in range(SIGHT_TRIES):
         news = session.ledger.news
         with session.rest.held():
@@ -148,7 +148,7 @@ async def _undisturbed(session: Session, bound: Bound | None) -> _Seen:
         if calm and not live and captured is not None:
             return _Seen(target=target, captured=captured, storage=storage)
         await session.rest.quiesce()
-    session.rest.notes.append(f"pages were observed though something came during each of {SIGHT_TRIES} looks")
+    session.rest.notes.append(f"events arrived during each of {SIGHT_TRIES} observations; the last one was used")
     with session.rest.held():
         captured = await _captured(session)
         return _Seen(target=await _target_state(session, bound), captured=captured, storage=await stored_items(session))
@@ -167,12 +167,12 @@ async def _captured(session: Session) -> tuple[dict[int, PageSnapshot], dict[int
         if captured is not None:
             return captured
         await session.rest.quiesce()
-    message = f"a page went on navigating by itself; no snapshot could be taken in {CAPTURE_TRIES} tries"
+    message = f"a page kept navigating by itself; no DOM snapshot after {CAPTURE_TRIES} tries"
     raise BrowserError(message)
 
 
 async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]] | None:
-    """Take the documents of all pages; None if one of them was going."""
+    """Take snapshots of all pages; None if one of them was navigating."""
     pages = session.ledger.open_pages()
     try:
         taken, titles = await asyncio.gather(
@@ -183,7 +183,7 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
         raise
     except BrowserError as error:
         if session.ledger.crashed:
-            message = "the browser went away while a page was observed"
+            message = "the browser is gone; it closed during an observation"
             raise BrowserDiedError(message) from error
         return None
     snapshots = {
@@ -208,7 +208,7 @@ async def _target_state(session: Session, bound: Bound | None) -> TargetState | 
     try:
         seen = await look(bound.locator.page, bound.target, Readiness(visible=False))
     except ActionError:
-        return None  # the page of the target is gone: nothing is left whose state could be told
+        return None  # the page of the target is gone
     if seen.state is None or seen.state.value is None:
         return seen.state
     return seen.state.model_copy(update={"value": clean(session, seen.state.value)})
@@ -245,7 +245,7 @@ def _documents(session: Session, happened: Happenings) -> tuple[DocumentLoad, ..
         hops = session.traffic.document_hops(request) or _hops(request)
         ordinal = session.ledger.ordinal(page)
         if ordinal < 0:
-            continue  # it is about to be told of
+            continue  # the page is about to be announced
         loads.append(
             DocumentLoad(
                 page=ordinal,
@@ -268,7 +268,7 @@ def _hops(request: Request) -> tuple[tuple[str, int], ...]:
 
 
 def _main_page(request: Request) -> Page | None:
-    """Return the page whose main frame a document is for; None for one of an inner frame or a page that is gone."""
+    """Return the page whose main frame a document is for; None for an inner frame or a closed page."""
     from playwright.async_api import Error
 
     try:
@@ -283,9 +283,9 @@ def _keys(session: Session, happened: Happenings) -> list[str]:
 
 
 def _writes(session: Session, happened: Happenings) -> tuple[str, ...] | None:
-    """Return what was sent to change something, frame by frame: frames, and workers, do not wait for each other.
+    """Return the keys of unsafe requests, frame by frame: frames and workers do not wait for each other.
 
-    None where a worker may have sent some of it: the browser does not say.
+    None if a worker may have sent some: the browser does not report the sender.
     """
     asked = set(_asked(session, happened))
     sent = [each for each in happened.writes if each.request in asked]
@@ -306,7 +306,7 @@ def _key(session: Session, request: Request) -> str:
 
 
 def named_key_of(session: Session, request: Request) -> str:
-    """Compute the key by which requests are counted: it stays the same while more secrets are found. Not for files."""
+    """Compute the key that counts requests while more secrets are being found. Never written to files."""
     return _key_by(session.redactor.named, request)
 
 
@@ -326,5 +326,5 @@ def _key_by(redactor: Redactor, request: Request) -> str:
 
 
 def _without_reason(text: str) -> str:
-    """Drop what no recording holds and no page sees: why CORS keeps an answer back, and reason phrases of HTTP."""
+    """Remove what no recording holds and no page sees: the reason of a CORS error, and HTTP reason phrases."""
     return playable(_REASON_PHRASE.sub(r"\1", _POLICY.sub(r"\1", text)))

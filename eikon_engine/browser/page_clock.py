@@ -1,4 +1,4 @@
-"""The clock that pages see: one that stands until it is stepped, or one that runs by itself."""
+"""The clock that pages see: stepped by us, or running with the wall clock."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 CLOSED: Final = "Target page, context or browser has been closed"
 CLOSE_S: Final = 5.0
-"""Wall time within which it is known which page has closed."""
+"""Wall time within which it must be known which page has closed."""
 _LOOK_S: Final = 0.01
 
 
 class PageClock(Protocol):
-    """Measure and pass page time, in milliseconds since the session began."""
+    """Measure and advance page time, in milliseconds since the session began."""
 
     natural: bool
     """Whether it runs by itself."""
 
     async def start(self, context: BrowserContext, start_ms: int) -> None:
-        """Set the clock of a context that has no page yet; `start_ms` counts from 1970 UTC."""
+        """Set the clock of a context without pages; `start_ms` is Unix time in milliseconds."""
 
     @property
     def now_ms(self) -> float:
@@ -36,17 +36,17 @@ class PageClock(Protocol):
 
 
 class SteppedClock:
-    """Stand still but for steps: replays, and recordings unless told otherwise."""
+    """A clock that moves only in steps: replays, and recordings by default."""
 
     natural = False
 
     def __init__(self) -> None:
-        """Begin at no time passed."""
+        """Start at zero."""
         self._context: BrowserContext | None = None
         self._now_ms = 0.0
 
     async def start(self, context: BrowserContext, start_ms: int) -> None:
-        """Pause the clock: `pause_at` alone, since after `install` pages begin at different times."""
+        """Pause the clock. Uses `pause_at` alone, since after `install` pages begin at different times."""
         self._context = context
         await context.clock.pause_at(start_ms / 1000)
 
@@ -56,28 +56,28 @@ class SteppedClock:
         return self._now_ms
 
     async def run(self, duration_ms: float) -> None:
-        """Fire the timers that are due within a step, in order; a step is of whole milliseconds, at least one.
+        """Fire the timers due within a step, in order; a step is at least one whole millisecond.
 
         Raises:
             playwright.async_api.Error: the browser or the context is gone.
         """
-        passed = max(1, round(duration_ms))  # the page clock takes whole ones, and whoever waits must come nearer
+        passed = max(1, round(duration_ms))  # whole milliseconds, and at least one, so that a waiting action progresses
         if self._context is not None:
             await _run_for(self._context, passed)
         self._now_ms += passed
 
 
 class NaturalClock:
-    """Run as the wall clock does, from the start that was asked for."""
+    """A clock that runs with the wall clock, from the configured start."""
 
     natural = True
 
     def __init__(self) -> None:
-        """Begin when the session does."""
+        """Start at zero."""
         self._begin = time.monotonic()
 
     async def start(self, context: BrowserContext, start_ms: int) -> None:
-        """Install a clock that runs."""
+        """Install a running clock."""
         await context.clock.install(time=start_ms / 1000)
         self._begin = time.monotonic()
 
@@ -92,10 +92,10 @@ class NaturalClock:
 
 
 async def _run_for(context: BrowserContext, passed_ms: int) -> None:
-    """Move the clocks of all pages.
+    """Advance the clocks of all pages.
 
-    Playwright tells each page of the step before it moves the first clock. Where a page is just closing this fails,
-    with no clock moved, and the pages that are left are asked again.
+    Playwright announces the step to each page before it moves the first clock. That fails while a page is closing, with
+    no clock moved; then the remaining pages are asked again.
     """
     from playwright.async_api import Error
 
@@ -111,10 +111,10 @@ async def _run_for(context: BrowserContext, passed_ms: int) -> None:
 
 
 async def _one_closes(pages: Sequence[Page]) -> bool:
-    """Wait until one of the pages is closed, and say whether another one is not."""
+    """Wait until one of the pages closes; return whether another one is still open."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_S):
-            while not any(page.is_closed() for page in pages):  # noqa: ASYNC110 - whichever it is
+            while not any(page.is_closed() for page in pages):  # noqa: ASYNC110 - any of several pages
                 await asyncio.sleep(_LOOK_S)
     closed = [page.is_closed() for page in pages]
     return any(closed) and not all(closed)

@@ -1,4 +1,4 @@
-"""The one edge at which errors of Playwright become ours."""
+"""Translate Playwright's errors into ours; the only place that does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Error as PlaywrightError
 
 _IN_A_STATE: Final = r" to be (?:visible|hidden|attached|detached)\b"
-"""What a call waits for that is about no more than that: it has run out of time, as it does in a replay."""
+"""State waits that may also time out in a replay, as recorded."""
 PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
     (r"Target page, context or browser has been closed|Target closed", PageMissingError),
     (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
@@ -37,16 +37,16 @@ PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
     (rf"(?s)Timeout .*exceeded.*waiting for (?:locator|get_by_)(?![^\n]*{_IN_A_STATE})", TargetMissingError),
     (r"Timeout .*exceeded", WaitTimeoutError),
 )
-"""What Playwright says, and the error it stands for; the first pattern that is found counts."""
+"""Patterns of Playwright's messages, and our errors; the first match counts."""
 
 GONE: Final = re.compile(r"has been closed|Connection closed|Target closed|(?:Target|Page) crashed")
-"""What Playwright says where it finds nothing to talk to."""
+"""Playwright's messages when its page or browser is gone."""
 
 
 def translate(error: PlaywrightError, wanted: str) -> EikonError:
-    """Turn an error of Playwright into ours; `wanted` says in a few words what was tried.
+    """Translate a Playwright error; `wanted` names the attempted operation in a few words.
 
-    What no pattern knows becomes `action-rejected`: the browser refused, and its own first line says why.
+    An unknown message becomes `action-rejected`, with its first line as the reason.
     """
     for pattern, kind in PATTERNS:
         if re.search(pattern, error.message):
@@ -55,15 +55,15 @@ def translate(error: PlaywrightError, wanted: str) -> EikonError:
 
 
 def says_gone(error: PlaywrightError) -> bool:
-    """Say whether Playwright found nothing to talk to: the page, the browser, or what drives it, is gone.
+    """Whether Playwright reports that the page, the browser or the driver process is gone.
 
-    What drives the browser is a process of its own. Where it is stopped, the browser counts as connected all the same.
+    If the driver process is gone, the browser still counts as connected.
     """
     return GONE.search(error.message) is not None
 
 
 def first_line(message: str) -> str:
-    """Keep the part that says what happened, without the call log and the name of the call."""
+    """Return the reason of a message, without the call log and the name of the call."""
     line = next(iter(message.partition("Call log:")[0].strip().splitlines()), "no message")
     reason = re.search(r"<[^>]+>.* intercepts pointer events|element is not [a-z]+|did not find some options", message)
     line = re.sub(r"^(?:[A-Z][A-Za-z]+\.[a-z_]+: )?(?:Error: )?", "", line)

@@ -1,4 +1,4 @@
-"""Let requests through to the network, and note in which values the answers differ from a recording."""
+"""Send requests to the live network, and record how the responses differ from a recording."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT
 
 
 class ProbeTraffic(LiveTraffic):
-    """Match live requests with recorded ones by their keys; nothing recorded is ever served.
+    """Match live requests with recorded ones by key; recorded responses are never served.
 
-    Bodies are read as soon as a request ends, since the browser forgets them with the next document; the session's
-    rest waits for them. What is kept is without secrets.
+    Bodies are read as soon as a request ends, since the browser discards them with the next document; the stabilizer
+    waits for that. Whatever is stored has its secrets redacted.
     """
 
     def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
-        """Compare with `recording`; `rules` say which parts of requests change from run to run."""
+        """Compare with `recording`; `rules` name the parts of requests that change from run to run."""
         super().__init__()
         self._recording = recording
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
@@ -47,7 +47,7 @@ class ProbeTraffic(LiveTraffic):
         self._lost: list[str] = []
 
     async def start(self, session: Session) -> None:
-        """Route everything, and listen."""
+        """Set up routes and listeners."""
         await super().start(session)
         session.context.on("request", lambda request: self._on_request(session, request))
         session.context.on("requestfinished", lambda request: self._on_end(session, request))
@@ -55,22 +55,22 @@ class ProbeTraffic(LiveTraffic):
         session.rest.pending.append(lambda: len(self._tasks))
 
     async def stop(self) -> None:
-        """Give up what is still being read."""
+        """Cancel pending comparisons."""
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await super().stop()
 
     def recorded_key(self, request: Request) -> str | None:
-        """Return the key of the recorded request that stands for a live one; rules may have made it another one."""
+        """Return the key of the recorded request that a live one matches; rules may make them differ."""
         return self._keys.get(request)
 
     def socket_names(self) -> SocketNames:
-        """Name sockets as the recording does."""
+        """Use the recording's names for sockets."""
         return SocketNames(self._recording, SocketRules(self._rules, self._playback.rule_use))
 
     def outcome(self) -> NetworkOutcome:
-        """Add what differs from the recording."""
+        """Add the differences from the recording."""
         notes = (*self._lost, *self._changed.notes())
         live = super().outcome()
         return live.model_copy(
@@ -114,12 +114,12 @@ class ProbeTraffic(LiveTraffic):
         if isinstance(fault, EikonError):
             session.ledger.fail(fault)
         elif fault is not None:
-            self._lost.append(f"an answer could not be compared with the recorded one: {fault}")
+            self._lost.append(f"could not compare a response with the recorded one: {fault}")
 
     async def _compare(self, session: Session, root: Request, last: Request) -> None:
         response = await last.response() if last.failure is None else None
         if last.redirected_to is not None:
-            return  # an answer on the way: the request it led to ends the exchange
+            return  # a redirect: the request that it led to ends the exchange
         exchange = self._matched.pop(root, None)
         if exchange is None:
             return
@@ -151,7 +151,7 @@ class ProbeTraffic(LiveTraffic):
             return session.redactor.data(await response.body())
         except Error as error:
             url = session.redactor.text(response.url)
-            self._lost.append(f"the body of {url} could not be compared: {error.message.splitlines()[0]}")
+            self._lost.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
             return None
 
 

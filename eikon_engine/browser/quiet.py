@@ -1,8 +1,8 @@
-"""Listen to live pages for a while after they have come to rest.
+"""Watch live pages for a while after they became idle.
 
-A browser may tell of a request or of a new page, or run a script that has come, some time after its pages have answered
-that they have nothing left to do; the busier the machine, the later. What belongs to an action must not be recorded
-with the next one. A sealed replay knows what it waits for instead.
+A browser may report a request or a new page, or run a loaded script, some time after its pages have answered that they
+have nothing left to do; the busier the machine, the later. What belongs to an action must not be recorded with the next
+one. A sealed replay knows what it waits for instead.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from eikon_engine.browser.rest import Rest
 
 QUIET_TRIPS: Final = 10
-"""Round trips in which nothing is heard of the pages."""
+"""Round trips without any page event."""
 QUIET_S: Final = (0.05, 0.5)
-"""The least and the most wall time of that."""
+"""Minimum and maximum wall time of that."""
 QUIET_BY_S: Final = 1.0
-"""Wall time after which pages that go on asking are at rest all the same."""
+"""Wall time after which pages that keep sending requests count as idle anyway."""
 
 
 async def stay_quiet(rest: Rest, ledger: PageLedger) -> None:
-    """Return when no request has begun or ended, and no page opened, for some wall time; the clock stands."""
+    """Return once no request began or ended and no page opened for some wall time; the page clock does not advance."""
     deadline = time.monotonic() + QUIET_BY_S
     heard = -1
     while heard != ledger.heard and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Let pages come to rest, and their clock go on: the only way in which page time passes."""
+"""Advance the page clock and wait until pages are idle; nothing else advances page time."""
 
 from __future__ import annotations
 
@@ -25,68 +25,68 @@ if TYPE_CHECKING:
 _Loaded = TypeVar("_Loaded")
 
 STALL_S: Final = 15.0
-"""Wall time after which a request that neither ends nor fails is no longer waited for; noted when it happens."""
+"""Wall time after which a request that neither ends nor fails is no longer waited for; reported as a note."""
 NATURAL_STALL_S: Final = 3.0
-"""As above, while page time is wall time: a page that polls is observed as it is."""
+"""As above, while page time is wall time: a polling page is observed as it is."""
 ROUND_TRIP_S: Final = 30.0
-"""Wall time after which a page that does not answer counts as dead."""
+"""Wall time after which an unresponsive page counts as dead."""
 BLOCKED_S: Final = 4.0
-"""Wall time after which a page that does not answer counts as waiting for an answer from the network."""
+"""Wall time after which an unresponsive page counts as waiting for the network."""
 UNFINISHED_S: Final = 2.0
-"""Wall time after which a document that asks for nothing more counts as loaded, though it never says so."""
+"""Wall time after which a document that requests nothing more counts as loaded, though it never fires `load`."""
 RESTLESS_S: Final = 0.5
-"""Wall time that is left for each further rest of an action during which pages have not come to rest in time."""
+"""Wall time left for each further wait of an action whose pages did not become idle in time."""
 CHANGE_S: Final = 0.05
-"""Wall time between two looks at what keeps the pages from being at rest, if nothing is heard of it."""
+"""Wall time between two checks of what keeps the pages busy, if no event arrives."""
 LOOKS: Final = 2
-"""Round trips in a row in which pages have to be at rest: what the first answer triggers, the second one sees."""
+"""Consecutive idle checks required: the second one sees what the first one triggered."""
 SAME_MS: Final = 0.5
-"""Page time that counts as none: the clock moves by whole milliseconds."""
+"""Page time that counts as zero: the clock moves by whole milliseconds."""
 REPAINTS: Final = 20
-"""How often pages are given a frame, while they come to rest, to find out what lies under the pointer."""
+"""How often pages are given a frame, while they settle, to update what lies under the pointer."""
 
 
 class Rest:
-    """Step the clock of a context, one tick after the other, with the pages at rest in between."""
+    """Step the clock of a context tick by tick, and wait until its pages are idle after each tick."""
 
     def __init__(self, clock: PageClock, ledger: PageLedger, tick_ms: float) -> None:
-        """Step `clock` by at most `tick_ms` at a time."""
+        """Control `clock` in steps of at most `tick_ms`."""
         self._clock = clock
         self._ledger = ledger
         self._tick_ms = tick_ms
         self.agenda: Agenda | None = None
         self.gate = asyncio.Event()
-        """Open while answers may be delivered: closed during an action and while the clock moves."""
+        """Set while responses may be delivered: cleared while an action runs and while the clock moves."""
         self.gate.set()
         self.pending: list[Callable[[], int]] = []
-        """Counters of work that is not a request: captures to read, navigations to redo."""
+        """Counters of work that is not a request: captures to read, navigations to repeat."""
         self.lines: list[Callable[[], int]] = []
-        """Counters of connections over which a live server speaks when it wants to."""
+        """Counters of open connections over which a live server can push."""
         self.catch_up: list[Callable[[], Awaitable[None]]] = []
-        """What hears of news that come late."""
+        """Called to collect events that arrive late."""
         self.settles_after: int | None = None
-        """How many actions of an agent keep their times; after later ones, pages are let come to rest. None for all."""
+        """After how many of the agent's actions pages are allowed to settle; None if recorded times always apply."""
         self.behind_ms = 0.0
-        """Page time by which a replay is behind its recording: its actions took longer, and everything else waits."""
+        """Page time by which a replay lags behind its recording because its actions took longer."""
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
         self._is_over = True
         """Whether the phases of the last action have ended."""
         self._forced = False
-        """Whether the gate is open for want of patience."""
+        """Whether the barrier was opened by a timeout."""
         self.acts_apart = False
-        """Whether looking for a target is a phase of its own, as in what is recorded by the natural clock."""
+        """Whether locating a target is a phase of its own, as in recordings with the natural clock."""
         self.acted_ms: float | None = None
-        """The page time at which the action acted on its target, if that is apart and it has."""
+        """Page time at which the action acted on its target, if that is a phase of its own and was reached."""
         self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
-        """Wall time within which pages come to rest."""
+        """Wall time within which pages must become idle."""
         self.order = 0
-        """How many moments were given."""
+        """How many moments were issued."""
         self.in_vain: InVain | None = None
-        """How the action waits, where it is known that it waits in vain."""
+        """Set while the action waits for something that is known not to happen."""
         self._workers = False
-        """Whether some page had workers when the pages were last looked at."""
+        """Whether a page had workers at the last check."""
 
     @property
     def now_ms(self) -> float:
@@ -105,38 +105,38 @@ class Rest:
 
     @property
     def at_work(self) -> bool:
-        """Say whether something that is not a request is on its way."""
+        """Whether work other than a request is pending."""
         return any(count() for count in self.pending)
 
     @property
     def natural(self) -> bool:
-        """Say whether page time passes by itself."""
+        """Whether page time passes by itself."""
         return self._clock.natural
 
     def moment(self) -> Moment:
-        """Give the next place in the timeline of a recording."""
+        """Issue the next position in the timeline of a recording."""
         self.order += 1
         return Moment(order=self.order - 1, at_ms=round(self._clock.now_ms), phase=self.phase)
 
     @property
     def settles(self) -> bool:
-        """Say whether pages are let come to rest after an action that an agent did not wait for."""
+        """Whether pages may settle after an action that the agent did not wait for."""
         return self.settles_after is not None and self.phase > self.phases(self.settles_after)
 
     def phases(self, actions: int) -> int:
-        """Return the phase in which as many actions are over."""
+        """Return the phase after which this many actions are over."""
         return (ACTING_APART_PHASES if self.acts_apart else ACTION_PHASES) * actions
 
     def stand_after(self, actions: int) -> None:
-        """Stand where the recording had done as many actions, where a replay leaves some out or does more."""
+        """Move to the phase after this many recorded actions, where a replay omits or inserts some."""
         if self.phase != self.phases(actions):
             self.phase = self.phases(actions) - 1
             self._turn_phase()
 
     async def begin(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:
-        """Begin an action, at the recorded page time if one is given, after everything that came before it.
+        """Begin an action, at the recorded page time if given, after every delivery due before it.
 
-        If the recorded action acted on its target only at `acts_at_ms`, let that time come too.
+        If the recorded action acted on its target later, at `acts_at_ms`, page time advances to that as well.
         """
         self._patience_s = NATURAL_STALL_S if self._clock.natural else STALL_S
         if at_ms is not None:
@@ -150,25 +150,25 @@ class Rest:
             await self.quiesce()
 
     def mark(self) -> None:
-        """Note that an action begins now."""
+        """Mark the beginning of an action."""
         self._turn_phase()
         self._is_over = False
         self._mark_ms = self._clock.now_ms
         self.acted_ms = None
 
     def act(self) -> None:
-        """Note that the action acts on its target now: what came while it was looked for has come before."""
+        """Mark that the action acts on its target now; deliveries while locating the target came before it."""
         if self.acts_apart and self.acted_ms is None:
             self.acted_ms = self._clock.now_ms
             self._turn_phase()
 
     def seen(self) -> None:
-        """Note that the pages were observed: what a live server sends from now on comes after the action."""
+        """Mark that the pages were observed: whatever a live server sends from now on belongs after the action."""
         if self.agenda is None:
             self._end_phase()
 
     def end(self) -> None:
-        """End the action; there are as many phases in one that did not act."""
+        """End the action; an action that did not act has the same number of phases."""
         self._end_phase()
 
     def _end_phase(self) -> None:
@@ -179,14 +179,14 @@ class Rest:
         self._is_over = True
 
     async def settle(self, duration_ms: float) -> None:
-        """Let page time pass, and leave the pages at rest but for a last look; see `is_calm`."""
+        """Let page time pass, and leave the pages idle except for one last check; see `is_calm`."""
         await self.quiesce(looks=LOOKS if duration_ms > SAME_MS else 1)
         await self._pass(duration_ms, looks=1)
 
     async def is_calm(self) -> bool:
-        """Look once more at pages that seemed to be at rest; say whether they are.
+        """Check once more whether pages that seemed idle are idle.
 
-        What else is asked of a page at the same time is answered after this.
+        Anything else evaluated in a page at the same time is answered after this.
         """
         news = self._ledger.news
         seen = await look_at(self._ledger, main_only=True)
@@ -195,9 +195,9 @@ class Rest:
         return complete and not self._busy() and news == self._ledger.news
 
     async def tick(self, duration_ms: float) -> None:
-        """Let a little page time pass for an action that waits, and leave the pages at rest.
+        """Let a little page time pass for an action that waits, and wait until the pages are idle.
 
-        It takes its time where a live server may speak by itself: page time would be over before the server knows.
+        Takes as much wall time while a live server may push: otherwise page time would end before the server responds.
         """
         end_s = time.monotonic() + duration_ms / 1000
         await self._pass(duration_ms)
@@ -207,10 +207,10 @@ class Rest:
 
     @contextmanager
     def held(self, *, acting: bool = False) -> Iterator[None]:
-        """Hold back answers, so that none falls between the events of an action or of a step of the clock.
+        """Hold back responses, so that none arrives between the events of an action or of a clock step.
 
-        While page time passes by itself, only what is `acting` holds anything back. What takes long may be in need of
-        an answer: then they are let through, and a note says so.
+        While page time passes by itself, only `acting` holds anything back. After a timeout, responses are let through
+        in case the page waits for one, and a note reports it.
         """
         if self._clock.natural and not acting:
             yield
@@ -229,13 +229,13 @@ class Rest:
         self.gate.set()
 
     def note_given(self) -> None:
-        """Note that something goes to a page: in the midst of what should hold it back, where that took too long."""
+        """Note that something is delivered to a page, and report it if a timeout opened the barrier."""
         if self._forced:
             self._forced = False
-            self.notes.append(f"something took more than {BLOCKED_S:.0f} s, and an answer came in its midst")
+            self.notes.append(f"a response arrived during an action or clock step of more than {BLOCKED_S:.0f} s")
 
     async def may_pass(self, request: Request) -> None:
-        """Wait until answers may be delivered, or a document stands still for this one."""
+        """Wait until responses may be delivered, or a document is blocked on this request."""
         standstills = self._ledger.standstills
         while not self.gate.is_set() and request not in standstills:
             waits = {asyncio.ensure_future(self.gate.wait()), asyncio.ensure_future(standstills.wait())}
@@ -248,9 +248,10 @@ class Rest:
             self.note_given()
 
     async def drive(self, task: asyncio.Future[_Loaded]) -> None:
-        """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller.
+        """Wait for a task that may need recorded responses, such as a page load; the caller handles its result.
 
-        No document waits for what its scripts ask for, as a long poll; where one seems to, it gets it in the end.
+        A document does not wait for its scripts' fetches, such as long polls; where one seems to, it gets the response
+        in the end.
         """
         blocked_at = time.monotonic() + BLOCKED_S
         while not task.done():
@@ -270,9 +271,9 @@ class Rest:
                 await self.quiesce()
 
     async def quiesce(self, looks: int = LOOKS) -> None:
-        """Return when nothing is on its way and the pages have nothing left to do at this time of their clock.
+        """Return when nothing is pending and the pages have nothing left to do at this page time.
 
-        They have to look so this many times in a row.
+        They must be idle this many checks in a row.
 
         Raises:
             BrowserDiedError: the browser went away.
@@ -307,11 +308,11 @@ class Rest:
                 return
 
     async def hear(self) -> None:
-        """Hear of everything that has come to the pages so far."""
+        """Collect every event that has reached the pages so far."""
         await asyncio.gather(*(each() for each in self.catch_up))
 
-    def _complete(self, loading: bool, pending: int) -> bool:  # noqa: FBT001 - two halves of one look
-        """Say whether pages wait for nothing but what the recording brings later."""
+    def _complete(self, loading: bool, pending: int) -> bool:  # noqa: FBT001 - two halves of one check
+        """Whether pages wait for nothing but deliveries that are due later."""
         if self._ledger.uncommitted:
             return False
         if self.agenda is None:
@@ -319,14 +320,14 @@ class Rest:
         return (not loading or bool(self.agenda.held())) and pending <= self.agenda.unanswered_fetches()
 
     async def _pass(self, duration_ms: float, looks: int = LOOKS) -> None:
-        """Let page time pass, stopping where the recording brings something; `looks` are for the end."""
+        """Let page time pass, stopping at each delivery; `looks` is the number of idle checks at the end."""
         end = self._clock.now_ms + duration_ms
         while (left := end - self._clock.now_ms) > SAME_MS:
             await self._tick_once(left)
             await self.quiesce(looks if end - self._clock.now_ms <= SAME_MS else LOOKS)
 
     async def _tick_once(self, left: float) -> None:
-        """Move the clock once; answers that come meanwhile wait until it stands."""
+        """Move the clock once; responses wait until it stops."""
         from playwright.async_api import Error
 
         duration = min(left, self._tick_ms)
@@ -341,10 +342,10 @@ class Rest:
                     await look_at(self._ledger, STEP_WORKERS)
         except Error as error:
             if re.search(WENT_AWAY, error.message) is None:
-                message = f"the page's clock could not be moved: {error.message.splitlines()[0]}"
+                message = f"could not advance the page clock: {error.message.splitlines()[0]}"
                 raise BrowserDiedError(message) from error
         except TimeoutError as error:
-            message = f"{duration:.0f} ms of page time were not over within {ROUND_TRIP_S:.0f} s; a page may loop"
+            message = f"{duration:.0f} ms of page time took more than {ROUND_TRIP_S:.0f} s; a page may be in a loop"
             raise BrowserDiedError(message) from error
         if self.agenda is not None:
             self.agenda.wake()
@@ -360,7 +361,7 @@ class Rest:
         return any(map(self._waits_for, self._ledger.in_flight))
 
     def _waits_for(self, request: Request) -> bool:
-        """Say whether pages are not at rest before a request has ended."""
+        """Whether pages count as busy until a request ends."""
         return not (self._ledger.is_stream(request) if self.agenda is None else self.agenda.holds(request))
 
     def _is_spoken_to(self) -> bool:
@@ -375,7 +376,7 @@ class Rest:
             raise BrowserDiedError(message)
 
     async def _change(self, deadline: float) -> bool:
-        """Wait a little for something to happen; say whether there is time for more."""
+        """Wait briefly for an event; return whether there is time for more."""
         self._ledger.changed.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(CHANGE_S):
@@ -385,16 +386,16 @@ class Rest:
     def _give_up(self) -> None:
         awaited = tuple(filter(self._waits_for, self._ledger.in_flight))
         if not awaited:
-            self._note_unrest("recording or serving was not done")
+            self._note_unrest("recording or serving network traffic was not finished")
         patience_s, self._patience_s = self._patience_s, RESTLESS_S
         if self._clock.natural:
-            return  # what is on its way comes later, as it would for anybody who looks now
+            return  # what is pending arrives later, as it would for a user who looks now
         for request in awaited:
-            self.notes.append(f"no answer within {patience_s:g} s: {request.method} {request.url}")
+            self.notes.append(f"no response within {patience_s:g} s: {request.method} {request.url}")
             self._ledger.forget(request)
 
     def _note_unrest(self, what: str) -> None:
-        """Note once an action that pages did not come to rest, and wait less long for it from now on."""
+        """Note once per action that pages did not become idle, and wait less from now on."""
         if self._patience_s == STALL_S:
             self.notes.append(f"{what} after {STALL_S:.0f} s")
         self._patience_s = RESTLESS_S

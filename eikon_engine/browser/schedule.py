@@ -1,9 +1,9 @@
-"""Bring what a recording has, at its page time and in its order: a replay is a discrete-event simulation of it.
+"""Deliver recorded traffic at its page time and in its order: a discrete-event simulation of the recording.
 
-What is recorded - an answer, a piece of one, a WebSocket message - has a moment. It is due once the phase of the replay
-and the page's clock have reached that moment; what is due is delivered one after the other. Where the next in order has
-no cause yet, such as a request that was not made, the pages are left to come to rest; if the cause is still not there,
-the next one goes, and the other is delivered as soon as its cause comes.
+Every recorded event (a response, a piece of one, a WebSocket message) has a moment. It is due once the phase of the
+replay and the page clock have reached that moment; due events are delivered one after the other. If the next one in
+order has no cause yet, such as a request that was not sent, the pages are allowed to settle; if the cause is still
+missing, the following event is delivered, and the other one as soon as its cause appears.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from eikon_engine.network.moment import Moment
 
 OVERDUE_MS: Final = 1000.0
-"""Page time after which what is recorded for a later action is delivered to an action that waits; that happens only
-to a replay that has left its recording."""
+"""Page time after which an event recorded for a later action is delivered to an action that waits. Only a replay that
+departed from its recording gets there."""
 
 
 PATIENCE_S: Final = 0.05
-"""Wall time between two looks at what keeps a turn from being over."""
+"""Wall time between two checks of what keeps a delivery from completing."""
 CALM: Final = 2
-"""Round trips without news after which a page asks for nothing more, as when the session comes to rest."""
+"""Round trips without events after which a page counts as idle, as in the stabilizer."""
 EXPECTED_S: Final = 0.5
-"""Wall time within which what a recording has next is heard of: a busy browser tells of a request after the page that
-made it has answered. It passes only where something does not come, or comes in another order."""
+"""Wall time within which the cause of the next event must appear: a busy browser reports a request after the page that
+sent it has answered. It passes only if the cause is missing or comes in a different order."""
 UNTIMED_S: Final = 0.1
-"""As above, for what has no moment, as in foreign HAR files: its order is that of completion, and often not met. Also
-for what else does not come in a phase in which something was waited for in vain."""
+"""As above, for events without a moment, as in imported HAR files: they are ordered by completion, which replays often
+do not reproduce. Also for any other missing cause in a phase in which one was missing already."""
 LOOK_EVERY_S: Final = 0.02
 
 
@@ -54,16 +54,16 @@ def _always() -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Turn:
-    """Something whose cause is there, and that waits for its moment."""
+    """An event whose cause exists, and that waits for its moment."""
 
     moment: Moment
     request: Request | None
     at_once: bool
-    """Whether its time does not matter: no clock can be moved while a page waits for its document."""
+    """Whether it is due at once: no clock can advance while a page waits for its document."""
     has_cause: Callable[[], bool]
-    """Says whether what it waits for has happened, where answers are given as they are asked for."""
+    """Whether the requests that it depends on were sent; used when responses are served on request."""
     hurried: bool = False
-    """Whether it is due before its time, as nothing else goes on without it."""
+    """Whether it is due before its moment, because nothing else can continue without it."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -73,7 +73,7 @@ class _Turn:
 
 
 class Schedule:
-    """Hand out turns in recorded order, none before its time."""
+    """Deliver events in recorded order, none before its moment."""
 
     def __init__(
         self,
@@ -83,10 +83,11 @@ class Schedule:
         given: Callable[[int, Moment], None] | None = None,
         failures: Iterable[int] = (),
     ) -> None:
-        """Expect these moments; each one is taken once.
+        """Expect these moments, each once.
 
-        Where somebody wants to hear what is `given` when, answers come as soon as they are asked for; but none that
-        came after an action that failed, by their places among the actions, comes before that.
+        If `given` is set, it is called with each delivery, and responses are delivered as soon as they are requested;
+        but none that was recorded after a failed action is delivered before that action. `failures` are the positions
+        of failed actions.
         """
         self._given_to = given
         self._failures = tuple(rest.phases(place + 1) for place in failures)
@@ -96,18 +97,18 @@ class Schedule:
         heapq.heapify(self._coming)
         self._times = sorted((moment.phase, moment.at_ms) for _, moment in self._coming)
         self._time = 0
-        """How many of them have been due, or came before an action that was put in."""
+        """How many of them have been due, or precede an inserted action."""
         self._phase = 0
-        """The last one in which somebody asked for the next of them."""
+        """The phase in which the next of them was last requested."""
         self._waiting: dict[int, _Turn] = {}
         self.granted: set[int] = set()
-        """Places of everything that was given so far."""
+        """Orders of everything delivered so far."""
         self._skipped: set[int] = set()
         self._in_vain: int | None = None
-        """The last phase in which something was waited for that did not come."""
+        """The last phase in which an expected cause did not appear."""
         self._never: set[Request] = set()
         self.late = 0
-        """How many were given after something that they came before in the recording, or hurried."""
+        """How many were delivered after a later event of the recording, or early."""
         self._changed = asyncio.Event()
         self._woken = asyncio.Event()
         self._delivering = 0
@@ -116,12 +117,12 @@ class Schedule:
         self._background.begin(self._deliver())
 
     def give_as_asked(self, given: Callable[[int, Moment], None]) -> None:
-        """Give answers as soon as they are asked for, from now on, and tell of each."""
+        """Serve responses as soon as they are requested, from now on, and call `given` for each."""
         self._given_to = given
         self.wake()
 
     def never(self, request: Request) -> None:
-        """Note a request that gets no answer, as in the recording."""
+        """Mark a request that gets no response, as in the recording."""
         self._never.add(request)
 
     @asynccontextmanager
@@ -133,7 +134,7 @@ class Schedule:
         at_once: bool = False,
         has_cause: Callable[[], bool] = _always,
     ) -> AsyncIterator[None]:
-        """Wait for a moment, and hold the turn until what belongs to it is delivered."""
+        """Wait for a moment, and block other deliveries until the body of the `with` statement ends."""
         if moment is None:
             await self._rest.gate.wait()
             yield
@@ -156,26 +157,26 @@ class Schedule:
         return self._delivering + sum(self._is_due(turn) for turn in self._waiting.values())
 
     def holds(self, request: Request) -> bool:
-        """Say whether a request waits for an answer whose time has not come, or that never comes."""
+        """Whether a request waits for a response that is not due yet, or never arrives."""
         if request in self._never:
             return True
         return any(turn.request is request and not self._is_due(turn) for turn in self._waiting.values())
 
     def held(self) -> int:
-        """Count the requests that wait so."""
+        """Count the requests that wait for a response that is not due yet."""
         return sum(turn.request is not None and not self._is_due(turn) for turn in self._waiting.values())
 
     def waiting(self) -> int:
-        """Count everything whose cause is there, and that waits for its moment."""
+        """Count the deliveries that are requested and wait for their moment."""
         return len(self._waiting)
 
     def unanswered_fetches(self) -> int:
-        """Count the fetches whose answer is not given yet, or never will be."""
+        """Count the fetches whose response is pending, or never arrives."""
         never = sum(each.resource_type in FETCHES for each in self._never & self._ledger.in_flight)
         return never + sum(turn.is_fetch for turn in self._waiting.values())
 
     def next_ms(self) -> float | None:
-        """Return the page time of what comes next in this phase, and has not been due yet."""
+        """Return the page time of the next delivery in this phase that is not due yet."""
         here = (self._rest.phase, self._here_ms)
         if here[0] < self._phase:
             self._time = bisect_right(self._times, here)
@@ -188,9 +189,9 @@ class Schedule:
         return at_ms + self._rest.behind_ms if phase == self._rest.phase else None
 
     def hurry(self, *, fetches: bool) -> None:
-        """Deliver what waits though its time has not come: nothing else goes on without it.
+        """Deliver pending responses before their moments, because nothing else can continue.
 
-        What scripts asked for is delivered so only with `fetches`.
+        Responses to fetches are included only with `fetches`.
         """
         for turn in self._waiting.values():
             if not self._is_due(turn) and (fetches or not turn.is_fetch):
@@ -199,7 +200,7 @@ class Schedule:
         self.wake()
 
     def forget(self, orders: Iterable[int]) -> None:
-        """Expect these no longer: nothing that comes before its place waits for them."""
+        """Stop expecting these orders: later events no longer wait for them."""
         gone = frozenset(orders)
         self._coming = [each for each in self._coming if each[0] not in gone]
         heapq.heapify(self._coming)
@@ -207,18 +208,18 @@ class Schedule:
         self.wake()
 
     def wake(self) -> None:
-        """Look again: time passed, a phase began, or something waits."""
+        """Check again: time passed, a phase began, or a delivery was requested."""
         self._changed.set()
         self._ledger.changed.set()
         woken, self._woken = self._woken, asyncio.Event()
         woken.set()
 
     async def woken(self) -> None:
-        """Wait until time passes, a phase begins, or something comes."""
+        """Wait until time passes, a phase begins, or a delivery is requested."""
         await self._woken.wait()
 
     async def stop(self) -> None:
-        """Hand out no more turns."""
+        """Stop delivering."""
         await self._background.stop()
 
     def _is_due(self, turn: _Turn) -> bool:
@@ -227,13 +228,13 @@ class Schedule:
         return self._comes_early(turn) or self._is_past(turn.moment)
 
     def _comes_early(self, turn: _Turn) -> bool:
-        """Say whether an answer is given as it is asked for."""
+        """Whether a response is served on request, before its moment."""
         if self._given_to is None or turn.request is None or not turn.has_cause():
             return False
         return not any(self._rest.phase < over <= turn.moment.phase for over in self._failures)
 
     def _is_past(self, moment: Moment) -> bool:
-        """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""
+        """Whether a moment was reached; an event of a later action counts once it is overdue."""
         return self._is_time(moment) or moment.at_ms + OVERDUE_MS <= self._here_ms
 
     def _is_time(self, moment: Moment) -> bool:
@@ -241,7 +242,7 @@ class Schedule:
 
     @property
     def _here_ms(self) -> float:
-        """Return the page time of the recording at which the replay stands."""
+        """Return the current page time in the timeline of the recording."""
         return self._rest.now_ms - self._rest.behind_ms
 
     async def _deliver(self) -> None:
@@ -259,7 +260,7 @@ class Schedule:
             await self._grant(turn)
 
     async def _something(self) -> None:
-        """Wait until something may have become due, or may be given again."""
+        """Wait until something may have become due, or may be delivered again."""
         if self._rest.gate.is_set():
             await self._changed.wait()
             return
@@ -271,7 +272,7 @@ class Schedule:
                 each.cancel()
 
     def _blocking(self) -> _Turn | None:
-        """Return the turn that a document stands still for; nothing else reaches that document before."""
+        """Return the delivery that a document is blocked on; nothing else reaches that document before it."""
         return next((turn for turn in self._waiting.values() if self._stands_still_for(turn)), None)
 
     def _stands_still_for(self, turn: _Turn) -> bool:
@@ -294,7 +295,7 @@ class Schedule:
         turn.granted.set()
         await self._given(turn)
         self._delivering = 0
-        if blocking:  # what came before it in the recording reached no page before it either
+        if blocking:  # earlier events did not reach a page before it in the recording either
             self._coming = [each for each in self._coming if each[0] != order]
             heapq.heapify(self._coming)
         else:
@@ -302,9 +303,9 @@ class Schedule:
         self._ledger.note_news()
 
     async def _given(self, turn: _Turn) -> None:
-        """Wait until a turn is over.
+        """Wait until a delivery completes.
 
-        A page that waits for its next document, or stands still, takes nothing before what it waits for.
+        A page that waits for its next document, or is blocked, accepts nothing before that.
         """
         while not (turn.over.is_set() or self._blocking() or any(each.at_once for each in self._waiting.values())):
             with suppress(TimeoutError):
@@ -312,7 +313,7 @@ class Schedule:
                     await turn.over.wait()
 
     def _drop_past(self, order: int) -> None:
-        """Forget a moment that was taken; what should have come before it, and may still do so, is late from now on."""
+        """Drop a delivered moment; earlier ones that may still be delivered count as late from now on."""
         kept = []
         while self._coming and self._coming[0][0] <= order:
             place, moment = heapq.heappop(self._coming)
@@ -330,14 +331,14 @@ class Schedule:
         return min(due, key=lambda turn: turn.moment.order, default=None)
 
     def _has_to_come_first(self, turn: _Turn) -> bool:
-        """Say whether something that is due, and recorded before a turn, has no cause yet."""
+        """Whether an earlier event is due and has no cause yet."""
         if not self._coming:
             return False
         order, moment = self._coming[0]
         return order < turn.moment.order and self._is_past(moment)
 
     async def _comes_alone(self, turn: _Turn) -> bool:
-        """Let the pages come to rest; say whether the turn is still the first one."""
+        """Let the pages settle; return whether this delivery is still the first in order."""
         before = set(self._waiting)
         phase = self._coming[0][1].phase
         is_timed = phase != 0 and self._rest.phase != self._in_vain
@@ -354,26 +355,26 @@ class Schedule:
                     if calm >= CALM:
                         await self._pause(before)
         except TimeoutError:
-            # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
-            self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
+            # The page is blocked on a response, as by a synchronous request, or the machine is very slow.
+            self._rest.notes.append(f"a response was delivered to a page that was unresponsive for {BLOCKED_S:.0f} s")
         if turn is not self._first_due():
             return False
         self._in_vain = self._rest.phase
         return True
 
     async def _pause(self, before: set[int]) -> None:
-        """Let a moment go by, or less if something waits that did not wait `before`."""
+        """Wait briefly, or until a delivery is requested that is not in `before`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_EVERY_S):
                 while not self._is_overtaken(before):
                     await self.woken()
 
     def _is_overtaken(self, before: set[int]) -> bool:
-        """Say whether something waits that did not wait `before`, or a page has come to a standstill."""
+        """Whether a delivery was requested that is not in `before`, or a document blocks."""
         return bool(self._waiting.keys() - before) or self._blocking() is not None
 
     async def _look(self, before: set[int]) -> Seen | None:
-        """Look at the pages; None once something waits that did not wait `before`: they may answer only after that."""
+        """Check the pages; None once a delivery is requested that is not in `before`: pages may wait for it."""
         looking = asyncio.ensure_future(look_at(self._ledger, PENDING, skip_leaving=True))
         try:
             while not looking.done() and not self._is_overtaken(before):

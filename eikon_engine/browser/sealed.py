@@ -1,4 +1,4 @@
-"""Answer every request of a session from a recording, and nothing from anywhere else."""
+"""Serve every request of a session from a recording, and nothing from anywhere else."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from eikon_engine.trace.volatile import VolatileRule
 
 ARRIVAL_S: Final = 1.0
-"""Wall time after which an answer that was handed over counts as arrived."""
+"""Wall time after which a fulfilled response counts as received by the page."""
 NO_CONTENT: Final = 204
 OK: Final = 200
 
 
 class SealedTraffic:
-    """Serve recorded exchanges by key and occurrence, at their recorded moments; block the rest."""
+    """Serve recorded exchanges by key and occurrence, at their recorded moments; block everything else."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class SealedTraffic:
         given: Callable[[int, Moment], None] | None = None,
         failures: Sequence[int] = (),
     ) -> None:
-        """Serve from `recording`; `rules` say which parts of requests change from run to run.
+        """Serve from `recording`; `rules` name the parts of requests that change from run to run.
 
-        Where `recording` stands for that of the bundle, its answers are compared with those of `own`. Where somebody
-        wants to hear what is `given` when, pages are waited for instead of the moments of the recording, except those
-        that came after `failures`: see `Schedule`.
+        If `recording` replaces that of the bundle, its responses are compared with `own`. If `given` is set, it is
+        called with each delivery, and responses are served on request instead of at their recorded moments, except
+        those recorded after `failures`: see `Schedule`.
         """
         self._given_to = given
         self._failures = failures
@@ -76,29 +76,29 @@ class SealedTraffic:
         self._rules = rules
         self._long_polls = long_polls(recording.exchanges)
         self._asked: set[int] = set()
-        """Ordinals of the exchanges that were asked for."""
+        """Ordinals of the exchanges that pages requested."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._other = OtherAnswers(own, recording, rules) if own is not None else None
         self._keys: dict[Request, str] = {}
         self._continuations = Continuations()
         self._continued: dict[Request, Exchange] = {}
         self._misses: list[NetworkMiss] = []
-        """Of requests and of sockets, in the order in which they came."""
+        """Misses of requests and sockets, in order."""
         self._notes: list[str] = [recording.torn] if recording.torn else []
         self._untamed = UntamedWorkers()
         self._running: _Running | None = None
         self._given: GivenAsAsked | None = None
         self._live: LiveAnswers | None = None
         self._made: tuple[LiveAnswers, ...] = ()
-        """What was let through so far, the last of them now, if any is."""
+        """Every live responder of this session; the last one may be active."""
 
     @property
     def recording(self) -> NetworkRecording:
-        """Return what is served."""
+        """The recording that is served."""
         return self._recording
 
     def let_through(self, live: LiveAnswers | None) -> None:
-        """Really make requests from now on, by `live`; None blocks again what the recording does not know."""
+        """Send requests to the live site from now on; None blocks again whatever is not recorded."""
         self._live = live
         if live is None:
             return
@@ -108,14 +108,14 @@ class SealedTraffic:
             self._now.schedule.forget(orders_of(self._recording.exchanges))
 
     async def start(self, session: Session) -> None:
-        """Route everything."""
+        """Set up the routes."""
         moments = moments_of(self._recording)
         schedule = Schedule(session.rest, session.ledger, moments, self._given_to, self._failures)
         if self._given_to is not None:
             session.rest.settles_after = max(self._failures, default=-1) + 1
         rules = SocketRules(self._rules, self._playback.rule_use)
-        told = self._other.compare_socket if self._other is not None else None
-        sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, told)
+        on_opened = self._other.compare_socket if self._other is not None else None
+        sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, on_opened)
         self._running = _Running(session, schedule, sockets, Background(session.ledger))
         self._untamed.listen(session)
         session.rest.agenda = schedule
@@ -125,16 +125,16 @@ class SealedTraffic:
         await session.context.add_init_script(own_script("init_sockets.js"))
 
     async def stop(self) -> None:
-        """End what is still being delivered."""
+        """Cancel pending deliveries."""
         if self._running is not None:
             await self._running.sockets.stop()
             await self._running.schedule.stop()
             await self._running.background.stop()
 
     async def give_as_asked(self) -> GivenAsAsked:
-        """Give answers as they are asked for from now on, as the mission goes another way than its recording.
+        """Serve responses on request from now on, because the mission departs from its recording.
 
-        Returns when the pages have what they had asked for. Repeated, it changes nothing, and returns the same.
+        Returns once the pages have what they had requested. Idempotent: later calls return the same object.
         """
         if self._given is None:
             rest, schedule = self._now.session.rest, self._now.schedule
@@ -150,7 +150,7 @@ class SealedTraffic:
         return self._given
 
     def is_continuation(self, request: Request) -> bool:
-        """Say whether a request is our own navigation to where a recorded redirect led."""
+        """Whether a request is our own navigation to the target of a recorded redirect."""
         return request in self._continued
 
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
@@ -159,17 +159,17 @@ class SealedTraffic:
         return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
 
     def recorded_key(self, request: Request) -> str | None:
-        """Return the key of the recorded exchange that answers a request; rules may have made it another one."""
+        """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
         return self._keys.get(request)
 
     def outcome(self) -> NetworkOutcome:
-        """Sum up hits, misses and what nobody asked for."""
+        """Summarize hits, misses and recorded requests that no page sent."""
         sockets = self._now.sockets
         late = self._now.schedule.late
         notes = [*self._notes, *self._untamed.notes()]
         if late:
-            what = f"{late} of the recorded answers and messages"
-            notes.append(f"schedule: {what} came at another time than in the recording")
+            what = f"{late} recorded responses and messages"
+            notes.append(f"schedule: {what} were delivered at a different time than in the recording")
         met = NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
@@ -186,14 +186,14 @@ class SealedTraffic:
         return met
 
     async def _serve(self, route: Route) -> None:
-        """Answer a request; where that fails, the session ends, and nobody waits for the answer."""
+        """Serve a request; a failure ends the session and aborts the request."""
         met = self._now.background.begin(self._meet(route))
         await asyncio.wait({met})
         if not met.cancelled() and met.exception() is not None:
             await self._abort(route, "failed")
 
     async def _meet(self, route: Route) -> None:
-        """Find the answer to a request in the recording, and give it."""
+        """Look a request up in the recording, and serve the match."""
         request = route.request
         session = self._now.session
         exchange = self._continuations.take(request) if request.is_navigation_request() else None
@@ -222,7 +222,7 @@ class SealedTraffic:
         await self._from_recording(route, match)
 
     async def _from_recording(self, route: Route, match: Hit) -> None:
-        """Give the recorded answer, or none where there was none."""
+        """Serve the recorded response, or leave the request pending if it never got one."""
         request = route.request
         self._keys[request] = match.key
         self._asked_for(match.exchange)
@@ -236,7 +236,7 @@ class SealedTraffic:
             await self._deliver(route, match.exchange)
 
     async def _let_through(self, route: Route, live: LiveAnswers, match: Match) -> None:
-        """Give the answer of the real site to a request, as if it had been recorded."""
+        """Serve the live site's response as if it had been recorded."""
         refusal = live.refusal(route.request)
         if refusal is not None and isinstance(match, Hit):
             await self._from_recording(route, match)
@@ -264,12 +264,12 @@ class SealedTraffic:
             await self._answer(route, exchange)
 
     def _asked_for(self, exchange: Exchange) -> None:
-        """Note a request that long polls may have waited for."""
+        """Note a request that a long poll may have waited for."""
         self._asked.add(exchange.ordinal)
         self._now.schedule.wake()
 
     def _has_cause(self, exchange: Exchange) -> bool:
-        """Say whether everything was asked for that a server waited for before it gave an answer."""
+        """Whether everything was requested that the server waited for before it sent this response."""
         return self._long_polls.get(exchange.ordinal, frozenset()) <= self._asked
 
     async def _answer(self, route: Route, exchange: Exchange) -> None:
@@ -285,7 +285,7 @@ class SealedTraffic:
             elif response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
             elif response.body_missing is not None:
-                self._notes.append(f"{exchange.key}: its body was lost in the recording ({response.body_missing})")
+                self._notes.append(f"{exchange.key}: the recording has no body ({response.body_missing})")
                 await self._abort(route, "failed")
             else:
                 await self._give(route, exchange, response)
@@ -307,7 +307,7 @@ class SealedTraffic:
         self._now.background.begin(feed(self._now.schedule, route.request, exchange, body))
 
     async def _arrived(self, request: Request) -> None:
-        """Wait until a page has its answer: two that are on their way together may overtake each other."""
+        """Wait until a page has its response: two in transit at once could overtake each other."""
         if is_main_document(request):
             return
         with suppress(TimeoutError):
@@ -315,7 +315,7 @@ class SealedTraffic:
                 await self._now.session.ledger.ended(request)
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
-        """Answer a document that was redirected: keep the cookies, then navigate to where it led.
+        """Serve a redirected document: set the cookies, then navigate to the redirect's target.
 
         A fulfilled redirect would send the browser past our routes, to the network.
         """
@@ -330,8 +330,8 @@ class SealedTraffic:
         self._continuations.add(continuation)
         cookies = tuple(cookies_on_the_way(exchange, self._now_s))
         if frame is None:
-            # A popup is no page before its first document, and a document does not load itself anew by an address
-            # with a fragment: a document of ours leads on, and is left out of what is observed.
+            # A popup is no page before its first document, and a URL that differs only in its fragment does not load a
+            # document again: a document of ours redirects instead, and is not observed.
             headers = (*cookies, ("content-type", "text/html"), (STEPPING_STONE, "1"))
             await self._fulfill(route, OK, headers, leading_to(target))
             return
@@ -346,7 +346,7 @@ class SealedTraffic:
             await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
         except Error as error:
             if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
-                self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
+                self._notes.append(f"could not follow the redirect to {target}: {error.message.splitlines()[0]}")
         finally:
             self._continuations.drop(continuation)
             self._now.session.ledger.changed.set()
@@ -357,7 +357,7 @@ class SealedTraffic:
         try:
             await route.fulfill(status=status, headers=served_headers(headers, route.request.method), body=body)
         except Error:
-            self._now.session.ledger.changed.set()  # the page or the request went away before its answer
+            self._now.session.ledger.changed.set()  # the page or the request is gone
 
     async def _abort(self, route: Route, code: str) -> None:
         from playwright.async_api import Error
@@ -376,21 +376,21 @@ class SealedTraffic:
 
     @property
     def _now_s(self) -> float:
-        """Return the time of the pages, in seconds since 1970."""
+        """Return page time as a Unix timestamp, in seconds."""
         session = self._now.session
         return (session.environment.clock_start_ms + session.rest.now_ms) / 1000
 
     @property
     def _now(self) -> _Running:
         if self._running is None:
-            message = "sealed traffic is used before it was started"
+            message = "sealed traffic was used before start()"
             raise RuntimeError(message)
         return self._running
 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """What serves one session."""
+    """The parts that serve one session."""
 
     session: Session
     schedule: Schedule

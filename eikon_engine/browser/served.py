@@ -1,4 +1,4 @@
-"""What a recorded exchange looks like when it is served again."""
+"""Turn recorded exchanges back into responses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkRecording
 
 DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-"""Response headers that speak of the transport, which a served answer does not have."""
+"""Response headers about the transport, which a served response does not have."""
 BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
-"""What the browser says of an answer that the CORS policy keeps from the page."""
+"""Chromium's error for a response that CORS withholds from the page."""
 _ALLOWED: Final = "access-control-allow-origin"
 NOBODY: Final = "https://nobody.invalid"
-"""An origin that is that of no page, not even of one that has none."""
+"""An origin that no page has, not even an opaque one."""
 
 
 def moments_of(recording: NetworkRecording) -> Iterator[Moment]:
-    """Yield the moments at which something is delivered: answers, pieces that are fed, what servers said on sockets."""
+    """Yield every moment at which something is delivered: responses, streamed pieces, socket messages."""
     for exchange in recording.exchanges:
         if exchange.pieces and exchange.request.resource_type != "fetch":
             yield exchange.pieces[0].moment
@@ -39,7 +39,7 @@ def moments_of(recording: NetworkRecording) -> Iterator[Moment]:
 
 
 def orders_of(exchanges: Iterable[Exchange]) -> Iterator[int]:
-    """Yield the places of everything that came of exchanges."""
+    """Yield the orders of everything that exchanges delivered."""
     for exchange in exchanges:
         yield from (piece.moment.order for piece in exchange.pieces)
         if exchange.moment is not None:
@@ -57,29 +57,29 @@ def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
 
 
 def was_refused_by_policy(exchange: Exchange) -> bool:
-    """Say whether the browser kept an answer of another origin from a page, which it will do again.
+    """Whether the browser withheld a cross-origin response from a page, as it will again.
 
-    Whatever is subject to CORS says its origin: https://fetch.spec.whatwg.org/#origin-header.
+    Requests subject to CORS send their origin: https://fetch.spec.whatwg.org/#origin-header.
     """
     return exchange.failure == BLOCKED_BY_POLICY and _crosses(exchange)
 
 
 def denied(exchange: Exchange, response: RecordedResponse) -> HeaderPairs:
-    """Return what keeps an answer of another origin from scripts, where it does not say that it allows any.
+    """Return the header that withholds a cross-origin response from scripts, if the response allows no origin.
 
-    Playwright would add that it allows all.
+    Playwright would otherwise add a header that allows all origins.
     """
     says = any(name.lower() == _ALLOWED for name, _ in response.headers)
     return () if says or not _crosses(exchange) else allowing_nobody(exchange)
 
 
 def allowing_nobody(exchange: Exchange) -> HeaderPairs:
-    """Return the header of an answer that its page may not read."""
+    """Return the header of a response that its page may not read."""
     return ((_ALLOWED, "null" if _origin(exchange) != "null" else NOBODY),)
 
 
 def _crosses(exchange: Exchange) -> bool:
-    """Say whether something asked another origin than its own."""
+    """Whether a request was cross-origin."""
     origin, theirs = _origin(exchange), urlsplit(exchange.request.url)
     own = f"{theirs.scheme}://{theirs.netloc.rpartition('@')[2]}"
     return origin not in {"", own} and not exchange.request.is_navigation
@@ -90,14 +90,14 @@ def _origin(exchange: Exchange) -> str:
 
 
 def leading_to(target: str) -> bytes:
-    """Build a document that goes on to another address, and is not at rest until it has."""
+    """Build a document that redirects to another URL, and is not idle until it has."""
     address = json.dumps(target).replace("<", "\\u003c")
     script = f"(window.__eikon__ ??= {{}}).leaving = true; location.replace({address})"
     return f"<!doctype html><script>{script}</script>".encode()
 
 
 def served_headers(headers: HeaderPairs, method: str) -> dict[str, str]:
-    """Join headers of one name: cookies by a line break, as Playwright wants them, others by a comma."""
+    """Join headers of the same name: cookies by a line break, as Playwright expects, others by a comma."""
     served: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()

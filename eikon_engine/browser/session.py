@@ -1,4 +1,4 @@
-"""One browser context made from an environment: what a page sees is the same when recording and when replaying."""
+"""Open a browser context from an environment, so that pages see the same in recording and replay."""
 
 from __future__ import annotations
 
@@ -46,40 +46,40 @@ PLAIN_SCRIPTS: Final = (
     "init_work.js",
     "init_look.js",
 )
-"""Init scripts without settings."""
+"""Init scripts without parameters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
-    """What a session is made from, beside its browser."""
+    """Everything a session is opened with, apart from its browser."""
 
     environment: Environment
     storage_state: dict[str, Any] | None = None
-    """Cookies, local storage and IndexedDB to begin with, in Playwright's format."""
+    """Initial cookies, local storage and IndexedDB, in Playwright's format."""
     session_storage: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Session storage of the first page to begin with, by origin."""
+    """Initial session storage of the first page, by origin."""
     secrets: Secrets = field(default_factory=Secrets)
     kept_secrets: frozenset[str] = frozenset()
-    """Names of the secrets that are kept out of everything from the start; others from when pages are given them."""
+    """Names of the secrets that are redacted from the start; others are once pages receive them."""
     scripts: bool = True
     """Whether pages may run JavaScript."""
     languages: tuple[str, ...] = ()
-    """What pages are told of preferred languages, where that is more than the locale: a browser of somebody's own."""
+    """`navigator.languages`, if it is more than the locale: for a user's own browser."""
     natural: bool = False
-    """Whether the page's clock runs by itself: for recordings only, a replay steps it."""
+    """Whether the page clock runs by itself: for recordings only, replays step it."""
     urls: UrlMap = field(default_factory=UrlMap)
-    """From the addresses of the recording to those of the deployment that is visited."""
+    """Maps URLs of the recording to those of the visited deployment."""
     found: FoundSecrets | None = None
-    """Secrets that are found while pages run; None in a replay, and where a recording looks for none."""
+    """Detects secrets while pages run; None in a replay, and if a recording detects none."""
     stand_ins: StandIns = field(default_factory=StandIns)
-    """What stands for found secrets: those of `found`, or those of the recording that is replayed."""
+    """Stand-ins of detected secrets: those of `found`, or those of the replayed recording."""
     proxy: str | None = None
-    """Where everything goes that no route meets, loopback included; the network if left out."""
+    """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """A context with its ledger, its clock and its secrets; mutable, because it is a running thing."""
+    """A context with its page tracker, clock and secrets; mutable."""
 
     context: BrowserContext
     ledger: PageLedger
@@ -87,32 +87,32 @@ class Session:
     environment: Environment
     secrets: Secrets
     redactor: Redactor
-    """Knows the secrets that are kept out by now."""
+    """Redacts the secrets that pages have received by now."""
     restorer: Redactor
-    """Knows all secrets."""
+    """Restores all secrets."""
     traffic: Traffic
     kept: frozenset[str] = frozenset()
-    """Names of the secrets that are kept out by now."""
+    """Names of the secrets that are redacted by now."""
     found: FoundSecrets | None = None
-    """Secrets that are found while pages run."""
+    """Detects secrets while pages run."""
     memory: DigestMemory = field(default_factory=DigestMemory)
-    """What was digested while secrets were still being found."""
+    """What was digested before all secrets were known."""
     scripts: dict[str, str] = field(default_factory=dict)
-    """Digests of inline scripts without secrets, by those of the scripts that pages have."""
+    """Digests of redacted inline scripts, by the digests of the scripts that pages have."""
     visits_site: bool = False
-    """Whether a site answers from now on, though a recording answered before."""
+    """Whether the live site answers from now on, after a recording did."""
     redirects_served: int = 0
-    """How many recorded redirects of documents were replayed by a navigation of our own."""
+    """How many recorded document redirects were replayed by a navigation of our own."""
     urls: UrlMap = field(default_factory=UrlMap)
-    """What `redactor` maps addresses by."""
+    """URL mapping of `redactor`."""
     uploads: BlobStore | None = None
-    """Where the content of uploaded files lies."""
+    """Contents of uploaded files."""
     hearers: list[Callable[[DevTools], None]] = field(default_factory=list)
-    """What is given the protocol session of each page that a recording listens to, before it is switched on."""
+    """Called with the DevTools session of each recorded page before it is enabled."""
 
     @property
     def follows(self) -> bool:
-        """Say whether a recording says when everything comes."""
+        """Whether a recorded schedule decides when events are delivered."""
         return self.rest.agenda is not None and not self.visits_site
 
     def page(self, ordinal: int) -> Page | None:
@@ -120,11 +120,11 @@ class Session:
         return dict(self.ledger.open_pages()).get(ordinal)
 
     def secret_name(self, text: str) -> str | None:
-        """Return the name of the secret that a text is, if it is one."""
+        """Return the name of the secret that equals a text, if any."""
         return next((name for name, value in self.secrets.values.items() if value == text), None)
 
     def keep_secret(self, text: str) -> None:
-        """Keep a text that is typed as a secret out of everything from now on, under a new name if it has none."""
+        """Redact a text that is typed as a secret from now on, under a new name if it has none."""
         if not text:
             return
         name = self.secret_name(text)
@@ -137,19 +137,19 @@ class Session:
         self._keep({name})
 
     def put_back(self, data: bytes) -> bytes:
-        """Return what pages are given, values in it: those are kept out of everything from now on."""
+        """Replace stand-ins by values, for pages; those secrets are redacted from now on."""
         self._keep(secrets_named_in(data.decode(errors="replace")) if MARK_START in data else ())
         return self.restorer.restore(data)
 
     def put_back_texts(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value for pages, see `put_back`."""
+        """Replace stand-ins in a JSON value, see `put_back`."""
         self._keep(secrets_named_in(json.dumps(value)))
         return self.restorer.restore_texts(value)
 
     def redactor_for(self, asked: str) -> Redactor:
-        """Return what tells of a question to pages: it knows the secrets that `asked` names, beside those kept out.
+        """Return a redactor for the result of a query: it also knows the secrets that `asked` names.
 
-        A question changes nothing, so that what pages show before it and after it reads the same.
+        A query changes no state, so that pages read the same before and after it.
         """
         return redactor_for(self._values(self.kept.union(secrets_named_in(asked))), self.urls, self.redactor.stand_ins)
 
@@ -163,12 +163,12 @@ class Session:
         return {name: self.secrets.values[name] for name in names if name in self.secrets.values}
 
     def find_secrets(self, rules: RedactionRules, key: bytes, known: Iterable[FoundSecret] = ()) -> FoundSecrets:
-        """Find secrets in what comes from now on, and replace them as those that are `known`; see `FoundSecrets`."""
+        """Detect secrets from now on, and replace `known` ones as before; see `FoundSecrets`."""
         self.found = FoundSecrets(rules, key, known=known, stand_ins=self.redactor.stand_ins)
         return self.found
 
     def learn_request(self, request: Request) -> None:
-        """Look for secrets in what a page sends, before any of it is written."""
+        """Search what a page sends for secrets, before any of it is written."""
         if self.found is None:
             return
         discover, body = self.found.discover, request.post_data_buffer
@@ -178,7 +178,7 @@ class Session:
             self.found.learn(discover.in_body(body, request.headers.get("content-type", "")), made=True)
 
     def learn_text(self, text: str, *, made: bool) -> None:
-        """Look for secrets in a message or an address; `made` says that a page wrote it."""
+        """Search a message or a URL for secrets; `made` means that a page wrote it."""
         if self.found is not None:
             self.found.learn(self.found.discover.in_text(text), made=made)
             self.found.learn(self.found.discover.in_address(text), made=made)
@@ -186,7 +186,7 @@ class Session:
 
 @asynccontextmanager
 async def open_session(browser: Browser, options: SessionOptions, traffic: Traffic) -> AsyncIterator[Session]:
-    """Open a context with one page in it, its routes set before the page opens."""
+    """Open a context with one page; routes are set before the page opens."""
     clock: PageClock = NaturalClock() if options.natural else SteppedClock()
     context = await _open_context(browser, options, clock)
     try:
@@ -234,10 +234,10 @@ async def _close(browser: Browser, context: BrowserContext) -> None:
 
 
 async def _open_context(browser: Browser, options: SessionOptions, clock: PageClock) -> BrowserContext:
-    """Open a context as the environment says.
+    """Open a context for the environment.
 
     Raises:
-        TraceFieldError: the browser refuses a part of the environment, or the storage state.
+        TraceFieldError: the browser rejects part of the environment, or the storage state.
     """
     async with _accepted():
         context = await browser.new_context(**context_arguments(options))
@@ -252,13 +252,13 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
 
 @asynccontextmanager
 async def _accepted() -> AsyncIterator[None]:
-    """Report what the browser refuses to be set up with; some of it, only when the first page opens."""
+    """Translate the browser's rejections; some appear only when the first page opens."""
     from playwright.async_api import Error
 
     try:
         yield
     except Error as error:
-        message = f"environment or storage state: the browser refuses it: {first_line(error.message)}"
+        message = f"environment or storage state: rejected by the browser: {first_line(error.message)}"
         raise TraceFieldError(message) from error
 
 
@@ -289,7 +289,7 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
 
 
 def init_scripts(options: SessionOptions) -> tuple[str, ...]:
-    """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
+    """Return the scripts that run in every document, in order; the same in recording and replay."""
     seed = options.environment.random_seed
     determinism = own_script("init_determinism.js")
     comment_end = determinism.index("(seed =>")
@@ -303,13 +303,13 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
 
 
 def surroundings_script(options: SessionOptions) -> str:
-    """Return the script that tells pages of the machine what the recording knew of it."""
+    """Return the script that makes pages see the recorded machine."""
     source = own_script("init_surroundings.js")
-    told: dict[str, object] = {
+    machine: dict[str, object] = {
         "hardwareConcurrency": options.environment.cpu_count,
         "deviceMemory": options.environment.device_memory_gb,
     }
     if options.languages:
-        told |= {"languages": options.languages, "language": options.languages[0]}
-    body = source[source.index("(told =>") :].strip()
-    return f"{body}({json.dumps(told)});"
+        machine |= {"languages": options.languages, "language": options.languages[0]}
+    body = source[source.index("(machine =>") :].strip()
+    return f"{body}({json.dumps(machine)});"

@@ -1,8 +1,8 @@
-"""Fill the session storage of a page as it was when the mission began.
+"""Restore the session storage of the first page.
 
-Session storage belongs to one page and one origin, and Playwright restores none. The page visits each origin once, on
-an empty document that no network serves, before anybody listens to it; then its history begins anew. A script that
-filled the storage in each document would bring back what a mission had removed.
+Session storage belongs to one page and one origin, and Playwright does not restore it. The page visits each origin
+once, on a blank document served without a network, before any listener is attached; then its history is reset. A script
+that filled the storage in each document would bring back items that a mission had removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILL: Final = "items => { for (const [key, value] of Object.entries(items)) sess
 
 
 async def open_filled_page(context: BrowserContext, storage: Mapping[str, Mapping[str, str]]) -> None:
-    """Open the first page of a context, with its session storage filled, empty and without a past."""
+    """Open the first page of a context with its session storage filled, blank and without history."""
     page = await context.new_page()
     await page.route("**/*", _serve_nothing)
     for origin, items in storage.items():

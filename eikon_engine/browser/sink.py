@@ -1,4 +1,4 @@
-"""A proxy that forwards nothing: what gets past the routes of a sealed session ends here, and is listed."""
+"""A proxy that forwards nothing: traffic that bypasses the routes of a sealed session ends here, and is listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 SINK_HOST: Final = "eikon-sink.invalid"
-"""Name under which a sealed browser finds the proxy, the only name it resolves."""
+"""The proxy's host name, the only one that a sealed browser resolves."""
 OWN_HOSTS: Final = frozenset(
     {
         "clientservices.googleapis.com",
@@ -30,10 +30,10 @@ OWN_HOSTS: Final = frozenset(
         "update.googleapis.com",
     }
 )
-"""Hosts that Chromium and Chrome ask on their own account, and that serve no page."""
+"""Hosts that Chromium and Chrome contact themselves, and that serve no page."""
 HTTP_PORTS: Final = frozenset({"80", "443"})
 SHOWN: Final = 2000
-"""Characters of a target that are kept."""
+"""Characters of a target that are stored."""
 UNREADABLE: Final = "(no HTTP request)"
 HEAD_END: Final = b"\r\n\r\n"
 REFUSAL: Final = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -41,23 +41,23 @@ REFUSAL: Final = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkLimits:
-    """What one sink puts up with."""
+    """Limits of one sink."""
 
     head_bytes: int = 65_536
-    """Longest head of a request that is read."""
+    """Longest request head that is read."""
     connections: int = 256
-    """Most connections at a time; further ones are closed unread, and counted."""
+    """Most concurrent connections; further ones are closed unread, and counted."""
     patience_s: float = 5.0
     """Wall time for a client to send the head of its request."""
     listed: int = 1000
-    """Most different violations that are told apart."""
+    """Most distinct violations that are listed."""
 
 
 class Sink:
-    """Listen on loopback, one port for the pages of a context and one for the browser itself."""
+    """Listen on loopback, on one port for the pages of a context and one for the browser itself."""
 
     def __init__(self, limits: SinkLimits) -> None:
-        """Begin with nothing caught."""
+        """Prepare; `start` opens the ports."""
         self._limits = limits
         self._servers: dict[ViolationKind, asyncio.Server] = {}
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -70,23 +70,23 @@ class Sink:
 
     @property
     def for_browser(self) -> str:
-        """Return the proxy of the browser: what belongs to no context of ours comes here."""
+        """Return the proxy of the browser, for traffic outside our contexts."""
         return self._address("browser")
 
     def port(self, kind: ViolationKind) -> int:
-        """Return the port on 127.0.0.1 on which one kind is caught."""
+        """Return the port on 127.0.0.1 for one kind of violation."""
         port: int = self._servers[kind].sockets[0].getsockname()[1]
         return port
 
     def violations(self) -> tuple[HermeticityViolation, ...]:
-        """List what was caught so far, in order of first appearance."""
+        """List the violations so far, in order of first appearance."""
         return tuple(
             HermeticityViolation(kind=kind, method=method, target=target, times=times)
             for (kind, method, target), times in self._caught.items()
         )
 
     async def start(self) -> None:
-        """Listen."""
+        """Start listening."""
         kinds: tuple[ViolationKind, ...] = ("page", "browser")
         for kind in kinds:
             self._servers[kind] = await asyncio.start_server(
@@ -118,13 +118,13 @@ class Sink:
         task.add_done_callback(self._open.pop)
 
     async def _meet(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """List one request, or what came of it in time, and refuse it."""
+        """List one request, or the part that arrived in time, and reject it."""
         head = bytearray()
         try:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(self._limits.patience_s):
                     await self._read(reader, head)
-            if head:  # a connection that asks for nothing has told nobody anything
+            if head:  # a connection without data reveals nothing
                 self._note(kind, *_method_and_target(bytes(head.partition(b"\r\n")[0])))
                 writer.write(REFUSAL)
         finally:
@@ -133,7 +133,7 @@ class Sink:
                 await writer.wait_closed()
 
     async def _read(self, reader: asyncio.StreamReader, head: bytearray) -> None:
-        """Read to the end of a head, or as much as is put up with."""
+        """Read up to the end of a head, or up to the size limit."""
         while HEAD_END not in head and len(head) < self._limits.head_bytes:
             piece = await reader.read(self._limits.head_bytes - len(head))
             if not piece:
@@ -164,7 +164,7 @@ def _method_and_target(line: bytes) -> tuple[str, str]:
 
 
 def _is_own(target: str) -> bool:
-    """Say whether a target is a host of `OWN_HOSTS`, asked where browsers ask it."""
+    """Whether a target is one of `OWN_HOSTS`, on a port that browsers use."""
     site = target.removeprefix("http://").partition("/")[0]
     host, _, port = site.partition(":")
     return host in OWN_HOSTS and (not port or port in HTTP_PORTS)

@@ -1,4 +1,4 @@
-"""Take snapshots of the documents of a page."""
+"""Take DOM snapshots of the documents of a page."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 
 
 async def capture_page(page: Page, urls: UrlMap | None = None) -> PageSnapshot:
-    """Take snapshots of all frames of a page at once, the main frame first; scripts are digested with `urls` mapped.
+    """Take snapshots of all frames of a page at once, main frame first; scripts are digested with `urls` mapped.
 
-    A frame that is removed meanwhile is left out.
+    A frame that is removed meanwhile is omitted.
 
     Raises:
-        BrowserError: a document went away, by a navigation or with the browser.
-
+        BrowserError: a document was replaced, or the browser is gone.
     """
     places = frame_tree(page.main_frame)
     taken = await asyncio.gather(*(_capture_attached(frame, path, urls) for path, frame in places))
@@ -33,7 +32,7 @@ async def capture_page(page: Page, urls: UrlMap | None = None) -> PageSnapshot:
 
 
 async def _capture_attached(frame: Frame, path: str, urls: UrlMap | None) -> FrameSnapshot | None:
-    """Take a snapshot, or nothing of a frame that is gone, or has no document yet, as one that is loaded lazily."""
+    """Take a snapshot; None for a frame that is gone, or has no document yet because it loads lazily."""
     if path and not frame.url:
         return None
     try:
@@ -45,7 +44,7 @@ async def _capture_attached(frame: Frame, path: str, urls: UrlMap | None) -> Fra
 
 
 async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> FrameSnapshot:
-    """Serialize a document in the page and read the result."""
+    """Serialize a document in the page, and parse the result."""
     from playwright.async_api import Error
 
     owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
@@ -59,19 +58,19 @@ async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> Frame
             text = await frame.evaluate(own_script("dom_snapshot.js"), handed)
     except Error as error:
         reason = error.message.splitlines()[0]
-        message = f"wanted a DOM snapshot of frame {path or 'main'} ({frame.url}), found {reason}; take it at rest"
+        message = f"DOM snapshot of frame {path or 'main'} ({frame.url}) failed: {reason}; wait until the page is idle"
         raise BrowserError(message) from error
     return reader.read(text, asked, path=path, url=frame.url, name=frame.name)
 
 
 _READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
-"""What each frame has handed over last."""
+"""The previous snapshot of each frame."""
 _OWNERS: Final[WeakKeyDictionary[Frame, ElementHandle]] = WeakKeyDictionary()
-"""The elements that frames live in: a frame keeps its element for life, and asking takes several round trips."""
+"""Owner elements of frames: they never change, and looking one up takes several round trips."""
 
 
 async def _owner(frame: Frame) -> ElementHandle | None:
-    """Return the element a frame lives in, nothing when it is just being removed."""
+    """Return the element that owns a frame; None if it is just being removed."""
     from playwright.async_api import Error
 
     known = _OWNERS.get(frame)

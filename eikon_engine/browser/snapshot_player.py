@@ -1,7 +1,7 @@
 """Play a mission on its stored DOM snapshots alone: no site, no recorded responses, no scripts.
 
-Before each action its page shows what the recording saw after the action before; the target is bound there exactly as
-in a real replay. Effects of actions are not run, so nothing is observed afterwards.
+Before each action the page shows the snapshot recorded after the previous one; the target is bound on it exactly as in
+a real replay. Actions have no effect, so nothing is observed afterwards.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ BLANK = "about:blank"
 
 
 class SnapshotTraffic:
-    """Answer the document of each page with its snapshot, and nothing else."""
+    """Serve each document from its snapshot, and nothing else."""
 
     def __init__(self) -> None:
-        """Begin without documents."""
+        """Start without documents."""
         self.documents: dict[str, str] = {}
         self.served = 0
 
     async def start(self, session: Session) -> None:
-        """Route everything."""
+        """Set up the routes."""
         await session.context.route("**/*", self._serve)
 
     async def stop(self) -> None:
-        """Do nothing: nothing runs in the background."""
+        """Do nothing: there are no background tasks."""
 
-    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
-        """Say no: nothing is redirected."""
+    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - part of the protocol
+        """Return False: nothing is redirected."""
         return False
 
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002 - as above
@@ -60,7 +60,7 @@ class SnapshotTraffic:
         return ()
 
     def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
-        """Return nothing: snapshots answer."""
+        """Return None: snapshots are no recorded exchanges."""
         return None
 
     def outcome(self) -> NetworkOutcome:
@@ -78,7 +78,7 @@ class SnapshotTraffic:
             await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=document)
             self.served += 1
         except Error:
-            return  # the page or the request went away before its answer
+            return  # the page or the request is gone
 
 
 class SnapshotPlayer:
@@ -95,13 +95,13 @@ class SnapshotPlayer:
         self,
         action: actions.Action,
         recorded: Observation | None = None,
-        agrees: Agrees | None = None,  # noqa: ARG002 - what is shown does not change by itself
+        agrees: Agrees | None = None,  # noqa: ARG002 - snapshots do not change
         timing: Timing | None = None,  # noqa: ARG002 - as above
     ) -> Performed:
-        """Bind the target of the action on the page as it was before it, then move on to what it led to.
+        """Bind the action's target on the page before it, then advance to the page after it.
 
         Raises:
-            NetworkPartMissingError: the recording kept no snapshot of the page the action needs.
+            NetworkPartMissingError: the recording has no snapshot of the page that the action needs.
         """
         error: ActionError | None = None
         bound: Bound | None = None
@@ -119,12 +119,12 @@ class SnapshotPlayer:
         )
 
     async def picture(self, page: int) -> bytes | None:
-        """Take a PNG of a page as the recording saw it last; None if it kept no snapshot."""
+        """Take a PNG of a page as last recorded; None without a snapshot."""
         shown = self._shown.get(page)
         if shown is None or shown.snapshot is None:
             return None
         await self._show(page)
-        async with translated(f"taking a picture of page {page}"):
+        async with translated(f"taking a screenshot of page {page}"):
             return await self._page().screenshot(animations="allow", caret="initial")
 
     def network(self) -> NetworkOutcome:
@@ -134,7 +134,7 @@ class SnapshotPlayer:
     async def _try(self, action: actions.Action) -> Bound | None:
         match action:
             case actions.WaitFor(condition=actions.SelectorCondition() as condition):
-                # What was waited for came by page time, which a snapshot has none of: it is looked for, not compared.
+                # The awaited state appears over page time, which a snapshot does not have: nothing to compare.
                 if condition.state in {"visible", "attached"}:
                     return None
                 await self._show(action.page)
@@ -171,7 +171,7 @@ class SnapshotPlayer:
         shown = self._shown.get(ordinal)
         snapshot = load_page(self._bundle.dom, shown) if shown is not None else None
         if shown is None or snapshot is None:
-            message = f"no DOM snapshot of page {ordinal} was recorded before this action; replay it sealed or live"
+            message = f"no DOM snapshot of page {ordinal} was recorded before this action. Replay it sealed or live."
             raise NetworkPartMissingError(message)
         html = render_html(snapshot.main, frames=snapshot.frames)
         page = self._page()

@@ -1,4 +1,4 @@
-"""Name the sockets of a live session, and what pages send on them, as the recording does where the rules allow it."""
+"""Give live sockets and their messages the keys of the recording where rules allow it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class SocketNames:
-    """Pair the n-th socket of an address with the n-th recorded one, and its messages in their order."""
+    """Pair the n-th socket of a URL with the n-th recorded one, and its messages in order."""
 
     def __init__(self, recording: NetworkRecording, rules: SocketRules) -> None:
-        """Sort what was recorded by socket."""
+        """Group the recorded events by socket."""
         self._rules = rules
         self._recording = recording
         self._waiting: defaultdict[str, deque[SocketOpened]] = defaultdict(deque)
@@ -38,7 +38,7 @@ class SocketNames:
         return socket_key(recorded.url)
 
     def sent(self, socket: int, url: str, data: bytes) -> str:
-        """Return the key of the next message of a page; `data` is as `Redactor.key_data` gives it."""
+        """Return the key of the next message of a page; `data` is redacted by `Redactor.key_data`."""
         opened = self._paired.get(socket)
         expected = self._expected[opened.socket] if opened is not None else None
         if opened is None or not expected:

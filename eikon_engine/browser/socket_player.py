@@ -1,4 +1,4 @@
-"""WebSockets of a sealed session: what the server sent comes again, at its moment and after what it answered."""
+"""Play recorded WebSockets in a sealed session: server messages are delivered at their moments, after their causes."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
     from eikon_engine.trace.volatile import VolatileRule
 
 OVERDUE_PHASES: Final = 2
-"""Phases after which a message no longer waits for the page's message that it followed in the recording."""
+"""Phases after which a message no longer waits for the page's message before it in the recording."""
 SHOWN: Final = 200
 JSON: Final = "application/json"
 UNSUPPORTED: Final = 1011
-"""Close code: the server met a condition that it did not expect (RFC 6455, section 7.4.1)."""
+"""Close code: the server met an unexpected condition (RFC 6455, section 7.4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocketRules:
-    """The parts of sockets' URLs and messages that change from run to run."""
+    """The parts of socket URLs and messages that change from run to run."""
 
     rules: tuple[VolatileRule, ...]
     use: RuleUse
 
     def socket(self, url: str) -> str:
-        """Return what a socket is looked up by."""
+        """Return the key that a socket is looked up by."""
         return socket_key(apply_rules_to_socket_url(url, self.rules)[0])
 
     def opened(self, recorded: str, url: str) -> None:
-        """Count the rules by means of which a socket was found."""
+        """Count the rules that a socket's match needed."""
         if canonical_url(recorded) != canonical_url(url):
             self.use.count(apply_rules_to_socket_url(url, self.rules)[1])
 
     def are_equal(self, url: str, recorded: bytes, sent: bytes) -> bool:
-        """Compare two messages of a page, by the rules where they are not equal without."""
+        """Compare two messages of a page; rules apply only if they differ."""
         if message_key(url, recorded) == message_key(url, sent):
             return True
         loose, used = apply_rules_to_message(url, recorded, self.rules)
@@ -85,9 +85,9 @@ class SocketPlayer:
         misses: list[NetworkMiss],
         opened: Callable[[SocketOpened, Sequence[SocketEvent]], None] | None = None,
     ) -> None:
-        """Sort what was recorded by socket; misses are added to `misses`, which others add theirs to.
+        """Group the recorded events by socket; misses are appended to `misses`, which is shared.
 
-        `opened` is told of every socket that is played, and of what will happen on it.
+        `opened` is called with each socket that is played, and its events.
         """
         self.rules = rules
         self._opened = opened
@@ -107,17 +107,17 @@ class SocketPlayer:
         self.served = 0
 
     def unused(self) -> tuple[str, ...]:
-        """Name the recorded sockets that no page opened, and what no page sent on one."""
+        """List the keys of recorded sockets that no page opened, and of messages that no page sent."""
         sockets = tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
         return (*sockets, *(key for each in self._playing for key in each.unused()))
 
     async def play(self, route: WebSocketRoute) -> None:
-        """Answer a socket that a page opens."""
+        """Serve a socket that a page opens."""
         url = self._session.redactor.text(route.url)
         recorded = self._by_key.get(self.rules.socket(url))
         self._session.ledger.note_key(socket_key(recorded[0].url if recorded else url))
         if not recorded:
-            reason = "no such socket was recorded, or not so often"
+            reason = "no further socket with this URL was recorded"
             self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
             self._background.begin(_refuse(route))
             return
@@ -132,7 +132,7 @@ class SocketPlayer:
         self._background.begin(playing.run(self._session, self._schedule))
 
     async def stop(self) -> None:
-        """End what has not been played."""
+        """Stop playing."""
         await self._background.stop()
 
     def content(self, message: SocketMessage) -> bytes:
@@ -148,7 +148,7 @@ async def _refuse(route: WebSocketRoute) -> None:
     try:
         await route.close(code=UNSUPPORTED, reason="not recorded")
     except Error:
-        return  # the page went away with its socket
+        return  # the page closed with its socket
 
 
 class _Playing:
@@ -183,10 +183,10 @@ class _Playing:
                 try:
                     await self._give(session, event)
                 except Error:
-                    continue  # the page went away with its socket
+                    continue  # the page closed with its socket
 
     async def _cause(self, session: Session, schedule: Schedule, before: tuple[int, bool], event: SocketEvent) -> None:
-        """Wait until the page has sent what came before in the recording, or can no longer be expected to.
+        """Wait until the page has sent what precedes an event, or no longer can.
 
         `before` is how many messages it had sent, and whether it had closed the socket.
         """
@@ -194,7 +194,7 @@ class _Playing:
         while not self._over and (closed or self._sent < wanted):
             if session.rest.phase >= event.moment.phase + OVERDUE_PHASES:
                 done = "not closed the socket" if closed else f"sent {self._sent} of {wanted}"
-                session.rest.notes.append(f"{self._route.url}: a message came though the page had {done} before it")
+                session.rest.notes.append(f"{self._route.url}: a message was delivered though the page had {done}")
                 return
             await schedule.woken()
 
@@ -227,7 +227,7 @@ class _Playing:
         data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
         if self._sent >= len(self._expected):
-            reason = f"the page sent {self._sent + 1} messages on this socket, {len(self._expected)} were recorded"
+            reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
             self._player.misses.append(NetworkMiss(key=key, reason=reason))
         else:
             recorded = self._player.content(self._expected[self._sent])
@@ -238,7 +238,7 @@ class _Playing:
             else:
                 differences = (*self._other_form(content), *_differences(recorded, data))
             if differences:
-                reason = f"message {self._sent + 1} of the page on this socket is another one"
+                reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
                 miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
                 self._player.misses.append(miss)
         session.ledger.note_key(key)
@@ -246,13 +246,13 @@ class _Playing:
         schedule.wake()
 
     def _other_form(self, content: str | bytes) -> tuple[str, ...]:
-        """Say whether a message is a text in the place of a binary one, or the other way round."""
+        """Return whether a message is text instead of binary, or vice versa."""
         recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
         forms = {True: "binary", False: "text"}
         return () if recorded == sent else (f"form: recorded {forms[recorded]}, sent {forms[sent]}",)
 
     def _from_closing_page(self, session: Session, schedule: Schedule, code: int | None, reason: str) -> None:
-        """Compare the end that a page makes of its socket; what has ended is closed again when its page is left."""
+        """Compare how a page closes its socket; a socket that has ended is closed again when its page navigates."""
         if self._over:
             return
         self._over = self._closed_by_page = True
@@ -262,26 +262,27 @@ class _Playing:
         schedule.wake()
 
     def _close_miss(self, url: str, code: int | None, reason: str) -> NetworkMiss | None:
-        """Say in what the end of the socket is not the recorded one.
+        """Return how the close differs from the recorded one, as a miss.
 
-        Without a code, a page may have gone away: no miss, unless the recording has more of the socket.
+        A close without a code may mean that the page closed: no miss, unless the recording has more events of the
+        socket.
         """
         key, said = close_key(url, code, reason), close_words(code, reason)
         close = self._close
         if close is None:
             if code is None and not self._to_come and self._sent >= len(self._expected):
                 return None
-            why = f"the page closed this socket ({said}), which it did not in the recording"
+            why = f"the page closed this socket ({said}); the recording did not"
             return NetworkMiss(key=key, reason=why)
         if close.code == code and self._player.rules.are_equal(self._url, close.reason.encode(), reason.encode()):
             return None
         wanted = close_words(close.code, close.reason)
-        why = f"the page closed this socket in another way than in the recording ({said} for {wanted})"
+        why = f"the page closed this socket ({said}); recorded: {wanted}"
         nearest = close_key(self._url, close.code, close.reason)
         return NetworkMiss(key=key, reason=why, nearest=nearest, differences=(f"end: recorded {wanted}, sent {said}",))
 
     def unused(self) -> Iterator[str]:
-        """Yield what the page sent on this socket in the recording and not here, its end included."""
+        """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""
         for message in self._expected[self._sent :]:
             yield message_key(self._url, self._player.content(message))
         if self._close is not None and not self._closed_by_page:
@@ -301,7 +302,7 @@ def _is_of_server(event: SocketEvent) -> bool:
 
 
 def _differences(recorded: bytes, sent: bytes) -> tuple[str, ...]:
-    """Name the places in which two messages differ; both as they are where they are no JSON of one shape."""
+    """List the fields in which two messages differ; whole messages unless both are JSON of the same shape."""
     if recorded != sent and TIME.sub(b"", recorded) == TIME.sub(b"", sent):
         return (f"times in the body: recorded {_time(recorded)}, requested {_time(sent)}",)
     ours, theirs = body_fields(recorded, JSON), body_fields(sent, JSON)

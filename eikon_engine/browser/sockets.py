@@ -1,4 +1,4 @@
-"""WebSockets of a live session: pass messages on, one at a time, and tell whoever records them."""
+"""Forward the WebSocket messages of a live session, one at a time, and report them to listeners."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 
 MARK: Final = "\0eikon:"
-"""Begins what a page and the driver tell each other of a socket; see init_sockets.js."""
+"""Prefix of messages between a page and the driver about a socket; see init_sockets.js."""
 
 
 class SocketListener(Protocol):
-    """Somebody who wants to know what goes over the sockets of a session."""
+    """A listener to the WebSocket traffic of a session."""
 
     def opened(self, socket: int, url: str) -> None:
-        """Hear of a new socket; sockets are counted from 0."""
+        """Handle a new socket; sockets are numbered from 0."""
 
     def accepted(self, socket: int, protocol: str, extensions: str) -> None:
-        """Hear that the page is told of its connection."""
+        """Handle a connection that the server accepted."""
 
     def message(self, socket: int, sender: Side, content: str | bytes) -> None:
-        """Hear of a message, at the moment in which it is passed on."""
+        """Handle a message that is being forwarded."""
 
     def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
-        """Hear that one side closed a socket."""
+        """Handle a socket that one side closed."""
 
 
 class LiveSockets:
-    """Pass messages of every socket on, in both directions."""
+    """Forward the messages of every socket, in both directions."""
 
     def __init__(self, session: Session, names: SocketNames | None = None) -> None:
-        """Serve the sockets of one session; `names` knows how a recording calls them."""
+        """Serve the sockets of one session; `names` maps them to the names of a recording."""
         self.session = session
         self.names = names
         self.listeners: list[SocketListener] = []
@@ -62,7 +62,7 @@ class LiveSockets:
         self._lines.append(_Line(self, ordinal, socket))
 
     def inform(self, hear: Callable[[SocketListener], None]) -> None:
-        """Let everybody hear of something; one who cannot go on, as on a full disk, ends the session."""
+        """Call every listener; a failing one, as on a full disk, ends the session."""
         for listener in self.listeners:
             try:
                 hear(listener)
@@ -70,12 +70,12 @@ class LiveSockets:
                 self.session.ledger.fail(error)
 
     def note_opened(self, socket: int, url: str) -> None:
-        """Note for the next observation that a page opened a socket."""
+        """Record for the next observation that a page opened a socket."""
         url = self.session.redactor.text(url)
         self.session.ledger.note_key(self.names.opened(socket, url) if self.names else socket_key(url))
 
     def note_sent(self, socket: int, url: str, content: str | bytes) -> None:
-        """Note for the next observation that a page sent a message."""
+        """Record for the next observation that a page sent a message."""
         sent = content.encode() if isinstance(content, str) else content
         clean, data = self.session.redactor.text(url), self.session.redactor.key_data(sent)
         key = self.names.sent(socket, clean, data) if self.names else message_key(clean, data)
@@ -84,7 +84,7 @@ class LiveSockets:
         self.session.ledger.note_key(key)
 
     async def stop(self) -> None:
-        """End what waits to be passed on."""
+        """Stop forwarding."""
         await self.background.stop()
 
 
@@ -99,9 +99,9 @@ class _Line:
         self._from_server: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self.accepted = False
         self._closers: set[Side] = set()
-        """Who has closed already; with the document of a page, Playwright closes all its sockets, closed ones too."""
+        """Sides that have closed; when a document unloads, Playwright closes all its sockets again."""
         self.waiting = 0
-        """How many messages of the server are not passed on yet."""
+        """How many messages of the server are not forwarded yet."""
         sockets.background.begin(self._pass_on())
         page_side.on_message(self._on_page_message)
         page_side.on_close(self._on_page_close)
@@ -110,7 +110,7 @@ class _Line:
 
     @property
     def is_open(self) -> bool:
-        """Say whether nobody has closed it yet."""
+        """Whether neither side has closed it."""
         return not self._closers
 
     def _on_page_message(self, content: str | bytes) -> None:
@@ -132,7 +132,7 @@ class _Line:
         self._from_server.put_nowait(partial(pass_on, *values))
 
     async def _pass_on(self) -> None:
-        """Hand over what a server sends, none of it while an action acts or the clock moves."""
+        """Forward what a server sends, but not while an action runs or the clock moves."""
         try:
             while True:
                 pass_on = await self._from_server.get()
@@ -169,12 +169,12 @@ class _Line:
 
 
 def tell(side: WebSocketRoute, **news: object) -> None:
-    """Tell init_sockets.js what became of a page's socket."""
+    """Notify init_sockets.js about a page's socket."""
     side.send(MARK + json.dumps(news))
 
 
 def tell_lost(side: WebSocketRoute, reason: str, *, was_open: bool) -> None:
-    """Tell a page that its connection failed, or was lost."""
+    """Notify a page that its connection failed or was lost."""
     tell(side, closed={"code": ABNORMAL, "reason": reason, "wasClean": False, "error": not was_open})
 
 
@@ -184,4 +184,4 @@ async def _close(side: WebSocketRoute, code: int | None, reason: str | None) -> 
     try:
         await side.close(code=code, reason=reason)
     except Error:
-        return  # the page went away with its socket
+        return  # the page closed with its socket

@@ -1,4 +1,4 @@
-"""Look at pages that stand still between two actions, and run JavaScript in them by hand."""
+"""Inspect idle pages between two actions, and evaluate JavaScript in them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.start_state import StorageState
 
 EVALUATION_S: Final = 5.0
-"""Wall time after which JavaScript that was run by hand counts as waiting: page time stands still meanwhile."""
+"""Wall time after which an evaluation counts as waiting: page time does not advance meanwhile."""
 ANSWER_S: Final = 1.0
-"""Wall time within which a page answers that does not loop."""
+"""Wall time within which a page answers that is not in an endless loop."""
 DEEPEST: Final = 60
-"""Levels of lists and objects in a result; what lies deeper is given as text."""
+"""Nesting depth of a result; deeper values are returned as text."""
 _AS_JSON: Final = """(value, deepest) => {
   const plain = (given, depth) => {
     if (given === undefined) return null;
@@ -51,18 +51,18 @@ _AS_JSON: Final = """(value, deepest) => {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """What JavaScript came to."""
+    """The result of an evaluation."""
 
     result: JsonValue
-    """Its value without secrets; what JSON has no text for is given as the text it has in JavaScript."""
+    """Its value without secrets; values that JSON cannot represent are given as JavaScript prints them."""
     error: str | None = None
-    """Why there is none: it threw, or waits for something."""
+    """Why there is no result: it threw, or it waits for something."""
     overdue: bool = False
-    """Whether it was not over in time."""
+    """Whether it timed out."""
 
 
 async def look(session: Session) -> Sight:
-    """Observe the pages once more; the next action finds everything as if nobody had looked."""
+    """Observe the pages again, without any effect on the next action."""
     await session.rest.quiesce()
     sight = await observe(session, None)
     session.ledger.put_back(sight.happened)
@@ -70,12 +70,12 @@ async def look(session: Session) -> Sight:
 
 
 async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated:
-    """Run JavaScript in a frame, and bring the pages to rest; page time stands.
+    """Evaluate JavaScript in a frame, and wait until the pages are idle; page time does not advance.
 
-    Where it is cut off, a script that loops is stopped.
+    A script that loops is terminated on timeout or cancellation.
 
     Raises:
-        BrowserDiedError: the browser went away.
+        BrowserDiedError: the browser is gone.
     """
     async with _breaker(session, frame) as stop:
         try:
@@ -88,9 +88,9 @@ async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated
 
 
 async def storage_state(session: Session) -> StorageState:
-    """Take down what the browser keeps, without secrets: cookies, and `localStorage` of the documents that are open.
+    """Return cookies and the `localStorage` of all open documents, without secrets.
 
-    What is kept for other sites is left out: it can be read in documents of theirs alone, and none is opened for that.
+    Other origins are omitted: only their own documents can read their storage, and none is opened for that.
     """
     frames = [frame for _, page in session.ledger.open_pages() for _, frame in frame_tree(page.main_frame)]
     read = await asyncio.gather(*(_local_storage(frame) for frame in frames))
@@ -106,10 +106,10 @@ async def storage_state(session: Session) -> StorageState:
 
 @contextmanager
 def living(browser: Browser) -> Iterator[None]:
-    """Say of whatever goes wrong in a browser that is gone that it is gone.
+    """Report any failure in a browser that is gone as such.
 
     Raises:
-        BrowserDiedError: it is.
+        BrowserDiedError: the browser is gone.
     """
     from playwright.async_api import Error
 
@@ -120,15 +120,15 @@ def living(browser: Browser) -> Iterator[None]:
     except (EikonError, Error) as error:
         if browser.is_connected() and not (isinstance(error, Error) and says_gone(error)):
             raise
-        message = "the browser went away; all pages went with it"
+        message = "the browser is gone, and all pages with it"
         raise BrowserDiedError(message) from error
 
 
 @asynccontextmanager
 async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
-    """Give what stops JavaScript that loops, and says why JavaScript was not over in time.
+    """Yield a function that terminates a looping script, and returns why the evaluation timed out.
 
-    Whoever could stop it has to be there before it begins: a page that loops lets nobody in.
+    The DevTools session must exist before the script starts: a looping page accepts no new one.
     """
     from playwright.async_api import Error
 
@@ -140,12 +140,12 @@ async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[],
     async def stop() -> str:
         try:
             async with asyncio.timeout(ANSWER_S):
-                with suppress(Error):  # a document that goes lets its script go
+                with suppress(Error):  # replacing the document ends its script
                     await frame.evaluate("0")
         except TimeoutError:
             await _in_time(devtools.send("Runtime.terminateExecution"))
-            return f"it was not over within {EVALUATION_S:g} s, and was stopped"
-        return f"it was not over within {EVALUATION_S:g} s; page time stands still, so nothing that waits goes on"
+            return f"timed out after {EVALUATION_S:g} s and was terminated"
+        return f"timed out after {EVALUATION_S:g} s; page time does not advance, so timers do not fire"
 
     try:
         yield stop
@@ -157,7 +157,7 @@ async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[],
 
 
 async def _in_time(asked: Awaitable[object]) -> None:
-    """Wait for the browser, which may have no answer: a page that loops, or goes, has none."""
+    """Wait briefly for the browser: a page that loops or closes never answers."""
     from playwright.async_api import Error
 
     with suppress(Error, TimeoutError):
@@ -174,13 +174,13 @@ async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:
         text = await handle.evaluate(_AS_JSON, DEEPEST)
     except Error as error:
         if session.ledger.crashed:
-            raise BrowserDiedError("the browser went away while JavaScript was run") from error
+            raise BrowserDiedError("the browser is gone; it closed during an evaluation") from error
         return Evaluated(result=None, error=clean(session, first_line(error.message)))
     return Evaluated(result=session.redactor.redact_texts(from_json(text)))
 
 
 async def _local_storage(frame: Frame) -> tuple[str, list[tuple[str, str]]] | None:
-    """Read what a document keeps; None for one that may keep nothing, or is going."""
+    """Read the local storage of a document; None if it has none, or is being replaced."""
     from playwright.async_api import Error
 
     try:
@@ -192,14 +192,14 @@ async def _local_storage(frame: Frame) -> tuple[str, list[tuple[str, str]]] | No
 
 
 def frame_in(session: Session, page: int, path: str) -> Frame:
-    """Return a frame of an open page by its path, which is empty for the main one.
+    """Return a frame of an open page by its path, which is empty for the main frame.
 
     Raises:
-        PageMissingError: the page, or the frame in it, is not open.
+        PageMissingError: the page or the frame is not open.
     """
     frames = dict(frame_tree(require_page(session, page).main_frame))
     if path not in frames:
         listing = ", ".join(repr(each) for each in frames)
-        message = f"wanted frame {path!r} of page {page}, found frames: {listing}"
+        message = f"no frame {path!r} on page {page}; its frames: {listing}"
         raise PageMissingError(message)
     return frames[path]

@@ -1,7 +1,7 @@
-"""Know for which requests a document stands still: it answers no question, and its clock cannot move, until they end.
+"""Track requests that block a document: it answers nothing, and its clock cannot move, until they end.
 
-A synchronous XMLHttpRequest is such a request. The document says so by the console, which reaches the driver while
-nothing else does; see init_standstill.js.
+A synchronous XMLHttpRequest is such a request. The document reports it on the console, which still reaches the driver;
+see init_standstill.js.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, ConsoleMessage, Request
 
 STANDS: Final = "\0eikon-stands:"
-"""Begins what a document writes to the console before such a request, with its method and address."""
+"""Prefix of the console message that a document writes before such a request, with its method and URL."""
 GOES_ON: Final = "\0eikon-goes-on:"
-"""Begins what it writes when the request has ended."""
+"""Prefix of the console message when the request has ended."""
 
 
 class Standstills:
-    """The requests that documents of a context stand still for."""
+    """The requests that block documents of a context."""
 
     def __init__(self, context: BrowserContext) -> None:
-        """Listen from now on."""
+        """Listen to the console from now on."""
         self._asked: Counter[str] = Counter()
         self.heard: list[Callable[[], None]] = []
-        """What is called when a document stands still, or goes on."""
+        """Called when a document blocks or resumes."""
         context.on("console", self._on_console)
 
     def __contains__(self, request: Request) -> bool:
-        """Say whether a document stands still for this request."""
+        """Whether a document is blocked on this request."""
         asked = f"{request.method} {request.url}".partition("#")[0]
         return request.resource_type == "xhr" and self._asked[asked] > 0
 
     async def wait(self) -> None:
-        """Wait until a document stands still, or goes on."""
+        """Wait until a document blocks or resumes."""
         came = asyncio.Event()
         self.heard.append(came.set)
         try:
@@ -58,7 +58,7 @@ class Standstills:
     def _note(self, message: ConsoleMessage, mark: str, change: int) -> None:
         asked = message.text.removeprefix(mark).partition("#")[0]
         self._asked[asked] += change
-        if change > 0 and message.page is not None:  # what is gone does not go on
+        if change > 0 and message.page is not None:  # a closed page never resumes
             message.page.once("close", lambda _: self._forget(asked))
 
     def _forget(self, asked: str) -> None:

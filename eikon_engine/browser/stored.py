@@ -1,4 +1,4 @@
-"""Observe what a browser keeps for sites: cookies, local and session storage."""
+"""Observe what a browser stores for sites: cookies, local and session storage."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from eikon_engine.redact.found import FoundSecrets
 
 BRIEF_S: Final = 24 * 3600
-"""Cookies that end so soon may be there in a replay when they were gone, and the other way round."""
+"""Cookies that expire this soon may exist in a replay though they were gone in the recording, and vice versa."""
 _READ: Final = """() => {
   const read = name => {
     try {
       return Object.entries(window[name]);
     } catch {
-      return [];  // a document that may not keep anything
+      return [];  // a document without access to storage
     }
   };
   return [location.origin, read('localStorage'), read('sessionStorage')];
@@ -36,7 +36,7 @@ _READ: Final = """() => {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredValue:
-    """One thing that is kept, with its value, for people who look at a page."""
+    """One stored value, for display."""
 
     kind: Literal["cookie", "local", "session"]
     place: str
@@ -48,14 +48,14 @@ class StoredValue:
 
 
 async def stored_items(session: Session) -> tuple[StoredItem, ...]:
-    """Return what is kept for all open pages; a page that is going says nothing of its own."""
+    """Return the stored items of all open pages; a page that is navigating contributes none."""
     items = [_item(session, each) for each in await _kept(session)]
     found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
 
 
 async def stored_values(session: Session) -> tuple[StoredValue, ...]:
-    """Return what is kept for all open pages, in the same order."""
+    """Return the stored values of all open pages, in the same order."""
     values = {
         StoredValue(
             kind=each.kind,
@@ -70,7 +70,7 @@ async def stored_values(session: Session) -> tuple[StoredValue, ...]:
 
 
 async def keep_as_known(session: Session) -> None:
-    """Take nothing that is kept by now for a secret that is found: it stands in the bundle that is replayed."""
+    """Exclude everything stored by now from secret detection: the replayed bundle holds it already."""
     found = session.found
     if found is None:
         return
@@ -86,7 +86,7 @@ async def _kept(session: Session) -> list[_Kept]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """Something that is kept, as the browser says it."""
+    """A stored item as the browser returns it."""
 
     kind: Literal["cookie", "local", "session"]
     place: str
@@ -95,7 +95,7 @@ class _Kept:
     page: int | None = None
     is_brief: bool = False
     is_hidden: bool = False
-    """Whether it is a cookie that no page can read."""
+    """Whether it is an HttpOnly cookie."""
 
 
 async def _cookies(session: Session) -> list[_Kept]:
@@ -104,7 +104,7 @@ async def _cookies(session: Session) -> list[_Kept]:
     try:
         cookies = await session.context.cookies()
     except Error:
-        return []  # the context is going
+        return []  # the context is closing
     end = time.time() + BRIEF_S
     return [
         _Kept(
@@ -121,7 +121,7 @@ async def _cookies(session: Session) -> list[_Kept]:
 
 
 def _part(cookie: Cookie) -> str:
-    """Name the site under which a partitioned cookie is kept."""
+    """Name the site that a partitioned cookie belongs to."""
     key = cookie.get("partitionKey")
     return f" under {key}" if key else ""
 
@@ -132,7 +132,7 @@ async def _of_page(ordinal: int, page: Page) -> list[_Kept]:
     try:
         origin, local, own = await page.evaluate(_READ)
     except Error:
-        return []  # the page is going
+        return []  # the page is navigating or closing
     kept = [_Kept(kind="local", place=origin, name=name, value=value) for name, value in local]
     kept += [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
     return kept
@@ -154,7 +154,7 @@ def _item(session: Session, kept: _Kept) -> StoredItem:
 
 
 def _clean_value(session: Session, kept: _Kept) -> str:
-    """Return a value without secrets, after looking for one in it."""
+    """Return a value without secrets, after searching it for new ones."""
     redact, found = session.redactor.text, session.found
     if found is None:
         return redact(kept.value)

@@ -1,4 +1,4 @@
-"""Hear how the bodies of a page's fetches come, piece by piece; Playwright tells only of whole ones."""
+"""Record how the bodies of a page's fetches arrive, piece by piece; Playwright reports only complete ones."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
     from eikon_engine.network.moment import Moment
 
 SPLIT_S: Final = 0.005
-"""Pieces that come closer to each other are one: the network cuts bodies where it likes."""
+"""Pieces closer together than this are one: the network splits bodies arbitrarily."""
 END_S: Final = 2.0
-"""Wall time that the protocol has for telling the end of a body that has ended."""
+"""Wall time for the protocol to report the end of a body that has ended."""
 LARGEST: Final = 1_000_000
-"""Bodies of more bytes are no streams that a page shows piece by piece."""
+"""Larger bodies, in bytes, are not recorded in pieces."""
 EVENTS: Final = "text/event-stream"
 
 
 @dataclass(slots=True)
 class Stream:
-    """A body as it comes."""
+    """A body as it arrives."""
 
     is_events: bool
     moments: list[tuple[int, Moment]]
     """Lengths with their moments; the first is that of the headers."""
     content: list[bytes] = field(default_factory=list)
-    """What came, for bodies that nobody else can tell: those of event sources, and those that did not come whole."""
+    """The data, for bodies that Playwright cannot return: those of event sources, and incomplete ones."""
     last_s: float = 0.0
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     read: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once the protocol has answered what it held before anybody listened."""
+    """Set once the protocol has returned what it buffered before we listened."""
 
     @property
     def size(self) -> int:
-        """Return the number of bytes that came."""
+        """Return the number of bytes that arrived."""
         return sum(length for length, _ in self.moments)
 
     @property
     def comes_in_pieces(self) -> bool:
-        """Say whether a page may have seen one part without the next."""
+        """Whether a page may have seen one part without the next."""
         pieces = sum(length > 0 for length, _ in self.moments)
         return self.is_events or (pieces > 1 and self.size <= LARGEST)
 
 
 class _Key(NamedTuple):
-    """What requests are counted by, as Playwright tells of them."""
+    """What requests are counted by, as Playwright reports them."""
 
     page: Page
     method: str
@@ -66,7 +66,7 @@ class _Key(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """The same as the protocol tells of them."""
+    """The same, as the protocol reports them."""
 
     target: str
     method: str
@@ -77,7 +77,7 @@ class StreamCapture:
     """Listen to the pages of a session over the DevTools protocol (domain Network)."""
 
     def __init__(self, session: Session) -> None:
-        """Listen to every page that opens."""
+        """Prepare; `start` attaches the listeners."""
         self._session = session
         self._asked: defaultdict[_Asked, list[str]] = defaultdict(list)
         self._targets: dict[Page, str] = {}
@@ -86,14 +86,14 @@ class StreamCapture:
         self._counts: defaultdict[_Key, int] = defaultdict(int)
         self._places: dict[Request, tuple[_Key, int]] = {}
         self._unplaced: list[Request] = []
-        """Of pages that Playwright has not told of yet."""
+        """Requests of pages that Playwright has not announced yet."""
         self._doubted: dict[_Key, tuple[int, int]] = {}
-        """Requests that the protocol has told of and those there were, of what somebody else than a page asked for."""
+        """Requests that the protocol reported, and all requests, where other clients than the page sent some."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sessions: list[DevTools] = []
 
     async def start(self) -> None:
-        """Listen to the pages that are open, and to those that will be, from their first request on."""
+        """Listen to the open pages, and to future ones from their first request on."""
         context = self._session.context
         context.on("page", self._on_page)
         context.on("request", self._on_request)
@@ -108,7 +108,7 @@ class StreamCapture:
         self._session.rest.pending.append(self._arrivals.coming)
 
     async def catch_up(self) -> None:
-        """Hear of everything that has come to a page so far; the protocol tells in order, though late."""
+        """Collect every event of a page so far; the protocol reports them in order, but late."""
         if all(stream.ended.is_set() for stream in self._streams.values()):
             return
         await asyncio.gather(*(self._answer(devtools) for devtools in self._sessions))
@@ -123,7 +123,7 @@ class StreamCapture:
             return  # the page is gone, or waits for its next document
 
     async def ended(self, request: Request) -> Stream | None:
-        """Return how the body of a request came that is over; the protocol may tell so later than Playwright."""
+        """Return the stream of a finished request; the protocol may report its end later than Playwright."""
         stream = await self.stream(request)
         if stream is not None:
             with suppress(TimeoutError):
@@ -133,21 +133,21 @@ class StreamCapture:
         return stream
 
     async def stream(self, request: Request) -> Stream | None:
-        """Return how the body of a request comes; None if nothing was heard of it, or of another one it may be.
+        """Return the stream of a request; None if the protocol did not report it, or is ambiguous.
 
-        The protocol of a page does not tell of its workers, nor of frames of other sites, and Playwright does.
+        The protocol of a page does not report its workers, nor cross-site frames; Playwright does.
         """
         name = await self._name(request)
         return None if name is None else self._streams.get(name)
 
     async def forget(self, request: Request) -> None:
-        """Let go of what came, as it is written."""
+        """Forget a stream that has been written."""
         name = await self._name(request)
         if name is not None:
             self._streams.pop(name, None)
 
     async def _name(self, request: Request) -> str | None:
-        """Return what the protocol calls a request."""
+        """Return the protocol's id of a request."""
         place = self._places.get(request)
         if place is None:
             return None
@@ -166,16 +166,16 @@ class StreamCapture:
         return ids[number]
 
     def warnings(self) -> tuple[str, ...]:
-        """Name the addresses whose bodies could not be told apart."""
+        """List the URLs whose requests could not be target_info apart."""
         redact = self._session.redactor.text
         return tuple(
             f"{redact(key.url)}: {heard} of {asked} requests came from the page itself, others from a worker or a "
-            "frame of another site; which is which is not known, so that their bodies have no pieces"
+            "cross-site frame; they cannot be target_info apart, so their bodies are not recorded in pieces"
             for key, (heard, asked) in self._doubted.items()
         )
 
     async def stop(self) -> None:
-        """End what is on its way; what a page does not answer any more is given up."""
+        """End pending work; what a page no longer answers is cancelled."""
         if self._tasks:
             _, late = await asyncio.wait(tuple(self._tasks), timeout=END_S)
             for task in late:
@@ -204,13 +204,13 @@ class StreamCapture:
             self._counts[key] += 1
 
     async def _listen(self, page: Page) -> str | None:
-        """Learn what the protocol calls a page, and listen to it unless its arrival was; return its context's name."""
+        """Read a page's target id, listen to it unless its arrival was attached, and return its browser context id."""
         from playwright.async_api import Error
 
         try:
             devtools = await self._session.context.new_cdp_session(page)
-            told = (await devtools.send("Target.getTargetInfo"))["targetInfo"]
-            target: str = told["targetId"]
+            target_info = (await devtools.send("Target.getTargetInfo"))["targetInfo"]
+            target: str = target_info["targetId"]
             self._targets[page] = target
             self._arrivals.note_come(target)
             self._session.ledger.changed.set()
@@ -220,8 +220,8 @@ class StreamCapture:
                 self._hear(devtools, target)
                 await devtools.send("Network.enable")
         except Error:
-            return None  # the page is gone: it has no streams
-        name: str | None = told.get("browserContextId")
+            return None  # the page is gone
+        name: str | None = target_info.get("browserContextId")
         return name
 
     def _hear(self, devtools: DevTools, target: str) -> None:
@@ -254,8 +254,8 @@ class StreamCapture:
             answer = await devtools.send("Network.streamResourceContent", {"requestId": name})
             stream.content.insert(0, base64.b64decode(answer.get("bufferedData", "")))
         except Error:
-            with suppress(Error):  # its page is gone
-                stream.content[:] = [await _whole(devtools, name)]  # it ended before it was listened to
+            with suppress(Error):  # the page is gone
+                stream.content[:] = [await _whole(devtools, name)]  # it ended before we listened
         finally:
             stream.read.set()
 
@@ -285,7 +285,7 @@ class StreamCapture:
         return task
 
     def _on_done(self, task: asyncio.Task[Any]) -> None:
-        """Let the session fail by what no page can be blamed for."""
+        """End the session with failures that no page can cause."""
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
         if isinstance(fault, EikonError):
@@ -301,7 +301,7 @@ def _page_of(request: Request) -> Page | None:
     try:
         return request.frame.page
     except Error:
-        return None  # its frame is not known yet, or no page's
+        return None  # its frame is not known yet, or belongs to no page
 
 
 async def _whole(devtools: DevTools, name: str) -> bytes:

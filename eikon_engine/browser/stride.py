@@ -1,7 +1,7 @@
-"""Wait in long strides for what is known not to come: where a way is gone again on which an action waited in vain.
+"""Skip page time in one step while an action waits for something known not to happen.
 
-Page time has to pass all the same, since everything afterwards comes at its time. But where no timer of a page is due
-and nothing recorded waits for its moment, nothing can happen: many short steps of the clock and a long one end alike.
+Page time must still pass, since later events happen at their times. But while no timer of a page is due and no recorded
+delivery is pending, many small clock steps and one large step end in the same state.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _NEXT_TIMER: Final = """() => {
   if (!(clock?._timers instanceof Map) || window.__eikon__?.workerCount?.()) return 0;
   return Math.min(...Array.from(clock._timers.values(), each => each.callAt - clock._now.ticks));
 }"""
-"""Milliseconds to the next timer of a document, `Infinity` without one; 0 where that is not known, as with workers."""
+"""Milliseconds to the next timer of a document, `Infinity` without one; 0 if unknown, as with workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class InVain:
-    """How an action waits of which it is known that it waits in vain."""
+    """A wait that is known to time out."""
 
     ledger: PageLedger
     tick_ms: float
     """The longest step of the clock."""
 
     async def free_ms(self, rest: Rest) -> float:
-        """Return how much page time can pass at once without anything that could happen meanwhile."""
+        """Return how much page time can pass at once without anything happening meanwhile."""
         if rest.agenda is None or rest.agenda.waiting():
             return 0.0
         frames = (frame for _, page in self.ledger.open_pages() for frame in page.frames if has_document(frame))
@@ -43,7 +43,7 @@ class InVain:
 
 
 async def stride(rest: Rest, step_ms: float, left_ms: float) -> float:
-    """Return how much page time an action lets pass until it looks again: a step, or several where nothing can come."""
+    """Return the page time until an action checks again: one step, or several while nothing can happen."""
     step = min(step_ms, left_ms)
     if rest.in_vain is None:
         return step
@@ -57,4 +57,4 @@ async def _next_timer(frame: Frame) -> float:
     try:
         return float(await frame.evaluate(_NEXT_TIMER))
     except Error:
-        return 0.0  # a document that is going: nothing is known of the next one
+        return 0.0  # the document is being replaced: nothing is known of the next one

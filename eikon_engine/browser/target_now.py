@@ -1,4 +1,4 @@
-"""What the target of an action denotes at this moment. One look; nothing is scrolled, waited for or done."""
+"""Check what the target of an action matches now, without scrolling, waiting or acting."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetNow:
-    """What a target denotes now."""
+    """What a target matches now."""
 
     count: int
     matches: tuple[str, ...]
     """Descriptions of the first five."""
     problem: str | None
-    """Why it would not bind if its action were performed at once; None if it would."""
+    """Why it would not bind if its action were performed now; None if it would."""
 
 
 async def target_now(session: Session, page: int, target: Target, readiness: Readiness) -> TargetNow:
-    """Look at what a target denotes; `readiness` says what its action wants of it, without a pointer: that scrolls.
+    """Check what a target matches; `readiness` is what its action requires, without a pointer, which would scroll.
 
     Raises:
         PageMissingError: the page is not open.
     """
     shown = require_page(session, page)
     if session.ledger.is_leaving(shown):
-        return TargetNow(count=0, matches=(), problem="the page is going to another document")
+        return TargetNow(count=0, matches=(), problem="the page is navigating")
     try:
         seen = await look(shown, _in_clear(session, target), readiness)
     except ActionError as error:
         return TargetNow(count=0, matches=(), problem=session.redactor_for(str(target)).text(error.message))
     problem = None
     if seen.count == 0:
-        problem = f"{target}: wanted one element, found none"
+        problem = f"{target}: expected one element, found none"
     elif seen.identity is None:
         problem = ambiguous(target, seen)
     elif target.identity is not None and (differences := identity_differences(target.identity, seen.identity)):
@@ -59,7 +59,7 @@ async def target_now(session: Session, page: int, target: Target, readiness: Rea
 
 
 def _in_clear(session: Session, target: Target) -> Target:
-    """Put the values of secrets into selectors that hold one."""
+    """Insert the values of secrets into selectors that contain their stand-ins."""
     data = target.model_dump(mode="json")
     restored = session.restorer.restore_texts(data)
     return target if restored == data else Target.model_validate_json(json.dumps(restored))

@@ -1,4 +1,4 @@
-"""What answers the requests of a session: the network, or a recording of it."""
+"""What serves the requests of a session: the network, or a recording."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from eikon_engine.browser.socket_names import SocketNames
 
 STEPPING_STONE: Final = "x-eikon-stepping-stone"
-"""Response header of a document of our own that only leads on, and is not observed."""
+"""Response header of a redirect document of our own, which is not observed."""
 
 
 class Traffic(Protocol):
-    """Route every request of a session."""
+    """Routes every request of a session."""
 
     async def start(self, session: Session) -> None:
-        """Set the routes of the session's context, before its first page opens."""
+        """Set up the routes of the session's context, before its first page opens."""
 
     async def stop(self) -> None:
-        """End what runs in the background."""
+        """Stop background tasks."""
 
     def is_continuation(self, request: Request) -> bool:
-        """Say whether a request only goes on with one that was counted already."""
+        """Whether a request only continues one that was counted already."""
 
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
         """Return URL and status of the redirects before a continued document."""
@@ -40,28 +40,28 @@ class Traffic(Protocol):
         """Return the key of the recorded exchange that answers a request; None if none does."""
 
     def outcome(self) -> NetworkOutcome:
-        """Sum up how the requests were met."""
+        """Summarize how requests were answered."""
 
 
 class LiveTraffic:
     """Let every request through to the network.
 
-    Requests are routed all the same: a route switches the HTTP cache off and holds requests back while the clock
-    moves, in a live run as in a sealed one.
+    Requests are routed even so: routes disable the HTTP cache and hold requests back while the clock moves, in live and
+    sealed runs alike.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing served."""
+        """Start without requests."""
         self._served = 0
         self.sockets: LiveSockets | None = None
         self._strays: list[str] = []
         self._session: Session | None = None
         self._untamed = UntamedWorkers()
         self.holds: list[Callable[[Request], Awaitable[None]]] = []
-        """What a request waits for before it may pass."""
+        """Awaited before a request is sent."""
 
     async def start(self, session: Session) -> None:
-        """Route everything."""
+        """Set up the routes."""
         self._session = session
         self._untamed.listen(session)
         self.sockets = LiveSockets(session, self.socket_names())
@@ -71,16 +71,16 @@ class LiveTraffic:
         await session.context.add_init_script(own_script("init_sockets.js"))
 
     async def stop(self) -> None:
-        """End what waits to be passed on."""
+        """Stop forwarding."""
         if self.sockets is not None:
             await self.sockets.stop()
 
     def socket_names(self) -> SocketNames | None:
-        """Return how a recording names sockets; None as there is none."""
+        """Return the recording's names of sockets; None without a recording."""
         return None
 
-    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
-        """Say no: the network redirects by itself."""
+    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - part of the protocol
+        """Return False: the browser follows redirects itself."""
         return False
 
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002 - as above
@@ -88,7 +88,7 @@ class LiveTraffic:
         return ()
 
     def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
-        """Return nothing: the network answers."""
+        """Return None: the network answers."""
         return None
 
     def outcome(self) -> NetworkOutcome:
@@ -110,4 +110,4 @@ class LiveTraffic:
         try:
             await route.continue_()
         except Error:
-            self._served -= 1  # the page or the request went away while it was held back
+            self._served -= 1  # the page or the request is gone

@@ -1,4 +1,4 @@
-"""A worker in a sealed browser, whose sink tells what got past the routes."""
+"""A worker in a sealed browser, with a sink that lists traffic past the routes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class WatchedWorker:
-    """Perform with another worker, and list what escaped meanwhile."""
+    """Delegate to another worker, and report violations."""
 
     def __init__(self, worker: Worker, session: Session, sink: Sink) -> None:
-        """Watch the worker of a session whose proxy is `sink`."""
+        """Wrap the worker of a session whose proxy is `sink`."""
         self._worker = worker
         self.session = session
         self._sink = sink
@@ -38,7 +38,7 @@ class WatchedWorker:
         return await self._worker.picture(page)
 
     def network(self) -> NetworkOutcome:
-        """Sum up how the requests were met so far, with those that reached the sink."""
+        """Summarize how requests were answered so far, with those that reached the sink."""
         redact = self.session.redactor.text
         violations = tuple(each.model_copy(update={"target": redact(each.target)}) for each in self._sink.violations())
         return self._worker.network().model_copy(update={"violations": violations})

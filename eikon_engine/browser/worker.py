@@ -1,4 +1,4 @@
-"""The strict browser worker: one action, one match, one try, then an observation."""
+"""Perform one action strictly: one match, one try, then an observation."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 
 
 SILENCE_S: Final = 300.0
-"""Wall time after which an action counts as never ending: a last defence behind the deadlines in page time."""
+"""Wall time after which an action counts as hung: a last resort behind the deadlines in page time."""
 AGREE_S: Final = 1.0
-"""Wall time within which a sealed page gets to where the recording saw it, while its clock stands: a busy browser tells
-of a request, or runs a script that has come, some time after the page has said that it is at rest."""
+"""Wall time within which a sealed page must reach its recorded state while its clock is stopped: a busy browser may
+report a request, or run a loaded script, after the page has reported that it is idle."""
 AGREE_EVERY_S: Final = 0.02
 LOOKING: Final = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
-"""Actions that do nothing to a page: no page time passes after them."""
+"""Actions without effect on a page: no page time passes after them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Performed:
-    """One action, performed: how it ended and what was seen afterwards."""
+    """The outcome of one action and the observation after it."""
 
     result: Result
     observation: Observation | None
-    """None where nothing could be observed: snapshot playback runs no effects."""
+    """None if nothing can be observed: snapshot playback has no effects."""
     error: ActionError | None = None
     """The error behind a failed result."""
     identity: Identity | None = None
@@ -64,14 +64,14 @@ class Performed:
 
 
 Agrees: TypeAlias = "Callable[[Performed], bool]"
-"""Says whether what was observed is what was recorded."""
+"""Returns whether an observation matches the recorded one."""
 
 
 class Worker(Protocol):
-    """Something that performs actions one at a time."""
+    """Performs actions one at a time."""
 
     session: Session
-    """What it works in."""
+    """The session it works in."""
 
     async def execute(
         self,
@@ -80,27 +80,27 @@ class Worker(Protocol):
         agrees: Agrees | None = None,
         timing: Timing | None = None,
     ) -> Performed:
-        """Perform exactly one action; `recorded` is what the recording saw after it, `agrees` compares with that.
+        """Perform exactly one action; `recorded` is the recorded observation after it, `agrees` compares with it.
 
-        `timing` is its place in the timeline of the recording, where steps before it were edited.
+        `timing` is its position in the recorded timeline, if steps before it were edited.
         """
 
     async def picture(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""
 
     def network(self) -> NetworkOutcome:
-        """Sum up how the requests were met so far."""
+        """Summarize how requests were answered so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """An action that was performed, before it is observed."""
+    """A performed action, before it is observed."""
 
     action: Action
     deed: Deed
     error: ActionError | None
     armed: int
-    """Answers that waited for dialogs when it began."""
+    """Dialog answers that were armed when it began."""
 
     @property
     def uses_answers(self) -> bool:
@@ -123,19 +123,19 @@ class BrowserWorker:
     ) -> Performed:
         """Perform exactly one action, let its page time pass, and observe.
 
-        An action that cannot be performed as asked gives a `Failed` result; what the pages show then is observed too.
-        In a sealed session whose pages do not show what `agrees`, they are observed again until they do, for a while.
+        An action that cannot be performed gives a `Failed` result; the pages are observed even so. In a sealed session,
+        pages that do not satisfy `agrees` are observed again for a short while.
 
         Raises:
-            BrowserDiedError: the browser went away, or does not answer.
-            SecretMissingError: the action types a secret that nobody gave.
+            BrowserDiedError: the browser is gone, or does not answer.
+            SecretMissingError: the action types a secret that was not supplied.
         """
         patience = max(SILENCE_S, 2 * action.timeout_ms / 1000)
         try:
             async with asyncio.timeout(patience):
                 return await self._execute(action, recorded or timing, agrees, timing)
         except TimeoutError as error:
-            message = f"{action.type} was not over within {patience:.0f} s; the browser does not answer"
+            message = f"{action.type} took more than {patience:.0f} s; the browser does not respond"
             raise BrowserDiedError(message) from error
 
     async def _execute(
@@ -173,7 +173,7 @@ class BrowserWorker:
         )
 
     async def _agreed(self, performed: Performed, agrees: Agrees, asked: _Asked) -> Performed:
-        """Observe again what does not agree, for as long as pages may be behind; nothing is done to them."""
+        """Observe again while pages may still be settling; no action is repeated on them."""
         if agrees(performed):
             return performed
         deadline = time.monotonic() + AGREE_S
@@ -190,7 +190,7 @@ class BrowserWorker:
                 return performed
 
     async def snapshot(self, page: int) -> PageSnapshot:
-        """Take the DOM of an open page as it is now, without secrets.
+        """Take a DOM snapshot of an open page, without secrets.
 
         Raises:
             PageMissingError: the page is not open.
@@ -198,7 +198,7 @@ class BrowserWorker:
         return clean_snapshot(self.session, await capture_page(require_page(self.session, page)))
 
     async def picture(self, page: int) -> bytes | None:
-        """Take a PNG of a page; None if it is not open, or waits for a document that the recording brings later."""
+        """Take a PNG of a page; None if it is not open, or waits for a document that is delivered later."""
         from playwright.async_api import Error
 
         shown = self.session.page(page)
@@ -207,10 +207,10 @@ class BrowserWorker:
         try:
             return await shown.screenshot(animations="allow", caret="initial", timeout=10_000)
         except Error:
-            return None  # evidence only: a page that closes or hangs has no picture
+            return None  # evidence only: a page that closes or hangs has no screenshot
 
     def network(self) -> NetworkOutcome:
-        """Sum up how the requests were met so far."""
+        """Summarize how requests were answered so far."""
         outcome = self.session.traffic.outcome()
         redact = self.session.redactor.text
         notes = tuple(redact(note) for note in (*outcome.notes, *self.session.rest.notes))
@@ -222,18 +222,18 @@ class BrowserWorker:
             return await perform(self.session, self._in_clear(action)), None
         except ActionError as error:
             if self.session.ledger.crashed:
-                message = f"the browser went away during {action.type}: {error.message}"
+                message = f"the browser is gone; it closed during {action.type}: {error.message}"
                 raise BrowserDiedError(message) from error
             return Deed(), error
 
     def _in_clear(self, action: Action) -> Action:
-        """Put the values of secrets into texts that hold one among other things."""
+        """Insert the values of secrets into texts that contain their stand-ins."""
         data = action.model_dump(mode="json")
         restored = self.session.put_back_texts(data)
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
     def _begin_ms(self, recorded: Observation | Timing | None) -> tuple[float | None, float | None]:
-        """Return when an action has to begin, and to act: live, only the pauses of natural time count."""
+        """Return when an action must begin, and act: in live runs, only the pauses of natural time count."""
         if recorded is None:
             return None, None
         if self.session.follows:
@@ -241,13 +241,13 @@ class BrowserWorker:
         return recorded.begun_ms if self.session.environment.clock == "natural" else None, None
 
     def _settle_ms(self, action: Action, recorded: Observation | Timing | None) -> float:
-        """Let as much page time pass as in the recording, minus what the action has used already."""
+        """Return the page time to let pass: as much as recorded, minus what the action has used."""
         if recorded is None or recorded.virtual_ms is None or self._lets_settle(recorded):
             return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
         return max(0.0, recorded.virtual_ms - self.session.rest.used_ms)
 
     def _lets_settle(self, recorded: Observation | Timing) -> bool:
-        """Say whether pages are let come to rest though the agent did not wait: live, and where a timeline is found."""
+        """Whether pages may settle though the agent did not wait: in live runs, and while a timeline is being found."""
         unsettled = isinstance(recorded, Observation) and not recorded.settled
         return unsettled and (not self.session.follows or self.session.rest.settles)
 
@@ -255,7 +255,7 @@ class BrowserWorker:
         missing = len(self.session.ledger.answers) if asked.uses_answers else 0
         if not missing:
             return None
-        message = f"{asked.action.type} was to open {missing} more dialog(s) for the answers given before; none came"
+        message = f"{asked.action.type}: expected {missing} more dialog(s) for the armed answers, none opened"
         return DialogMissingError(message)
 
     def _failed(self, error: ActionError) -> Failed:
@@ -270,7 +270,7 @@ async def open_worker(browser: Browser, options: SessionOptions, traffic: Traffi
 
 
 def with_identities(action: Action, performed: Performed) -> Action:
-    """Return the action with the elements it hit written into its targets."""
+    """Return the action with the identities of the elements it hit in its targets."""
     target = getattr(action, "target", None)
     if target is None or performed.identity is None:
         return action

@@ -1,17 +1,18 @@
-"""The init script that gives workers the clock and the chance of their page."""
+"""The init script that gives workers the clock and the random seed of their page."""
 
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+
+from eikon_engine.browser.own_script import own_script
 
 
 def worker_script(seed: int, *, stepped: bool) -> str:
     """Return the script, to be added after `init_determinism.js`, in recording and replay alike.
 
-    `stepped` says that the page's clock is paused and moved by us; otherwise it runs, and so do those of workers.
+    `stepped` means that the page clock is paused and stepped by us; otherwise it runs, like those of workers.
     """
-    source = files("eikon_engine.browser").joinpath("init_workers.js").read_text(encoding="utf-8")
+    source = own_script("init_workers.js")
     settings = json.dumps({"seed": seed, "stepped": stepped})
     begin = source.index("(function")
-    return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.evenOut, {settings});"
+    return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.makeDeterministic, {settings});"

@@ -1,1 +1,1 @@
-"""Certify a bundle: replay it many times, and find out what keeps the runs from being equal."""
+"""Certify a bundle: replay it several times, and find what makes the runs differ."""

@@ -1,4 +1,4 @@
-"""Find out whether some runs of a mission agree with each other, and with the recording."""
+"""Compare the runs of a mission with each other and with the recording."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 UNDONE: Final[frozenset[Layer]] = frozenset({"target", "result"})
-"""Layers in which a finding means that an action did not do what it did."""
+"""Layers in which a difference means that the action itself failed or hit another element."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageChange:
-    """One place in which a page of a run differs from that of the first run."""
+    """One difference between a page in a run and in the first run."""
 
     run: int
     """Number of the run, from 0."""
@@ -40,40 +40,40 @@ class PageChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionAgreement:
-    """How the runs agree on one action."""
+    """The comparison of one action across runs."""
 
     place: Place
     recorded: ActionTrace
     seen: tuple[ActionOutcome, ...]
-    """The action in each run."""
+    """Outcome of the action in each run."""
     unstable: tuple[Divergence, ...]
-    """In what later runs differ from the first one, each kind of finding once; `expected` is the first run's."""
+    """Differences of later runs from the first one, each code once; `expected` is the value of the first run."""
     changes: tuple[PageChange, ...]
-    """Differences of the DOM among the runs."""
+    """DOM differences among the runs."""
     differing: int
-    """How many runs differ from the first one."""
+    """Number of runs that differ from the first one."""
     diverged: tuple[Divergence, ...]
-    """In what the first run differs from the recording."""
+    """Differences of the first run from the recording."""
 
     @property
     def first(self) -> ActionOutcome:
-        """Return the action in the first run."""
+        """Return the outcome in the first run."""
         return self.seen[0]
 
     @property
     def undone(self) -> bool:
-        """Tell whether a run failed where the recording or another run succeeded, or in another way."""
+        """Return whether the target or result differs among the runs or from the recording."""
         return any(each.layer in UNDONE for each in (*self.unstable, *self.diverged))
 
 
 def reached(agreements: Sequence[ActionAgreement]) -> tuple[ActionAgreement, ...]:
-    """Return the actions up to the first one that was not done: whatever follows is its consequence."""
+    """Return the actions up to the first failed one; later differences are its consequences."""
     undone = next((place for place, each in enumerate(agreements) if each.undone), len(agreements))
     return tuple(agreements[: undone + 1])
 
 
 def agree(trace: ExecutionTrace, runs: Sequence[RunSeen]) -> tuple[ActionAgreement, ...]:
-    """Compare every layer of every action across runs, and with the recording, under the masks of the trace."""
+    """Compare every layer of every action across runs and with the recording, under the masks of the trace."""
     outcomes = [_by_place(run) for run in runs]
     gallery: dict[PageKey, PageSnapshot] = {}
     for run in runs:
@@ -121,7 +121,7 @@ def _agreement(
 def _pair(
     place: Place, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], gallery: Gallery
 ) -> Comparison:
-    """Put the first run in the place of the recording."""
+    """Compare a later run with the first one, in place of the recording."""
     first, later = pair
     result = first.result or recorded.result
     return Comparison(
@@ -135,13 +135,13 @@ def _pair(
 
 
 def dom_of(observation: Observation | None, gallery: Gallery) -> Callable[[int], PageSnapshot | None]:
-    """Return the way from a page of an observation to its snapshot."""
+    """Return a function from the page number of an observation to its snapshot."""
     pages = {page.page: page for page in observation.pages} if observation is not None else {}
     return lambda page: gallery.get(page_key(pages[page])) if page in pages else None
 
 
 def _changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
-    """Yield the differences of all pages that both runs have open."""
+    """Yield the DOM differences of all pages that are open in both runs."""
     pages = comparison.recorded.observation.pages if comparison.recorded.observation is not None else ()
     for page in pages:
         before, after = comparison.recorded_dom(page.page), comparison.observed_dom(page.page)

@@ -1,4 +1,4 @@
-"""What a certification found."""
+"""The result of a certification."""
 
 from __future__ import annotations
 
@@ -25,57 +25,57 @@ EXIT_STATUS: Final[dict[Status, int]] = {
 
 
 class Finding(Record):
-    """One thing that keeps a bundle from being certified."""
+    """One reason why a bundle is not certified."""
 
     kind: Literal["unstable", "diverged", "unverifiable"]
-    """Runs differ from each other, all differ from the recording, or something cannot be compared."""
+    """Runs differ from each other, all runs differ from the recording, or something cannot be compared."""
     subgoal: str
-    """Id of the subgoal attempt; empty for what concerns the whole run."""
+    """Id of the subgoal attempt; empty for the whole run."""
     sequence: int
     step: str
-    """What the step does, for people."""
+    """Label of the step."""
     layer: Layer | None = None
     code: str = ""
-    """Code of the divergence, see docs/divergences.md; empty if nothing could be compared."""
+    """Divergence code, see docs/divergences.md; empty if nothing could be compared."""
     runs: int
-    """In how many runs."""
+    """Number of affected runs."""
     message: str
 
 
 class CertificationReport(Record):
-    """The whole result, as it is printed."""
+    """The complete result, as printed."""
 
     status: Status
     mission_id: str
     trace_path: str
     runs: int
-    """Replays in the last round."""
+    """Number of replays in the last round."""
     rounds: int
-    """How often the bundle was replayed that many times."""
+    """Number of rounds."""
     stress: bool
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    """What equal replays do not prove, a line each."""
+    """Limits of what identical replays prove, one line each."""
     patch: TracePatch = TracePatch()
-    """What has to change for the runs to agree; empty if nothing has to, or if no change was found."""
+    """Changes that make the runs agree; empty if none are needed or none were found."""
     diff: str = ""
-    """The patch, as a difference of trace.json."""
+    """The patch, as a diff of trace.json."""
     accepted: bool = False
     """Whether the patch was written."""
     certificate: Certificate | None = None
 
     @property
     def exit_status(self) -> int:
-        """Return the exit status of the command line."""
+        """Return the exit status of the command."""
         return 0 if self.accepted else EXIT_STATUS[self.status]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certification:
-    """A report, with what is written if it is accepted."""
+    """A report with the files to write on acceptance."""
 
     report: CertificationReport
     trace: ExecutionTrace
     """The trace with all proposed changes."""
     snapshots: tuple[bytes, ...] = ()
-    """Snapshots that the new trace refers to and the bundle lacks."""
+    """Snapshots of the new trace that are missing in the bundle."""

@@ -1,4 +1,4 @@
-"""Certify: replay, compare, propose, replay again, until all runs are equal or nothing is left to propose."""
+"""Replay, compare, propose changes and repeat, until all runs are identical or nothing is left to propose."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ LEAST_RUNS: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """One trace, replayed as often as asked for."""
+    """One draft trace with its replays."""
 
     number: int
     patch: TracePatch
-    """What was changed for this round."""
+    """The changes tried in this round."""
     trace: ExecutionTrace
     runs: tuple[RunSeen, ...]
     agreements: tuple[ActionAgreement, ...]
@@ -62,19 +62,19 @@ class Round:
 
 
 async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | None = None) -> Certification:
-    """Replay the bundle as it lies in its folder, trying changes on a copy in memory; nothing is written.
+    """Certify the bundle in its folder, trying changes on a copy in memory; nothing is written.
 
-    `run_many` replays; several runs at once in one browser if left out, see `CertifyOptions.parallel`.
+    `run_many` replaces the replays, which by default run concurrently in one browser (`CertifyOptions.parallel`).
 
     Raises:
-        NetworkPartMissingError: there is no recorded network to replay.
-        UsageError: one run is asked for, the bundle changed while it was replayed, or no action uses a variable that
-            is given.
+        NetworkPartMissingError: the bundle has no recorded network.
+        UsageError: fewer than two runs are requested, the bundle changed during the replays, or no action uses a
+            supplied variable.
         VariableMissingError: a variable of the trace has no value.
-        EikonError: the trace cannot be read, or a run could not come to its end.
+        EikonError: the trace cannot be read, or a run did not complete.
     """
     if options.runs < LEAST_RUNS:
-        message = f"{bundle.root}: wanted at least {LEAST_RUNS} runs, which can agree or differ, found {options.runs}"
+        message = f"{bundle.root}: expected at least {LEAST_RUNS} runs to compare, got {options.runs}"
         raise UsageError(message)
     before = _files_sha256(bundle)
     original = read_trace(bundle.root)
@@ -90,14 +90,12 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
                 await settle(bundle, draft, options)
             for number in range(1, options.rounds + 1):
                 done = await _round(bundle, draft, replay, (number, options.runs))
-                said = draft.grow(done.agreements, done.runs) if done.findings else ""
+                tried = draft.grow(done.agreements, done.runs) if done.findings else ""
                 if draft.patch == done.patch:
                     break
-                options.progress(f"round {number}: {counted(len(done.findings), 'finding')}; trying {said}")
+                options.progress(f"round {number}: {counted(len(done.findings), 'finding')}; trying {tried}")
     if _files_sha256(bundle) != before:
-        message = (
-            f"{bundle.root}: the bundle was changed while it was replayed, so the runs prove nothing; run it again"
-        )
+        message = f"{bundle.root}: the bundle changed during the replays, so they prove nothing. Certify it again."
         raise UsageError(message)
     return _certification(bundle, options, original, done, dom)
 
@@ -105,11 +103,11 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 def _ended_early(trace: ExecutionTrace) -> tuple[str, ...]:
     if trace.status not in {"running", "aborted"}:
         return ()
-    return (f"the mission was cut off ({trace.status}): what it would have done afterwards is in no replay",)
+    return (f"the mission was interrupted ({trace.status}), so its remaining steps are in no replay",)
 
 
 def _files_sha256(bundle: Bundle) -> tuple[str, str]:
-    """Digest the files that a certificate is bound to, as they lie there."""
+    """Return the current digests of the files that a certificate covers."""
     return file_sha256(trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
 
 
@@ -129,19 +127,19 @@ async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[in
 
 
 def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
-    """Write what was proposed, and the certificate; return the report that says so.
+    """Apply the proposed changes, write the certificate, and return the updated report.
 
     Raises:
-        UsageError: there is nothing to accept, or the recording was cut off and has no `trace.json`.
+        UsageError: there is nothing to accept, or the recording was interrupted and has no `trace.json`.
         OutputError: the bundle cannot be written.
     """
     report = certification.report
     if report.certificate is None:
-        message = f"{bundle.root}: wanted runs that agree, found {report.status} ones; nothing is written"
+        message = f"nothing written ({bundle.root}): expected runs that agree, got status {report.status}"
         raise UsageError(message)
     if report.patch.operations:
         if trace_file(bundle.root).name != TRACE_FILE:
-            message = f"{bundle.root}: the recording was cut off, and cannot be changed; record the mission again"
+            message = f"{bundle.root}: the recording was interrupted and cannot be changed. Record the mission again."
             raise UsageError(message)
         store = BlobStore(bundle.dom.folder)
         for snapshot in certification.snapshots:
@@ -154,8 +152,8 @@ def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
 def _require_network(bundle: Bundle, options: CertifyOptions) -> None:
     if options.network == "sealed" and bundle.trace.network is None:
         message = (
-            f"{bundle.root}: wanted a recorded network to replay, the trace has none; "
-            "--network live does the mission for real, once for each run"
+            f"{bundle.root}: expected a recorded network, but the trace has none. "
+            "Use --network live to perform the mission on the site once per run."
         )
         raise NetworkPartMissingError(message)
 

@@ -1,7 +1,7 @@
-"""The changes that are being tried: proposed from what runs showed, one kind after the other.
+"""The draft of a trace: changes proposed from what the runs showed, one kind at a time.
 
-First what a recording lacks (environment, observations), then rules for requests, then more page time, and only for
-what time does not mend a mask where runs differ, or a new baseline where all runs agree against the recording.
+First what the recording is missing (environment, observations), then rules for requests, then more page time. If time
+does not help: a mask where runs differ, or a new baseline where all runs agree against the recording.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from eikon_engine.trace.volatile import VolatileRule
 
 SHOWN_ACTIONS: Final = 3
-NOT_WAITED_FOR: Final = "the agent did not wait for its pages to come to rest"
+NOT_WAITED_FOR: Final = "the agent acted before its pages were idle"
 
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """Changes to one trace, as they grow."""
+    """Accumulated changes to one trace."""
 
     original: ExecutionTrace
     dom: BlobStore
-    """Where snapshots of new baselines are put."""
+    """Store for the snapshots of new baselines."""
     doublings: int
     given: tuple[Operation, ...] = ()
-    """Changes that are asked for, before any other."""
+    """Changes requested by the caller, applied first."""
     environment: SetEnvironment | None = None
     timeline: SetTimeline | None = None
     rules: list[VolatileRule] = field(default_factory=list)
@@ -60,12 +60,12 @@ class Draft:
     settles: dict[str, SetSettle] = field(default_factory=dict)
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
-    """How often the page time of an action was doubled."""
+    """How often the page time of each action was doubled."""
     _without_baseline: frozenset[str] = field(init=False)
-    """Actions of which the recording has none."""
+    """Ids of actions without a recorded baseline."""
 
     def __post_init__(self) -> None:
-        """Look through the trace."""
+        """Collect the actions without a baseline."""
         actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
         self._without_baseline = frozenset(each.id for each in actions if each.baseline is None)
 
@@ -86,24 +86,24 @@ class Draft:
         return apply_patch(self.original, self.patch)
 
     def grow(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
-        """Add the changes to try next, and say what they are; empty if nothing is left to try."""
+        """Add the next changes to try, and describe them; empty if nothing is left to try."""
         near = reached(agreements)
         for propose in (self._add_environment, self._add_rules, self._add_missing, self._add_time, self._add_rest):
-            said = propose(near, runs)
-            if said:
-                return said
+            added = propose(near, runs)
+            if added:
+                return added
         return ""
 
     @property
     def is_unsettled(self) -> bool:
-        """Say whether an agent was watched that did not wait for its pages, and a recorded network answers."""
+        """Return whether the recorded agent did not wait for its pages, and no timeline has been found yet."""
         return self.is_of_agent and self.original.network is not None and not self.original.network.timeline
 
     @property
     def is_of_agent(self) -> bool:
-        """Say whether an agent was watched, whose recording has no baselines of its own.
+        """Return whether this is a recording of an agent, which has no baselines of its own.
 
-        A mission that was edited, and has a timeline for that, may leave out what was recorded.
+        An edited mission also has a timeline, but may omit recorded requests.
         """
         actions = [each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken]
         unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
@@ -114,28 +114,28 @@ class Draft:
     def settle(
         self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen], timeline: tuple[Moved, ...]
     ) -> None:
-        """Take the timeline and the baselines of runs in which pages were waited for."""
+        """Adopt the timeline and baselines of runs that waited for the pages."""
         self.timeline = SetTimeline(timeline=timeline, reason=NOT_WAITED_FOR)
         for each in reached(agreements):
             if lacks_baseline(each, runs[0]):
                 self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, NOT_WAITED_FOR)
 
     def find_rules(self, runs: Sequence[RunSeen]) -> str:
-        """Add rules for what the runs asked for, and say so; empty if there are none."""
+        """Add rules for the requests of the runs, and describe them; empty if there are none."""
         return self._add_rules((), runs)
 
     def _add_environment(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         here = runs[0].outcome.environment
         if self.trace.environment is not None or here is None:
             return ""
-        reason = "the recording kept no environment; this is the one of the first run, with its clock and its seed"
+        reason = "the recording has no environment; this is that of the first run, with its clock and seed"
         self.environment = SetEnvironment(environment=here, reason=reason)
-        return "an environment, as the recording kept none"
+        return "an environment, because the recording has none"
 
     def _add_rules(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         asked = apply_patch(self.original, TracePatch(operations=self.given))
         if self.trace.network is None or lacks_edited_steps(asked):
-            return ""  # what an edited mission asks for is no chance: a rule would answer it as if nothing was edited
+            return ""  # a rule would hide the effect of the edit
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)
         self.rules.extend(new)
@@ -144,21 +144,21 @@ class Draft:
     def _add_missing(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         lacking = [each for each in agreements if lacks_baseline(each, runs[0])]
         for each in lacking:
-            self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, "the recording kept none")
+            self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, "the recording has none")
         return f"a baseline for {_ids(lacking)}" if lacking else ""
 
     def _add_time(self, agreements: Sequence[ActionAgreement], _runs: Sequence[RunSeen]) -> str:
-        """Double the page time of everything that is not met; give it up for what it did not help often enough."""
+        """Double the page time of actions that differ; undo it for those that it did not help."""
         unmet = [each for each in agreements if _is_unmet(each) and each.recorded.observation is not None]
         more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings]
         for each in more:
             self._double(each)
         if not more and any(each.undone for each in agreements):
-            return ""  # no mask and no baseline does what an action did not do
+            return ""  # neither mask nor baseline repairs a failed action
         if more:
             return f"twice the page time for {_ids(more)}"
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
-        return f"the recorded page time again for {_ids(useless)}, more did not help" if useless else ""
+        return f"the recorded page time for {_ids(useless)}, because more did not help" if useless else ""
 
     def _add_rest(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         if any(each.undone for each in agreements):
@@ -177,7 +177,7 @@ class Draft:
         return f"a new baseline for {_ids(other)}" if other else ""
 
     def _may_have_another(self, name: str) -> bool:
-        """Say whether a baseline may be given: once, and again where the recording has none and times have changed."""
+        """Return whether an action may get a new baseline: once, or repeatedly if the recording has none."""
         return name not in self.baselines or name in self._without_baseline
 
     def _double(self, action: ActionAgreement) -> None:

@@ -1,4 +1,4 @@
-"""Name what keeps a bundle from being certified."""
+"""Find the reasons why a bundle is not certified."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import StepOutcome
 
 WHOLE_RUN: Final = "the whole run"
-"""Stands for the step in a finding that belongs to none."""
+"""Step label of a finding that concerns no single step."""
 
 
 def find_obstacles(agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> tuple[Finding, ...]:
-    """Return in what runs differ from each other or from the recording, in the order of the mission."""
+    """Return the differences among runs and from the recording, in mission order."""
     unstable = tuple(finding for each in agreements for finding in _unstable(each))
     found = (*unstable, *_of_steps(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
     found = (*found, *_of_runs(runs))
@@ -30,7 +30,7 @@ def find_obstacles(agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen
 
 
 def status_of(findings: Sequence[Finding]) -> Status:
-    """Return the status of a bundle without proposals."""
+    """Return the status for these findings, without proposals."""
     kinds = {finding.kind for finding in findings}
     if "unstable" in kinds:
         return "unstable"
@@ -55,7 +55,7 @@ def _unstable(action: ActionAgreement) -> Iterator[Finding]:
 
 
 def _of_steps(runs: Sequence[RunSeen], known: set[tuple[str, int, str]]) -> Iterator[Finding]:
-    """Yield what replays said of their steps, each thing once, with the number of runs that said it."""
+    """Yield the findings of the steps, each once, with the number of affected runs."""
     found: dict[tuple[str, int, str], Finding] = {}
     for run in runs:
         for subgoal in run.outcome.subgoals:
@@ -72,25 +72,25 @@ def _of_steps(runs: Sequence[RunSeen], known: set[tuple[str, int, str]]) -> Iter
 
 
 def _of_runs(runs: Sequence[RunSeen]) -> Iterator[Finding]:
-    """Yield why runs prove nothing although each of their steps may be equal: something escaped, or they broke off."""
-    said = Counter(reason for run in runs for reason in dict.fromkeys(_beside_steps(run)))
-    for reason, times in said.items():
+    """Yield findings about whole runs: escaped requests and runs that ended early."""
+    reasons = Counter(reason for run in runs for reason in dict.fromkeys(_beside_steps(run)))
+    for reason, times in reasons.items():
         yield Finding(kind="unverifiable", subgoal="", sequence=0, step=WHOLE_RUN, runs=times, message=reason)
 
 
 def _beside_steps(run: RunSeen) -> tuple[str, ...]:
     outcome = run.outcome
     escaped = tuple(
-        f"{' '.join(filter(None, (each.method, each.target)))} got past the recorded network and was blocked; "
-        "how it was answered in the recording is not known"
+        f"{' '.join(filter(None, (each.method, each.target)))} bypassed the recorded network and was blocked; "
+        "its recorded response is unknown"
         for each in outcome.network.escapes
     )
     steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
     if outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
         return escaped
-    told = escape_reasons(outcome.network)  # the same, with a number that differs from run to run
-    said = (*escaped, *(reason for reason in outcome.reasons if reason not in told))
-    return said or (f"the run is {outcome.verdict}, and says nothing of why",)
+    counted_escapes = escape_reasons(outcome.network)  # the same escapes, with counts that vary among runs
+    reasons = (*escaped, *(reason for reason in outcome.reasons if reason not in counted_escapes))
+    return reasons or (f"the run is {outcome.verdict} for no stated reason",)
 
 
 def _of_step(subgoal: str, step: StepOutcome) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""How a bundle is certified."""
+"""Options of a certification."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 
 def _silent(_line: str) -> None:
-    """Tell nobody."""
+    """Discard a progress line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifyOptions:
-    """Everything that can be chosen about a certification."""
+    """All options of a certification."""
 
     runs: int = 5
-    """How many replays have to agree."""
+    """Number of replays that must agree."""
     parallel: int = 4
-    """How many of them run at once; on a live site, one after the other."""
+    """Number of concurrent replays; live replays always run one after the other."""
     stress: bool = False
-    """Keep the machine busy during the runs."""
+    """Run CPU-bound processes during the replays."""
     network: Literal["sealed", "live"] = "sealed"
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Values of variables of the trace; those that are not the recorded ones become so with the proposed changes."""
+    """Values of trace variables; values that differ from the recorded ones become part of the proposed changes."""
     doublings: int = 3
-    """How often the page time of an action is doubled before something else is proposed."""
+    """How often the page time of an action is doubled before a mask or baseline is proposed."""
     rounds: int = 12
-    """How often the bundle is replayed `runs` times at most."""
+    """Maximum number of rounds of `runs` replays."""
     progress: Callable[[str], None] = _silent
-    """Told what goes on, a line at a time."""
+    """Called with each progress line."""
     now: Callable[[], datetime] = utc_now

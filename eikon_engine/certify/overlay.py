@@ -1,4 +1,4 @@
-"""Try changes to a bundle without writing into it."""
+"""An in-memory overlay over a blob store, to try changes without writing them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from eikon_engine.trace.blobs import BlobRef, BlobStore
 
 
 class BlobsOnTop(BlobStore):
-    """Keep new blobs in memory, on top of those of a folder."""
+    """Store new blobs in memory, on top of those in a folder."""
 
     def __init__(self, below: BlobStore) -> None:
-        """Read what is not new from `below`."""
+        """Read other blobs from `below`."""
         super().__init__(below.folder)
         self._new: dict[BlobRef, bytes] = {}
 
     @property
     def new(self) -> tuple[bytes, ...]:
-        """Return what is not in the folder yet."""
+        """Return the blobs that are not in the folder yet."""
         return tuple(data for ref, data in self._new.items() if not super(BlobsOnTop, self).has(ref))
 
     def has(self, ref: BlobRef) -> bool:
-        """Say whether a blob is here."""
+        """Return whether a blob exists in memory or in the folder."""
         return ref in self._new or super().has(ref)
 
     def put(self, data: bytes) -> BlobRef:
-        """Keep a content."""
+        """Store a blob in memory."""
         ref = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
         self._new[ref] = data
         return ref
 
     def get(self, ref: BlobRef) -> bytes:
-        """Return a content."""
+        """Return the content of a blob."""
         return self._new[ref] if ref in self._new else super().get(ref)

@@ -1,4 +1,4 @@
-"""Name what an agent did before an answer that replays wait for: there it may have done something else."""
+"""Find actions that the agent performed before a response that replays wait for."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
 
 MATTERING: Final = frozenset({"document", "fetch", "script", "xhr"})
-"""Resource types by whose answers a page becomes another one."""
+"""Resource types whose responses can change a page."""
 WITHOUT_EFFECT: Final = (*LOOKING, GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor)
-"""Actions that do nothing to the page there is, or take another one in its place."""
+"""Actions without effect on the current document, or that replace it."""
 SHOWN: Final = 2
-"""Requests that are named of one action."""
+"""Number of requests listed per action."""
 
 
 def find_overtaken(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
-    """Return a line for each action that was done before an answer which replays are given first.
+    """Return a line for each action that the agent performed before a response that replays deliver first.
 
-    A replay compares with what its like showed at rest, so it says nothing of what the agent saw there.
+    Replays compare idle pages with idle pages, so they cannot show what the agent saw while they were loading.
 
     Raises:
         TraceError: the recorded network cannot be read.
@@ -61,6 +61,6 @@ def _performed(trace: ExecutionTrace) -> Iterator[tuple[str, ActionTrace]]:
 def _line(attempt: str, action: ActionTrace, keys: list[str]) -> str:
     more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
     return (
-        f"{attempt}, sequence {action.sequence} ({label(action.action)}): the agent did not wait for "
-        f"{', '.join(keys[:SHOWN])}{more}, replays do; if it did something else there, nobody can tell"
+        f"{attempt}, sequence {action.sequence} ({label(action.action)}): the agent acted before "
+        f"{', '.join(keys[:SHOWN])}{more} finished. Replays wait for it, so a race here would go unnoticed"
     )

@@ -1,4 +1,4 @@
-"""Propose another observation for an action: where the recording kept none, or where nothing meets it."""
+"""Propose a new baseline for an action whose recording has none, or that no run reproduces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
-    """Tell whether the recording kept too little of an action to compare it, and a run shows the rest."""
+    """Return whether the recording is missing a baseline, target identity or failure code that a run provides."""
     recorded = action.recorded
     if action.first.observation is None or action.undone:
         return False
@@ -31,7 +31,7 @@ def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
 
 
 def is_met_otherwise(action: ActionAgreement) -> bool:
-    """Tell whether all runs agree on something else than the recording, and did the action all the same."""
+    """Return whether all runs performed the action and differ from the recording in the same way."""
     if not action.diverged or action.unstable or action.undone or action.first.observation is None:
         return False
     same = all(_codes(each.divergences) == _codes(action.diverged) for each in action.seen)
@@ -39,7 +39,7 @@ def is_met_otherwise(action: ActionAgreement) -> bool:
 
 
 def baseline_of(action: ActionAgreement, run: RunSeen, dom: BlobStore, reason: str) -> SetObservation:
-    """Make a baseline of what a run showed, its snapshots put into `dom`."""
+    """Build a baseline from a run; store its snapshots in `dom`."""
     observation = action.recorded.baseline
     if observation is None or action.diverged:
         observation = _with_snapshots(action, run, dom)
@@ -67,7 +67,7 @@ def _with_snapshots(action: ActionAgreement, run: RunSeen, dom: BlobStore) -> Ob
 
 
 def _new_identities(action: ActionAgreement, hit: Hit) -> tuple[Identity | None, Identity | None]:
-    """Return the elements that a run hit and the recording does not know."""
+    """Return the identities of the elements that a run hit and the recording does not identify."""
     performed = action.recorded.action
     target = getattr(performed, "target", None)
     if not isinstance(action.recorded.result, Succeeded):

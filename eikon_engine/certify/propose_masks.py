@@ -1,4 +1,4 @@
-"""Propose a mask for exactly what differed among runs."""
+"""Propose masks for exactly the parts that differed among runs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 SHOWN_VALUES: Final = 3
 SHORTEST_PREFIX: Final = 10
-"""Letters that console errors must begin with alike to be masked together: fewer would hide other errors."""
+"""Minimum common prefix of console errors to mask together; a shorter one would hide unrelated errors."""
 MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-changed"})
-"""Codes of differences that a mask can hide."""
+"""Divergence codes that a mask can hide."""
 _Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
 
 
 def propose_masks(action: ActionAgreement, known: Sequence[Mask]) -> tuple[Mask, ...]:
-    """Return new masks for what differed among the runs of an action; none for what no mask can hide."""
+    """Return new masks for the differences among the runs of an action; none if a mask cannot hide them all."""
     if not {each.code for each in action.unstable} <= MASKABLE:
         return ()
     covered = {(mask.url, mask.frame, mask.part) for mask in known}
@@ -55,7 +55,7 @@ def propose_masks(action: ActionAgreement, known: Sequence[Mask]) -> tuple[Mask,
 
 
 def part_of(change: DomChange) -> MaskedPart | None:
-    """Return what a mask has to hide for a difference of the DOM to be gone; None if no mask can."""
+    """Return the part that a mask must cover to hide a DOM difference; None if no mask can."""
     if re.search(NODE_PATH, change.path) is None or change.path.endswith(SHADOW):
         return None
     match change.kind:
@@ -72,7 +72,7 @@ def part_of(change: DomChange) -> MaskedPart | None:
 
 
 def _unstable_parts(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
-    """Yield each part that differs, with its value in each run."""
+    """Yield each differing part with its value in each run."""
     for code, part_values in (("title-changed", _titles), ("console-error-changed", _errors)):
         if any(each.code == code for each in action.unstable):
             yield from part_values(action)
@@ -111,7 +111,7 @@ def _errors(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]
 
 
 def _common_prefix(texts: tuple[str, ...]) -> str:
-    """Return what all texts begin with."""
+    """Return the longest common prefix."""
     first, last = min(texts, default=""), max(texts, default="")
     length = next(
         (place for place, letters in enumerate(zip(first, last, strict=False)) if len(set(letters)) > 1), None
@@ -120,13 +120,13 @@ def _common_prefix(texts: tuple[str, ...]) -> str:
 
 
 def _glob(url: str) -> str:
-    """Return the URL without what is most likely to change with the mission's data: query and fragment."""
+    """Return a glob for the URL without query and fragment, which usually vary with the data."""
     location = re.split(r"[?#]", url, maxsplit=1)[0]
     return location if location == url else f"{location}*"
 
 
 def _name(part: MaskedPart) -> str:
-    """Name a mask after what it hides."""
+    """Name a mask after the part that it hides."""
     match part:
         case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart() | StoragePart():
             return part.kind.replace("_", "-")

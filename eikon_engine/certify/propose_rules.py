@@ -1,4 +1,4 @@
-"""Propose rules for requests that the recording has no answer to, but for one part."""
+"""Propose rules for requests that differ from a recorded one in some parts only."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header|times) (?P<name>.+?
 _REPEATED: Final = re.compile(r"\[\d+\]$")
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
 _MANY: Final = 3
-"""As many addresses of one site that differ in the same part are a habit of the site: one rule for all of it."""
+"""If this many URLs of one site differ in the same part, one rule covers the whole site."""
 _CLIPPED: Final = "…"
 _DIFFERS: Final = "differs from the recording"
 
 
 def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
-    """Return new rules for the misses of some runs (one tuple a run); none for a miss that differs in more than values.
+    """Return new rules for the misses of the runs (one tuple per run).
 
-    Differences in the query, in places of a JSON body, in fields of a form and in headers can be ruled out; another
-    method, path or site, or one request too many, cannot.
+    Rules can cover differences in the query, JSON body, form fields and headers, but not another method, path or
+    site, nor an extra request.
     """
     runs: Counter[VolatileRule] = Counter()
     values: dict[VolatileRule, str] = {}
@@ -56,7 +56,7 @@ def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[Vol
 
 
 def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
-    """Return the rules that would make a miss a hit, with the values that differ; none unless they do together."""
+    """Return the rules that together make the miss a match, with the differing values; empty if that is impossible."""
     if not miss.nearest:
         return []
     method, _, location = miss.nearest.partition(BODY_MARK)[0].partition(" ")
@@ -71,7 +71,7 @@ def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
     return rules
 
 
-def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  # noqa: PLR0911 - one kind a line
+def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  # noqa: PLR0911 - one return per rule type
     if name.endswith(_CLIPPED):
         return None
     try:
@@ -87,11 +87,11 @@ def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  
             return JsonPathRule(path=name, url=url, method=method, reason=_DIFFERS)
         return FormFieldRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DIFFERS)
     except ValidationError:
-        return None  # a name that no rule can have
+        return None  # not a valid name of a rule
 
 
 def _widened(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:
-    """Make one rule of those that name the same place in several elements of a list, or at many addresses of a site."""
+    """Merge rules for the same place in several list items, or at many URLs of a site, into one rule."""
     by_place: defaultdict[VolatileRule, list[VolatileRule]] = defaultdict(list)
     for rule in rules:
         path = re.sub(r"\[\d+\]", "[*]", rule.path) if isinstance(rule, JsonPathRule) else ""
@@ -113,7 +113,7 @@ def _site(url: str) -> str:
 
 
 def _side(method: str | None) -> str | None:
-    """Keep sockets apart from requests."""
+    """Keep the method of WebSockets, so that their rules stay separate from those of requests."""
     return method if method == SOCKET_METHOD else None
 
 

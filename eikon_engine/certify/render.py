@@ -1,4 +1,4 @@
-"""Show a certification to people."""
+"""Render a certification report as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN_ALIKE: Final = 3
 
 
 def render_certification(report: CertificationReport) -> str:
-    """Write the verdict, what stands against it, and what is proposed."""
+    """Return the verdict, the findings and the proposed changes as text."""
     return printable("\n".join(_lines(report)))
 
 
@@ -28,19 +28,19 @@ def _lines(report: CertificationReport) -> Iterator[str]:
     for finding in report.findings[:SHOWN_FINDINGS]:
         yield from _finding(finding)
     if len(report.findings) > SHOWN_FINDINGS:
-        yield f"  and {len(report.findings) - SHOWN_FINDINGS} more after these, mostly consequences; --json has all"
+        yield f"  and {len(report.findings) - SHOWN_FINDINGS} more, mostly consequences; --json lists all"
     yield from (f"  note: {each}" for each in report.notes)
     done = "changed" if report.accepted else "proposed"
     for reason, group in _alike(report.patch.operations):
         if len(group) > SHOWN_ALIKE:
-            yield f"  {done}: take new baselines for {counted(len(group), 'action')}"
+            yield f"  {done}: new baselines for {counted(len(group), 'action')}"
         else:
             yield from (f"  {done}: {describe(each)}" for each in group)
         yield f"      because {reason}"
 
 
 def _alike(operations: Sequence[Operation]) -> Iterator[tuple[str, list[Operation]]]:
-    """Put baselines together that are taken for the same reason."""
+    """Group baselines that have the same reason."""
     groups: dict[tuple[str, str], list[Operation]] = {}
     for each in operations:
         own = "" if isinstance(each, SetObservation) else describe(each)
@@ -49,11 +49,11 @@ def _alike(operations: Sequence[Operation]) -> Iterator[tuple[str, list[Operatio
 
 
 def _verdict(report: CertificationReport) -> str:
-    runs = f"{report.runs} of {report.runs} runs{' under load' if report.stress else ''} are equal"
+    runs = f"{report.runs} of {report.runs} runs{' under load' if report.stress else ''} are identical"
     if report.accepted or report.status == "certified":
         return f"certified, {runs}"
     if report.status == "proposed":
-        return f"not certified as it is; with these changes, {runs}; --accept writes them"
+        return f"not certified yet; with these changes {runs}. Apply them with --accept"
     return f"{report.status}, not certified"
 
 

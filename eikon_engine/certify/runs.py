@@ -1,4 +1,4 @@
-"""Replay a bundle some times, several at once."""
+"""Replay a bundle several times concurrently."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 class Witness:
-    """Keep what outcomes do not hold: the documents, and the elements that were hit."""
+    """Collect what outcomes do not hold: the snapshots, and the elements that were hit."""
 
     def __init__(self, gallery: dict[PageKey, PageSnapshot]) -> None:
-        """Keep documents in `gallery`, equal ones once."""
+        """Store snapshots in `gallery`, identical ones once."""
         self.gallery = gallery
         self.hits: dict[ActionKey, Hit] = {}
 
     def watch(self, step: PlannedStep, performed: Performed) -> None:
-        """Take down one action."""
+        """Collect from one performed action."""
         key = (step.subgoal.id, step.step.sequence)
         self.hits[key] = Hit(first=performed.identity, second=performed.identity_second)
         if performed.sight is None:
@@ -45,9 +45,9 @@ class Witness:
 
 
 def replay_together(options: CertifyOptions, given: Callable[[int, Moment], None] | None = None) -> RunMany:
-    """Return the way to replay a bundle several times at once, in one browser.
+    """Return a function that replays a bundle several times concurrently in one browser.
 
-    The first of them tells what was `given` when, if somebody wants to hear it; then all wait for their pages.
+    With `given`, all runs wait for their pages, and the first one reports each delivery to it.
     """
 
     async def replay(bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
@@ -83,7 +83,7 @@ def replay_together(options: CertifyOptions, given: Callable[[int, Moment], None
 
 
 def _unheard(_was: int, _moment: Moment) -> None:
-    """Tell nobody."""
+    """Discard a delivery."""
 
 
 def _replay_options(options: CertifyOptions, witness: Witness, folder: Path) -> ReplayOptions:

@@ -1,4 +1,4 @@
-"""What one replay showed, with the documents behind it."""
+"""The result of one replay, with its snapshots."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Identity
 
 ActionKey: TypeAlias = tuple[str, int]
-"""Id of the subgoal attempt, and sequence in it."""
+"""Id of the subgoal attempt, and sequence within it."""
 PageKey: TypeAlias = tuple[tuple[str, str], ...]
-"""Path and digest of each frame: equal pages are kept once."""
+"""Path and digest of each frame; identical pages share one key."""
 Gallery: TypeAlias = Mapping[PageKey, "PageSnapshot"]
-"""Snapshots of observed pages."""
+"""Snapshots of observed pages by key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """The elements an action hit."""
+    """The elements that an action hit."""
 
     first: Identity | None = None
     second: Identity | None = None
@@ -31,7 +31,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSeen:
-    """One replay that came to its end."""
+    """One completed replay."""
 
     outcome: ReplayOutcome
     hits: Mapping[ActionKey, Hit] = field(default_factory=dict)
@@ -39,12 +39,12 @@ class RunSeen:
 
 
 class RunMany(Protocol):
-    """Replay a bundle some times, each time in a fresh session; how is for the implementation to choose."""
+    """Replay a bundle several times, each in a fresh session."""
 
     async def __call__(self, bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
-        """Return what each run showed; a divergence is no error."""
+        """Return the result of each run; a divergence is not an error."""
 
 
 def page_key(page: PageObservation) -> PageKey:
-    """Name an observed page by what it shows."""
+    """Return the key of an observed page."""
     return tuple((frame.path, frame.digest) for frame in page.frames)

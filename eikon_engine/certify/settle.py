@@ -1,7 +1,7 @@
-"""Find out what a mission shows where pages are waited for, though its agent did not wait.
+"""Find the timeline and baselines of a mission whose agent did not wait for its pages.
 
-What an agent sees of a page in the midst of loading depends on how quick everybody was. Replays compare pages at rest;
-so the recorded answers are given as they are asked for, once, and their moments are those of all replays from then on.
+What an agent sees of a loading page depends on timing. Replays compare idle pages, so the mission is replayed once with
+responses served on request, and all later replays deliver them at the moments found there.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 TRIES: Final = 4
-"""How often the mission is replayed so, at most, while rules for its requests are still found."""
+"""Maximum number of attempts while new rules for requests are found."""
 RUNS: Final = 2
-"""Replays at a time: what differs between them in a request is chance."""
+"""Replays per attempt; request parts that differ between them are random."""
 
 
 async def settle(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
-    """Replay with pages waited for, and put the timeline and the baselines that were found into the draft.
+    """Replay until the pages are idle after each action, and add the resulting timeline and baselines to the draft.
 
     Raises:
-        EikonError: the trace cannot be read, or a run could not come to its end.
+        EikonError: the trace cannot be read, or a run did not complete.
     """
     recording = recorded_network(bundle)
     if recording is None:
@@ -46,29 +46,29 @@ async def settle(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
         given: dict[int, Moment] = {}
         replay = replay_together(options, given.__setitem__)
         runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), RUNS)
-        said = draft.find_rules(runs)
-        if not said:
+        added = draft.find_rules(runs)
+        if not added:
             break
-        options.progress(f"waiting for the pages of the mission; trying {said}")
+        options.progress(f"waiting for idle pages; trying {added}")
     agreements = agree(draft.trace, runs)
     if any(each.undone for each in agreements):
-        options.progress("an action went otherwise where pages were waited for; trying the times of the agent")
+        options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
         return
     draft.settle(agreements, runs, timeline_of(recording, given))
-    options.progress("pages were waited for, other than by the agent")
+    options.progress("found a timeline that waits for idle pages, unlike the agent")
 
 
 def find_unrepeated(bundle: Bundle, draft: Draft, runs: Sequence[RunSeen]) -> tuple[Finding, ...]:
-    """Name what the recording of an agent holds and no replay asked for: it did something that is not repeated.
+    """Find requests that an agent sent and a replay did not: the agent did something that is not replayed.
 
-    Nothing else tells of it, as the recording has no baselines of its own: what no run does, no run misses. Questions
-    that change nothing may be asked more or less often, as time goes.
+    No other check finds them, because such a recording has no baselines. Safe requests other than page loads are
+    ignored; their number varies with timing.
     """
     recording = recorded_network(bundle) if draft.is_of_agent else None
     if recording is None:
         return ()
-    told = {each.key: each for each in recording.exchanges if _does_something(each)}
-    left = dict.fromkeys(key for run in runs for key in run.outcome.network.unused if key in told)
+    relevant = {each.key for each in recording.exchanges if _does_something(each)}
+    left = dict.fromkeys(key for run in runs for key in run.outcome.network.unused if key in relevant)
     return tuple(
         Finding(
             kind="unverifiable",
@@ -76,15 +76,15 @@ def find_unrepeated(bundle: Bundle, draft: Draft, runs: Sequence[RunSeen]) -> tu
             sequence=0,
             step=WHOLE_RUN,
             runs=sum(key in run.outcome.network.unused for run in runs),
-            message=f"{key} was answered in the recording, and a replay did not ask for it: "
-            "the agent did something that is not repeated",
+            message=f"{key} is in the recording, but a replay did not send it: "
+            "the agent did something that is not replayed",
         )
         for key in left
     )
 
 
 def _does_something(exchange: Exchange) -> bool:
-    """Say whether an exchange was for a document of a page, or to change something."""
+    """Return whether an exchange loaded a page or used an unsafe method."""
     request = exchange.request
     is_page = request.is_navigation and not request.frame
     return exchange.response is not None and (is_page or request.method not in SAFE)

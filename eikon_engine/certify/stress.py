@@ -1,4 +1,4 @@
-"""Keep the machine busy, so that runs that agree do so by more than luck."""
+"""Put the machine under load, so that agreeing runs are not a coincidence."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 PROCESSES: Final = 2
 BUSY: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
-"""Counts until its parent is gone, so that nothing is left behind by a command that was killed."""
+"""Loops until its parent exits, so that a killed command leaves no process behind."""
 
 
 @contextmanager
 def busy_machine() -> Iterator[tuple[int, ...]]:
-    """Run busy processes for as long as the context is open; yields their ids."""
+    """Run CPU-bound processes inside the block; yield their process ids."""
     busy: list[subprocess.Popen[bytes]] = []
     try:
-        # In a session of their own: Ctrl-C is for us, and we end them.
+        # Own session: Ctrl-C reaches only this process, which kills them.
         command = [sys.executable, "-c", BUSY]
         busy.extend(subprocess.Popen(command, start_new_session=True) for _ in range(PROCESSES))  # noqa: S603 - our own
         yield tuple(each.pid for each in busy)

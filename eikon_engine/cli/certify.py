@@ -1,4 +1,4 @@
-"""`eikon certify`: prove that a bundle replays equally, or propose what makes it."""
+"""`eikon certify`: check that a bundle replays deterministically, or propose changes that make it do so."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 
 @click.command("certify", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("bundle", type=click.Path(path_type=Path))
-@click.option("--runs", type=click.IntRange(2, 1000), default=5, show_default=True, help="Replays that have to agree.")
 @click.option(
-    "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="How many of them run at once."
+    "--runs", type=click.IntRange(2, 1000), default=5, show_default=True, help="Number of replays that must agree."
 )
-@click.option("--stress", is_flag=True, help="Keep the machine busy with two processes during the runs.")
-@click.option("--accept", "accepted", is_flag=True, help="Write the proposed changes and the certificate.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Number of concurrent replays."
+)
+@click.option("--stress", is_flag=True, help="Run two CPU-bound processes during the replays.")
+@click.option("--accept", "accepted", is_flag=True, help="Apply the proposed changes and write the certificate.")
 @click.option(
     "--network",
     type=click.Choice(["sealed", "live"]),
     default="sealed",
     show_default=True,
-    help="What answers requests; live does the mission for real, once for each run.",
+    help="Source of responses; live performs the mission on the site once per run.",
 )
-@variable_option("Value of a variable of the trace; may be repeated.")
+@variable_option("Value of a variable of the trace; repeatable.")
 @secret_options
 @browser_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
@@ -44,9 +46,9 @@ def certify_command(
     as_json: bool,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
-    """Replay BUNDLE many times, and certify it if every layer of every action is equal each time.
+    """Replay BUNDLE several times, and certify it if every layer of every action is identical each time.
 
-    Exit status: 0 certified, 1 unstable, diverged or unverifiable, 3 certified only with the changes that are shown;
+    Exit status: 0 certified; 1 unstable, diverged or unverifiable; 3 would be certified with the proposed changes;
     others as `eikon replay`.
     """
     from eikon_engine.certify.options import CertifyOptions
@@ -65,7 +67,7 @@ def certify_command(
 
 
 class _SameNamedOptions(TypedDict):
-    """Options of the command that are options of a certification by the same name."""
+    """Command options that have the same name in `CertifyOptions`."""
 
     runs: int
     parallel: int

@@ -1,4 +1,4 @@
-"""A session and its prompt in one terminal: the prompt is a process of its own, and a client like any other."""
+"""Run a session with a prompt in the same terminal; the prompt is a client in a process of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def run_attached(options: SessionOptions) -> Ended:
 
 
 async def _prompt(folder: SessionFolder, options: SessionOptions) -> None:
-    """Run the prompt until it ends, and let the session end with it."""
+    """Run the prompt until it ends, then end the session."""
     where = ("--session", folder.name, "--sessions-dir", str(folder.root.parent))
     process = await asyncio.create_subprocess_exec(sys.executable, "-m", "eikon_engine", "debug", "attach", *where)
     await process.wait()

@@ -1,4 +1,4 @@
-"""What the words at the prompt may become: commands, options, and the names that the session has."""
+"""Completion at the prompt: commands, options, and names of the session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWN: Final = ("help", "detach")
 
 
 def completions(folder: SessionFolder, text: str) -> tuple[str, ...]:
-    """Return what the last word of a line may become, in the order in which it is offered."""
+    """Return completions of the last word of a line, in the order offered."""
     done, _, begun = text.rpartition(" ")
     try:
         words = shlex.split(done)
@@ -53,7 +53,7 @@ def _offered(folder: SessionFolder, words: Sequence[str], begun: str) -> Iterabl
 def _values(
     folder: SessionFolder, command: click.Command, path: tuple[str, ...], given: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what an argument, or the value of an option, may be."""
+    """Yield the values of an argument or option."""
     option = next((each for each in _options(command) if given and given[-1] in each.opts and not each.is_flag), None)
     parameter = option or next((each for each in command.params if isinstance(each, click.Argument)), None)
     if parameter is not None and isinstance(parameter.type, click.Choice):

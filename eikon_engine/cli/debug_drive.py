@@ -1,4 +1,4 @@
-"""`eikon debug step`, `rewind` …: the words that drive a session, each as a command of its own."""
+"""`eikon debug step`, `rewind` …: the commands that control a session, each run once from the shell."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _timeout_option: Final = click.option(
     "timeout_s",
     type=click.FloatRange(0, 86_400, min_open=True),
     metavar="SECONDS",
-    help="How long an answer is waited for.  [default: as long as the session runs]",
+    help="How long to wait for the response.  [default: while the session runs]",
 )
 
 
 def _driving(word: click.Command) -> click.Command:
-    """Make a command of a word: with the options that say which session is meant."""
+    """Turn a session command into a shell command with options that select the session."""
     if isinstance(word, click.Group):
         group = click.Group(word.name, help=word.help, context_settings=dict(HELP))
         for each in word.commands.values():
             group.add_command(_driving(each))
         return group
     ask = word.callback
-    assert ask is not None  # noqa: S101 - each word has one
+    assert ask is not None  # noqa: S101 - every command has a callback
 
     def drive(
         *, session: str | None, parent: Path, as_json: bool, timeout_s: float | None = None, **given: object
@@ -54,7 +54,7 @@ def _driving(word: click.Command) -> click.Command:
 
 
 def _with(command: click.Command, option: Any) -> click.Command:  # noqa: ANN401 - click's decorators are typed for functions
-    """Add an option of the shared ones to a command."""
+    """Add a shared option to a command."""
     made: click.Command = option(command)
     return made
 
@@ -68,13 +68,13 @@ def _drive(asked: Asked, which: tuple[Path, str | None], *, as_json: bool, timeo
     if told is not None:
         click.echo(_json(told.data) if as_json else printable(told.text), nl=False)
         return 0
-    assert not isinstance(asked, Look)  # noqa: S101 - it has been answered
+    assert not isinstance(asked, Look)  # noqa: S101 - answered above
     folder = find_running(*which)
     return _send(folder, _agreed(asked, folder), as_json=as_json, timeout_s=timeout_s)
 
 
 def _at_rest(ask: Ask, which: tuple[Path, str | None]) -> Told | None:
-    """Do it in the files of a session that was named and has ended, where that can be; None where it is not done."""
+    """Run a command on the files of a named, ended session, if possible; None otherwise."""
     from eikon_engine.debug.find_session import find_any
 
     if ask.ended is None or which[1] is None:
@@ -84,10 +84,10 @@ def _at_rest(ask: Ask, which: tuple[Path, str | None]) -> Told | None:
 
 
 def _agreed(ask: Ask, folder: SessionFolder) -> Command:
-    """Return the command, after what has to be agreed to was agreed to on the terminal.
+    """Return the command once the user confirmed it on the terminal, if needed.
 
     Raises:
-        UsageError: there is no terminal to ask on, or the answer is no.
+        UsageError: no terminal to ask on, or not confirmed.
     """
     from eikon_engine.errors import UsageError
 
@@ -96,9 +96,9 @@ def _agreed(ask: Ask, folder: SessionFolder) -> Command:
     if question is None:
         return command
     if not sys.stdin.isatty():
-        raise UsageError(f"{command.type}: {question} found no terminal to ask on; add --force")
+        raise UsageError(f"{command.type}: {question} No terminal to ask on; add --force")
     if not click.confirm(question, err=True):
-        raise UsageError(f"{command.type}: wanted a yes, found none; nothing was done")
+        raise UsageError(f"{command.type}: not confirmed; nothing was done")
     return ask.agreed(command)
 
 
@@ -118,7 +118,7 @@ def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: 
 
 
 def _shown(folder: SessionFolder) -> Callable[[JournalLine], None]:
-    """Return what prints what happens while an answer is waited for."""
+    """Return a callback that prints events while waiting for the response."""
     from eikon_engine.debug.numbering import Numbering
     from eikon_engine.debug.shown_result import is_worth_showing
     from eikon_engine.outcome.event_text import line_text
@@ -141,7 +141,7 @@ DRIVING: Final = {name: _driving(word) for name, word in WORDS.items()}
 
 
 def __getattr__(name: str) -> click.Command:
-    """Give the command of a word by the name that the table of commands has for it: `step_command`."""
+    """Return the shell command with the name used in the command table, such as `step_command`."""
     word = name.removesuffix("_command").replace("_", "-")
     if name.endswith("_command") and word in DRIVING:
         return DRIVING[word]

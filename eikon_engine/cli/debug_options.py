@@ -1,4 +1,4 @@
-"""The options that commands of `eikon debug` share."""
+"""Options shared by the commands of `eikon debug`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sessions_dir_option = click.option(
     "parent",
     type=click.Path(path_type=Path),
     callback=_parent,
-    help="Folder of the sessions.  [default: $EIKON_DEBUG_DIR, else eikon/debug in the user's state folder]",
+    help="Folder of all sessions.  [default: $EIKON_DEBUG_DIR, else eikon/debug in the user's state folder]",
 )
-session_option = click.option("--session", metavar="ID", help="Session that is meant; the one that runs if left out.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+session_option = click.option("--session", metavar="ID", help="Session to use.  [default: the only running one]")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -1,4 +1,4 @@
-"""`eikon debug attach`: lines become words, words become commands; the same words as on the command line."""
+"""`eikon debug attach`: run the session commands from a prompt or from standard input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAVE: Final = ("detach", "exit")
 
 
 def attach_to(folder: SessionFolder) -> int:
-    """Drive a session by lines, from a prompt or from standard input; return the last exit status that was not 0.
+    """Run commands from a prompt or standard input; return the exit status of the last failed one, else 0.
 
     Raises:
         EikonError: the prompt cannot be opened.
@@ -38,7 +38,7 @@ def attach_to(folder: SessionFolder) -> int:
     from eikon_engine.debug.prompt import Words, run_prompt
 
     reading = _Reading(folder, click.confirm)
-    click.echo(f"session {folder.name}; help lists the words, Tab completes them, Ctrl-D leaves")
+    click.echo(f"session {folder.name}; help lists the commands, Tab completes them, Ctrl-D leaves")
     reading.run("timeline")
     words = Words(
         run=reading.run, complete=lambda text: completions(folder, text), show=reading.show, kept=reading.kept
@@ -50,11 +50,11 @@ def attach_to(folder: SessionFolder) -> int:
 
 
 def _refused(question: str) -> bool:
-    raise UsageError(f"{question} found no terminal to ask on; add --force")
+    raise UsageError(f"{question} No terminal to ask on; add --force")
 
 
 class _Reading:
-    """Carry out lines, one after the other; mutable, because it keeps how it went."""
+    """Run lines one after the other and track the exit status."""
 
     def __init__(self, folder: SessionFolder, agrees: Callable[[str], bool]) -> None:
         from eikon_engine.debug.numbering import Numbering
@@ -62,16 +62,16 @@ class _Reading:
         self.status = 0
         self._folder = folder
         self._has_secret = False
-        """Whether the last line was refused for a secret in it."""
+        """Whether the last line was rejected because it contains a secret."""
         self._numbering = Numbering(folder.events)
         self._agrees = agrees
         self._group = click.Group("", commands=dict(WORDS), add_help_option=False, no_args_is_help=False)
 
     def run(self, text: str) -> bool:
-        """Carry out one line, and say whether there is a session for another one.
+        """Run one line; return whether the session accepts another one.
 
         Raises:
-            InterruptedRunError: a person or a signal stopped the waiting for an answer.
+            InterruptedRunError: Ctrl-C or a signal interrupted the wait for a response.
         """
         self._has_secret = False
         try:
@@ -83,7 +83,7 @@ class _Reading:
                 return True
             self._carry_out(_parsed(self._group, words))
         except ValueError as error:
-            self._say(UsageError(f"wanted words, found {error}; close the quotes"))
+            self._say(UsageError(f"cannot parse the line: {error}; close the quotes"))
         except click.ClickException as error:
             self._say(UsageError(error.format_message()))
         except click.exceptions.Exit:
@@ -99,7 +99,7 @@ class _Reading:
         return self._folder.runs()
 
     def kept(self, text: str) -> str | None:
-        """Return a line as the history may have it, which the session tells; None for one with a secret."""
+        """Return a line as the session redacts it for the history; None if it contains a secret."""
         from eikon_engine.debug.vetting import vetted_text
 
         if self._has_secret:
@@ -107,10 +107,10 @@ class _Reading:
         try:
             return vetted_text(self._folder, text)
         except EikonError:
-            return None  # nobody can tell any more what is secret
+            return None  # without the session, secrets are unknown
 
     def show(self, line: object) -> None:
-        """Show what happens."""
+        """Print an event."""
         from eikon_engine.debug.shown_result import is_worth_following
         from eikon_engine.outcome.event_text import line_text
         from eikon_engine.outcome.events import JournalLine
@@ -153,20 +153,20 @@ class _Reading:
 
 
 def _parsed(group: click.Group, words: list[str]) -> Asked:
-    """Return what a line asks for."""
+    """Return the request of a line."""
     with group.make_context("", list(words)) as context:
         asked: Asked = group.invoke(context)
     return asked
 
 
 def _help(group: click.Group, words: list[str]) -> str:
-    """List the words, or explain one."""
+    """List the commands, or explain one."""
     command: click.Command = group
     context = click.Context(group, info_name="")
     for word in words:
         found = command.get_command(context, word) if isinstance(command, click.Group) else None
         if found is None:
-            raise UsageError(f"help: wanted a word, found {word!r}; help lists them")
+            raise UsageError(f"help: no command {word!r}; help lists the commands")
         command, context = found, click.Context(found, info_name=word, parent=context)
     if words:
         return command.get_help(context) + "\n"
@@ -175,4 +175,4 @@ def _help(group: click.Group, words: list[str]) -> str:
     return "".join(f"{name:<{width}}  {summary}\n" for name, summary in rows)
 
 
-_OWN: Final = (("help", "List the words, or explain one: help rewind."), ("detach", "Leave the prompt, as Ctrl-D."))
+_OWN: Final = (("help", "List the commands, or explain one: help rewind."), ("detach", "Leave the prompt, as Ctrl-D."))

@@ -1,4 +1,4 @@
-"""`eikon debug sessions` and `eikon debug replay`: what lies on the disk."""
+"""`eikon debug sessions` and `eikon debug replay`: read sessions and recordings from disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @sessions_dir_option
 @json_option
 def sessions_command(*, parent: Path, as_json: bool) -> None:
-    """List the sessions in the order in which they began; those that ended or crashed are kept.
+    """List all sessions, oldest first, including ended and crashed ones.
 
     Exit status: 0 listed, 65 the folder cannot be read.
     """
@@ -34,15 +34,15 @@ def sessions_command(*, parent: Path, as_json: bool) -> None:
 
 @click.command("replay", context_settings=HELP)
 @click.argument("source", type=click.Path(path_type=Path), metavar="SESSION|FOLDER|BUNDLE")
-@click.option("--timed", is_flag=True, help="Wait between events as long as it took; gaps are cut to 5 s.")
-@click.option("--speed", metavar="FACTOR", help="As --timed, so many times as fast: 2x, 0.5x.")
+@click.option("--timed", is_flag=True, help="Keep the original delays between events, at most 5 s each.")
+@click.option("--speed", metavar="FACTOR", help="Like --timed, at another speed: 2x, 0.5x.")
 @click.option(
-    "-f", "--filter", "types", multiple=True, metavar="TYPES", help="Events of these types alone, separated by commas."
+    "-f", "--filter", "types", multiple=True, metavar="TYPES", help="Only events of these comma-separated types."
 )
 @click.option("--from-iteration", type=click.IntRange(0), default=0, metavar="N", help="Begin with step N.")
 @click.option("--from-sequence", type=click.IntRange(0), default=0, metavar="N", help="Begin with event N.")
 @sessions_dir_option
-@click.option("--json", "as_json", is_flag=True, help="Print the events as they are written, a line each.")
+@click.option("--json", "as_json", is_flag=True, help="Print the events as JSON lines.")
 def replay_command(  # noqa: PLR0913 - a parameter an option
     *,
     source: Path,
@@ -54,27 +54,34 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     parent: Path,
     as_json: bool,
 ) -> None:
-    """Tell a session, a run or a bundle once more, event by event; no browser is started.
+    """Print a session, run or bundle again, event by event; no browser is started.
 
-    Exit status: 0 told to its end, 2 usage, 65 it cannot be read, 78 there is none, 130 stopped by Ctrl-C.
+    Exit status: 0 printed to the end, 2 usage, 65 cannot be read, 78 no such recording, 130 stopped by Ctrl-C.
     """
-    from eikon_engine.debug import event_replay
+    from eikon_engine.debug.event_replay import (
+        COMPLETE,
+        EventReplay,
+        find_recording,
+        parse_speed,
+        parse_types,
+        recorded_lines,
+    )
 
-    replay = event_replay.EventReplay(
+    replay = EventReplay(
         is_timed=timed or speed is not None,
-        speed=event_replay.parse_speed("1x" if speed is None else speed),
-        types=event_replay.parse_types(types),
+        speed=parse_speed("1x" if speed is None else speed),
+        types=parse_types(types),
         from_iteration=from_iteration,
         from_sequence=from_sequence,
     )
     notes: list[str] = []
-    path = event_replay.find_recording(parent, source)
-    told = replay.told(event_replay.recorded_lines(path, notes.append), _wait)
+    path = find_recording(parent, source)
+    told = replay.told(recorded_lines(path, notes.append), _wait)
     count = _show(told, as_json=as_json, is_live=replay.is_timed)
     if not as_json:
-        click.echo(f"\n{event_replay.COMPLETE}")
+        click.echo(f"\n{COMPLETE}")
     if not count:
-        notes.append(f"{path}: no event is of these types")
+        notes.append(f"{path}: no events of these types")
     for note in notes:
         click.echo(f"note: {note}", err=True)
 
@@ -84,7 +91,7 @@ def _wait(seconds: float) -> None:
 
 
 def _show(told: Iterable[ToldLine], *, as_json: bool, is_live: bool) -> int:
-    """Print events, each as it comes where time passes between them; return how many there were."""
+    """Print lines as they arrive if delays are kept; return their number."""
     from eikon_engine.outcome.event_text import line_text
 
     count = 0

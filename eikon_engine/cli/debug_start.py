@@ -1,4 +1,4 @@
-"""`eikon debug start` and `eikon debug attach`: begin a session, and drive one from a prompt."""
+"""`eikon debug start` and `eikon debug attach`: start a session, and control one from a prompt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Chosen(TypedDict):
-    """The options of a session."""
+    """The options of `start`."""
 
     trace: Path | None
     from_session: str | None
@@ -49,9 +49,7 @@ class _Chosen(TypedDict):
 
 @click.command("start", context_settings=HELP)
 @click.option("--trace", type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
-@click.option(
-    "--from-session", metavar="ID", help="Begin on the trace of a session that ended or crashed, with its checkpoints."
-)
+@click.option("--from-session", metavar="ID", help="Use the trace and checkpoints of an ended or crashed session.")
 @click.option("--session", metavar="NAME", help="Id of the new session.  [default: debug_<date>_<time>_<mark>]")
 @sessions_dir_option
 @click.option(
@@ -61,17 +59,17 @@ class _Chosen(TypedDict):
     metavar="TYPE[:VALUE]",
     help="Breakpoint: tool:click, iteration:5, pattern:REGEX, error, divergence, …; may be repeated.",
 )
-@click.option("--run", is_flag=True, help="Go on at once, instead of waiting before the first step.")
+@click.option("--run", is_flag=True, help="Run at once instead of pausing before the first step.")
 @click.option("--attach", is_flag=True, help="Open the prompt in this terminal.")
 @headless_option
-@on_divergence_option("Stop after each divergence, by a breakpoint, or go on.")
+@on_divergence_option("Pause after each divergence (a breakpoint), or continue.")
 @click.option(
     "--checkpoint-interval",
     type=click.IntRange(0),
     default=5,
     show_default=True,
     metavar="N",
-    help="A checkpoint after every N steps; 0 for none.",
+    help="Create a checkpoint every N steps; 0 for never.",
 )
 @click.option(
     "--keep-checkpoints",
@@ -79,7 +77,7 @@ class _Chosen(TypedDict):
     default=20,
     show_default=True,
     metavar="N",
-    help="How many automatic checkpoints are kept.",
+    help="How many automatic checkpoints to keep.",
 )
 @click.option(
     "--parked",
@@ -87,17 +85,17 @@ class _Chosen(TypedDict):
     default=2,
     show_default=True,
     metavar="N",
-    help="How many pages wait at checkpoints, so that going back is quick.",
+    help="How many contexts to park at checkpoints, for fast rewinds.",
 )
 @timeout_option("Deadline of every action, in seconds of page time.")
 @value_option
 @secret_options
 @browser_option
 def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
-    """Begin a debug session on a bundle, and stay until it ends; other terminals drive it.
+    """Start a debug session on a bundle and run until it ends; control it from other terminals.
 
-    Exit status: 0 quit, 2 usage, 65 unreadable trace or session, 69 no browser, 70 our own fault, 78 something the
-    trace asks for is not here, 130 interrupted.
+    Exit status: 0 quit, 2 usage, 65 unreadable trace or session, 69 no browser, 70 internal error, 78 something the
+    trace needs is missing, 130 interrupted.
     """
     import asyncio
 
@@ -114,7 +112,7 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
         else:
             ended = asyncio.run(run_session(options, _say_how))
     if ended.how == "interrupted":
-        raise InterruptedRunError(f"the session was {ended.reason}; its files stay")
+        raise InterruptedRunError(f"the session was {ended.reason}; its files are kept")
     return 0
 
 
@@ -122,9 +120,9 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
 @session_option
 @sessions_dir_option
 def attach_command(*, session: str | None, parent: Path) -> int:
-    """Drive a session from a prompt, in the words of the command line; `help` lists them, Ctrl-D leaves.
+    """Control a session from a prompt with the commands of `eikon debug`; `help` lists them, Ctrl-D leaves.
 
-    Without a terminal, lines are read from standard input. Exit status: that of the last command that failed, else 0.
+    Without a terminal, lines are read from standard input. Exit status: that of the last failed command, else 0.
     """
     from eikon_engine.cli.debug_prompt import attach_to
     from eikon_engine.debug.find_session import find_running
@@ -162,10 +160,10 @@ def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]
 
 
 def _source(chosen: _Chosen) -> tuple[Path, SessionFolder | None]:
-    """Return the bundle, and the session whose checkpoints are taken over.
+    """Return the bundle, and the session whose checkpoints are reused.
 
     Raises:
-        UsageError: both or neither are given; the session runs.
+        UsageError: both or neither are given; the session is still running.
     """
     from eikon_engine.debug.find_session import find_ended
     from eikon_engine.errors import UsageError
@@ -173,7 +171,7 @@ def _source(chosen: _Chosen) -> tuple[Path, SessionFolder | None]:
     trace, name = chosen["trace"], chosen["from_session"]
     if (trace is None) == (name is None):
         found = "neither" if trace is None else "both"
-        raise UsageError(f"wanted --trace or --from-session, which say what the session is about, found {found}")
+        raise UsageError(f"expected either --trace or --from-session, got {found}")
     if trace is not None:
         return trace, None
     before = find_ended(chosen["parent"], name or "")
@@ -186,7 +184,7 @@ def _replay(chosen: _Chosen, before: SessionFolder | None) -> ReplayOptions:
 
     timeout_ms = None if chosen["timeout"] is None else chosen["timeout"] * 1000
     browser_path, variables = chosen["browser_path"], chosen["variables"]
-    if before is not None:  # what decides on what its pages have shown
+    if before is not None:  # these options affect what its pages showed
         session = before.read()
         variables = {**session.variables, **variables}
         timeout_ms = session.timeout_ms if timeout_ms is None else timeout_ms
@@ -203,12 +201,12 @@ def _replay(chosen: _Chosen, before: SessionFolder | None) -> ReplayOptions:
 
 def _say_how(folder: SessionFolder) -> None:
     click.echo(f"session {folder.name}: {folder.root}")
-    click.echo("drive it from another terminal: eikon debug step, resume, inspect, timeline, quit …")
+    click.echo("control it from another terminal: eikon debug step, resume, inspect, timeline, quit …")
     click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
 
 
 def _shown() -> Callable[[JournalLine], None]:
-    """Return what prints what happens, as far as somebody at this terminal wants to see it."""
+    """Return a callback that prints the events of interest."""
     from eikon_engine.debug.numbering import Numbering
     from eikon_engine.debug.shown_result import is_worth_following
     from eikon_engine.outcome.event_text import line_text

@@ -1,4 +1,4 @@
-"""The words that drive a session, the same on the command line and at the prompt; each gives what is asked for."""
+"""The commands that control a session, the same in the shell and at the prompt; each returns a request."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from eikon_engine.debug.asked import Asked
 
 _PAGE: Final = click.option("--page", type=click.IntRange(0), default=0, help="Number of the page, from 0.")
-_FRAME: Final = click.option("--frame", default="", metavar="PATH", help="Path of the frame; the main one if left out.")
+_FRAME: Final = click.option("--frame", default="", metavar="PATH", help="Frame path.  [default: the main frame]")
 
 
 @click.command("pause", context_settings=HELP)
 def pause_word() -> Asked:
-    """Stand still before the next step."""
+    """Pause before the next step."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Pause
 
@@ -30,7 +30,7 @@ def pause_word() -> Asked:
 
 @click.command("resume", context_settings=HELP)
 def resume_word() -> Asked:
-    """Go on until something stops the session, and wait for that."""
+    """Run until something stops the session, and wait for that."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Resume
 
@@ -40,7 +40,7 @@ def resume_word() -> Asked:
 @click.command("step", context_settings=HELP)
 @click.argument("count", type=click.IntRange(1), default=1)
 def step_word(count: int) -> Asked:
-    """Do the next step, or COUNT of them."""
+    """Run the next step, or COUNT steps."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Step
 
@@ -49,7 +49,7 @@ def step_word(count: int) -> Asked:
 
 @click.command("next-subgoal", context_settings=HELP)
 def next_subgoal_word() -> Asked:
-    """Go on until the next subgoal begins."""
+    """Run until the next subgoal begins."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import NextSubgoal
 
@@ -59,7 +59,7 @@ def next_subgoal_word() -> Asked:
 @click.command("run-to", context_settings=HELP)
 @click.argument("iteration", type=click.IntRange(0))
 def run_to_word(iteration: int) -> Asked:
-    """Go on until ITERATION steps are done."""
+    """Run until ITERATION steps are done."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import RunTo
 
@@ -76,7 +76,7 @@ def run_to_word(iteration: int) -> Asked:
 def inspect_word(
     what: Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"], page: int
 ) -> Asked:
-    """Look at where the session stands, or at WHAT of it."""
+    """Inspect the paused session, or WHAT of it."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Inspect
 
@@ -88,7 +88,7 @@ def inspect_word(
 @_PAGE
 @_FRAME
 def locate_word(selector: str, page: int, frame: str) -> Asked:
-    """Ask how many elements SELECTOR matches, and which; nothing is changed."""
+    """Count and list the elements that SELECTOR matches; read-only."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Locate
 
@@ -100,7 +100,7 @@ def locate_word(selector: str, page: int, frame: str) -> Asked:
 @_PAGE
 @_FRAME
 def eval_word(expression: str, page: int, frame: str) -> Asked:
-    """Run the JavaScript EXPRESSION in a page. This changes the state; from then on it is told so."""
+    """Run the JavaScript EXPRESSION in a page. The session counts as modified from then on."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Evaluate
 
@@ -109,7 +109,7 @@ def eval_word(expression: str, page: int, frame: str) -> Asked:
 
 @click.command("quit", context_settings=HELP)
 def quit_word() -> Asked:
-    """End the session; what it kept of discarded steps goes."""
+    """End the session and delete its discarded steps."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import Quit
 
@@ -118,13 +118,13 @@ def quit_word() -> Asked:
 
 @click.group("breakpoint", context_settings=HELP)
 def breakpoint_words() -> None:
-    """Stop the session before steps, or after what they did."""
+    """Stop the session before or after certain steps."""
 
 
 @breakpoint_words.command("add", context_settings=HELP)
 @click.argument("kind", metavar="TYPE")
 @click.argument("value", required=False)
-@click.option("--condition", metavar="REGEX", help="With `tool`: what its input has to match, too.")
+@click.option("--condition", metavar="REGEX", help="With `tool`: pattern that its input must match as well.")
 def _add_word(kind: str, value: str | None, condition: str | None) -> Asked:
     """Add a breakpoint: tool NAME, iteration N, pattern REGEX, error, divergence, subgoal ID, request URL-PATTERN,
     or selector CSS.
@@ -138,7 +138,7 @@ def _add_word(kind: str, value: str | None, condition: str | None) -> Asked:
 
 @breakpoint_words.command("list", context_settings=HELP)
 def _list_word() -> Asked:
-    """List the breakpoints and how often each was hit."""
+    """List the breakpoints and their hit counts."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BreakpointList
 
@@ -157,8 +157,8 @@ def _change_word(change: Literal["remove", "enable", "disable"], summary: str) -
 
 
 breakpoint_words.add_command(_change_word("remove", "Remove a breakpoint."))
-breakpoint_words.add_command(_change_word("enable", "Let a breakpoint stop the session again."))
-breakpoint_words.add_command(_change_word("disable", "Keep a breakpoint without stopping at it."))
+breakpoint_words.add_command(_change_word("enable", "Enable a breakpoint."))
+breakpoint_words.add_command(_change_word("disable", "Disable a breakpoint without removing it."))
 
 
 @breakpoint_words.command("clear", context_settings=HELP)

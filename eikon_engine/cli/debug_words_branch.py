@@ -1,4 +1,4 @@
-"""The words about other ways: making a branch, changing it, comparing and saving it."""
+"""`eikon debug branch`, `switch` and `diff`: create, change, record, compare and save branches."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
 
-_NAME: Final = click.option("--name", metavar="NAME", help="On `main`: name of the branch that is made.")
-_REASON: Final = "Why, for those who read the trace."
+_NAME: Final = click.option("--name", metavar="NAME", help="On `main`: name of the branch that is created.")
+_REASON: Final = "Reason, recorded in the trace."
 
 
 @click.group("branch", context_settings=HELP)
 def branch_words() -> None:
-    """Try another way, without losing the one before."""
+    """Try variants of a mission without losing the original."""
 
 
 @branch_words.command("create", context_settings=HELP)
 @click.argument("name")
-@click.option("--from", "checkpoint", metavar="ID|LABEL", help="Checkpoint at which it begins; where the session is.")
-@click.option("--live", is_flag=True, help="Let requests that the recording does not know go to the network.")
+@click.option("--from", "checkpoint", metavar="ID|LABEL", help="Checkpoint to fork from.  [default: here]")
+@click.option("--live", is_flag=True, help="Let requests that are not recorded go to the network.")
 def _create_word(name: str, checkpoint: str | None, *, live: bool) -> Asked:
-    """Begin branch NAME at a checkpoint, and switch to it."""
+    """Create branch NAME at a checkpoint, and switch to it."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchCreate
 
@@ -47,7 +47,7 @@ def _list_word() -> Asked:
 @branch_words.command("delete", context_settings=HELP)
 @click.argument("name")
 def _delete_word(name: str) -> Asked:
-    """Delete branch NAME, which must not be the active one, and have no branches of its own."""
+    """Delete branch NAME, which must not be active or have child branches."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchDelete
 
@@ -56,9 +56,9 @@ def _delete_word(name: str) -> Asked:
 
 @branch_words.command("skip", context_settings=HELP)
 @_NAME
-@click.option("--reason", default="skipped by hand", show_default=True, help=_REASON)
+@click.option("--reason", default="skipped manually", show_default=True, help=_REASON)
 def _skip_word(name: str | None, reason: str) -> Asked:
-    """Leave the next step out; on `main`, this makes a branch."""
+    """Skip the next step; on `main`, this creates a branch."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchSkip
 
@@ -67,11 +67,11 @@ def _skip_word(name: str | None, reason: str) -> Asked:
 
 @branch_words.command("edit", context_settings=HELP)
 @click.argument("fields", nargs=-1, required=True, metavar="FIELD=VALUE…")
-@click.option("--step", "iteration", type=click.IntRange(1), metavar="N", help="Step that is changed; the next one.")
+@click.option("--step", "iteration", type=click.IntRange(1), metavar="N", help="Step to change.  [default: next]")
 @_NAME
-@click.option("--reason", default="edited by hand", show_default=True, help=_REASON)
+@click.option("--reason", default="edited manually", show_default=True, help=_REASON)
 def _edit_word(fields: tuple[str, ...], iteration: int | None, name: str | None, reason: str) -> Asked:
-    """Give fields of a step to come other values, such as action.target.selector; on `main`, this makes a branch."""
+    """Change fields of an upcoming step, such as action.target.selector; on `main`, this creates a branch."""
     from eikon_engine.debug.asked import Ask
 
     def command(folder: SessionFolder) -> Command:
@@ -87,13 +87,13 @@ def _edit_word(fields: tuple[str, ...], iteration: int | None, name: str | None,
 @branch_words.command("insert", context_settings=HELP)
 @click.argument("kind", metavar="ACTION")
 @click.argument("fields", nargs=-1, metavar="[VALUE|FIELD=VALUE]…")
-@click.option("--perform", is_flag=True, help="Perform it at once, and those put in before it.")
+@click.option("--perform", is_flag=True, help="Run it at once, with those inserted just before.")
 @_NAME
-@click.option("--reason", default="given by hand", show_default=True, help=_REASON)
+@click.option("--reason", default="inserted manually", show_default=True, help=_REASON)
 def _insert_word(kind: str, fields: tuple[str, ...], name: str | None, reason: str, *, perform: bool) -> Asked:
-    """Put an action in front of the next step: `fill '#name' Ada`, `click '#pay'`, `press Enter`.
+    """Insert an action before the next step: `fill '#name' Ada`, `click '#pay'`, `press Enter`.
 
-    Several in a row come in the order in which they are given. On `main`, this makes a branch.
+    Several insertions keep their order. On `main`, this creates a branch.
     """
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchInsert
@@ -106,9 +106,9 @@ def _insert_word(kind: str, fields: tuple[str, ...], name: str | None, reason: s
 @click.argument("change", type=click.Choice(["begin", "end", "discard"]))
 @_NAME
 def _record_word(change: Literal["begin", "end", "discard"], name: str | None) -> Asked:
-    """Take what is done in the window by hand for the next steps; on `main`, this makes a branch.
+    """Record the user's actions in the window as the next steps; on `main`, this creates a branch.
 
-    `begin` lets the pages run, `end` goes back to where that was and does what was done as ordinary steps.
+    `begin` lets the pages run, `end` returns to where the recording began and runs the actions as ordinary steps.
     """
     from eikon_engine.debug.asked import Ask
 
@@ -117,8 +117,8 @@ def _record_word(change: Literal["begin", "end", "discard"], name: str | None) -
         from eikon_engine.errors import UsageError
 
         if folder.read().headless:
-            message = "branch record: wanted a session with a window, found one without"
-            raise UsageError(f"{message}; begin one with eikon debug start --no-headless")
+            message = "branch record: the session is headless and has no window"
+            raise UsageError(f"{message}; start one with eikon debug start --no-headless")
         return BranchRecord(change=change, name=name)
 
     return Ask(command)
@@ -129,7 +129,7 @@ def _record_word(change: Literal["begin", "end", "discard"], name: str | None) -
 @click.option("--trace", type=click.Path(path_type=Path), metavar="FOLDER", help="Write a bundle of its own.")
 @click.option("--patch", type=click.Path(path_type=Path), metavar="FILE", help="Write a patch on the original trace.")
 def _save_word(name: str, trace: Path | None, patch: Path | None) -> Asked:
-    """Write branch NAME as a bundle of its own, or as a patch on the original."""
+    """Save branch NAME as a bundle of its own, or as a patch on the original."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchSave
     from eikon_engine.errors import UsageError
@@ -139,13 +139,13 @@ def _save_word(name: str, trace: Path | None, patch: Path | None) -> Asked:
     if patch is not None and trace is None:
         return plainly(BranchSave(name=name, form="patch", output=str(patch.absolute())))
     found = "neither" if trace is None else "both"
-    raise UsageError(f"branch save: wanted --trace or --patch, which say what is written, found {found}; give one")
+    raise UsageError(f"branch save: expected either --trace or --patch, got {found}")
 
 
 @click.command("switch", context_settings=HELP)
 @click.argument("name")
 def switch_word(name: str) -> Asked:
-    """Go to the last checkpoint of branch NAME, or to where it begins."""
+    """Switch to where branch NAME was left, or to its fork."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchSwitch
 
@@ -156,7 +156,7 @@ def switch_word(name: str) -> Asked:
 @click.argument("one", metavar="BRANCH")
 @click.argument("other", metavar="BRANCH")
 def diff_word(one: str, other: str) -> Asked:
-    """Compare two branches: actions, DOM, network, outcome."""
+    """Compare two branches: actions, DOM, network, result."""
     from eikon_engine.debug.asked import Look
     from eikon_engine.debug.shown_places import told_diff
 

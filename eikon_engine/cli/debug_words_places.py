@@ -1,4 +1,4 @@
-"""The words about moments of a session: checkpoints, going back, the timeline."""
+"""`eikon debug checkpoint`, `rewind` and `timeline`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @click.group("checkpoint", context_settings=HELP)
 def checkpoint_words() -> None:
-    """Give moments a name, to go back to."""
+    """Name positions to rewind to."""
 
 
 @checkpoint_words.command("create", context_settings=HELP)
 @click.argument("label", default="")
 def _create_word(label: str) -> Asked:
-    """Make a checkpoint here, with a LABEL or without."""
+    """Create a checkpoint here, with or without a LABEL."""
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import CheckpointCreate
 
@@ -42,7 +42,7 @@ def _list_word() -> Asked:
 @checkpoint_words.command("show", context_settings=HELP)
 @click.argument("checkpoint", metavar="ID|LABEL")
 def _show_word(checkpoint: str) -> Asked:
-    """Show one checkpoint, verified."""
+    """Verify and show a checkpoint."""
     from eikon_engine.debug.asked import Look
     from eikon_engine.debug.shown_places import told_checkpoint
 
@@ -52,7 +52,7 @@ def _show_word(checkpoint: str) -> Asked:
 @checkpoint_words.command("delete", context_settings=HELP)
 @click.argument("checkpoint", metavar="ID|LABEL")
 def _delete_word(checkpoint: str) -> Asked:
-    """Delete a checkpoint; one that a branch begins at stays. A session that has ended has to be named."""
+    """Delete a checkpoint without branches. For an ended session, give --session."""
     from eikon_engine.debug.asked import Ask
     from eikon_engine.debug.commands import CheckpointDelete
     from eikon_engine.debug.ended_session import delete_in_files
@@ -63,12 +63,12 @@ def _delete_word(checkpoint: str) -> Asked:
 
 @click.command("rewind", context_settings=HELP)
 @click.argument("checkpoint", required=False, metavar="[ID|LABEL]")
-@click.option("--iteration", type=click.IntRange(0), metavar="N", help="Go to where N steps are done.")
-@click.option("--force", is_flag=True, help="Do not ask before steps are discarded.")
+@click.option("--iteration", type=click.IntRange(0), metavar="N", help="Rewind to where N steps are done.")
+@click.option("--force", is_flag=True, help="Discard steps without asking.")
 def rewind_word(checkpoint: str | None, iteration: int | None, *, force: bool) -> Asked:
-    """Restore the state of a checkpoint, or of an iteration; what came after it is discarded.
+    """Restore a checkpoint, or an iteration; what came after it is discarded.
 
-    The discarded steps and checkpoints are kept in the folder of the session until it is quit.
+    Discarded steps and checkpoints are kept in the session folder until it quits.
     """
     from eikon_engine.debug.asked import Ask
     from eikon_engine.debug.commands import Rewind
@@ -81,7 +81,7 @@ def rewind_word(checkpoint: str | None, iteration: int | None, *, force: bool) -
         timeline = folder.read_timeline()
         place = place_of(timeline, checkpoint, iteration)
         lost = lost_by(timeline, place)
-        return f"this discards {lost} of {timeline.active_branch}; go back?" if lost.is_anything and not force else None
+        return f"This discards {lost} of {timeline.active_branch}. Rewind?" if lost.is_anything and not force else None
 
     def agreed(_command: Command) -> Command:
         return rewind.model_copy(update={"force": True})
@@ -96,11 +96,11 @@ def rewind_word(checkpoint: str | None, iteration: int | None, *, force: bool) -
     type=click.Choice(["text", "json", "svg"]),
     default="text",
     show_default=True,
-    help="As text, as JSON, or as a picture.",
+    help="Text, JSON, or an SVG image.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write it to.")
 def timeline_word(form: Literal["text", "json", "svg"], output: Path | None) -> Asked:
-    """Show what the session has been through: branches, forks, checkpoints, verdicts, and where it stands."""
+    """Show the history of the session: branches, forks, checkpoints, verdicts, and the current position."""
     from eikon_engine.debug.asked import Look
     from eikon_engine.debug.shown_places import told_timeline
 

@@ -1,4 +1,4 @@
-"""`eikon doctor`: tell what is present on this machine, and get a browser."""
+"""`eikon doctor`: check the installation, and install a browser."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ FONT_LIST_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extra:
-    """Say whether an optional part of the installation is here."""
+    """An optional part of the installation."""
 
     name: str
     missing: tuple[str, ...]
-    """Distributions it asks for that are not installed; empty when it is complete."""
+    """Required distributions that are not installed; empty when it is complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Hold what was found."""
+    """The result of a check."""
 
     python: str
     playwright: str | None
@@ -43,28 +43,28 @@ class Diagnosis:
     browser_problem: str
     """Why there is no browser; empty when there is one."""
     fonts: int | None
-    """How many fonts fontconfig knows; None where there is no fc-list."""
+    """Number of fonts known to fontconfig; None without fc-list."""
     extras: tuple[Extra, ...]
 
     @property
     def usable(self) -> bool:
-        """Tell whether a replay can run."""
+        """Whether a replay can run."""
         return self.browser is not None and self.playwright is not None
 
 
 @click.command("doctor")
-@click.option("--install-browser", "install", is_flag=True, help="Get a headless browser if none is here.")
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Examine this browser, look for no other.")
+@click.option("--install-browser", "install", is_flag=True, help="Install a headless browser if none is found.")
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Check this browser only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor_command(*, install: bool, browser_path: Path | None, as_json: bool) -> int:
-    """Tell what is present: Python, Playwright, browser, fonts, extras. Exits with 69 without a browser."""
+    """Check the installation: Python, Playwright, browser, fonts, extras. Exits with 69 without a browser."""
     diagnosis = examine(_browser_source(browser_path, install=install))
     click.echo(render_json(diagnosis) if as_json else render_text(diagnosis))
     return 0 if diagnosis.usable else BrowserMissingError.exit_status
 
 
 def examine(find: Callable[[], BrowserBinary]) -> Diagnosis:
-    """Look at everything a replay needs, with `find` as the way to a browser."""
+    """Check everything a replay needs; `find` locates the browser."""
     try:
         browser, problem = find(), ""
     except BrowserMissingError as error:
@@ -80,13 +80,13 @@ def examine(find: Callable[[], BrowserBinary]) -> Diagnosis:
 
 
 def render_text(diagnosis: Diagnosis) -> str:
-    """Write one line a finding."""
+    """Return one line per finding."""
     browser = diagnosis.browser
     lines = [
         ("Python", diagnosis.python),
         ("Playwright", diagnosis.playwright or "not installed: run `pip install playwright`"),
         ("Browser", str(browser.path) if browser else f"missing: {diagnosis.browser_problem}"),
-        *([("", f"{browser.kind} {browser.version}, found by {browser.source}")] if browser else ()),
+        *([("", f"{browser.kind} {browser.version}, from {browser.source}")] if browser else ()),
         ("Fonts", "unknown (no fc-list)" if diagnosis.fonts is None else str(diagnosis.fonts)),
         *((f"Extra {extra.name}", _render_extra(extra)) for extra in diagnosis.extras),
         ("Usable", "yes" if diagnosis.usable else "no"),
@@ -95,15 +95,15 @@ def render_text(diagnosis: Diagnosis) -> str:
 
 
 def render_json(diagnosis: Diagnosis) -> str:
-    """Write the findings as one JSON object."""
+    """Return the findings as one JSON object."""
     return json.dumps({**asdict(diagnosis), "usable": diagnosis.usable}, default=str, indent=2)
 
 
 def count_fonts(environ: Mapping[str, str]) -> int | None:
-    """Count the fonts fontconfig knows; None when it cannot be asked."""
+    """Count the fonts known to fontconfig; None if it cannot be run."""
     try:
         done = subprocess.run(
-            ["fc-list", ":", "file"],  # noqa: S607 - wherever the system keeps it
+            ["fc-list", ":", "file"],  # noqa: S607 - found on PATH
             capture_output=True,
             text=True,
             errors="replace",
@@ -117,7 +117,7 @@ def count_fonts(environ: Mapping[str, str]) -> int | None:
 
 
 def list_extras(distribution: str) -> tuple[Extra, ...]:
-    """Tell for each extra of an installed distribution what it lacks; nothing when it is not installed."""
+    """List the extras of an installed distribution with their missing requirements; none if it is not installed."""
     try:
         requirements = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:
@@ -147,7 +147,7 @@ def _browser_source(browser_path: Path | None, *, install: bool) -> Callable[[],
 def _render_extra(extra: Extra) -> str:
     if not extra.missing:
         return "installed"
-    return f"not installed (lacks {', '.join(extra.missing)}): run `pip install 'eikon-engine[{extra.name}]'`"
+    return f"not installed (missing: {', '.join(extra.missing)}): run `pip install 'eikon-engine[{extra.name}]'`"
 
 
 def _version_of(distribution: str) -> str | None:

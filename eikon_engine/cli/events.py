@@ -1,4 +1,4 @@
-"""`eikon events`: what happened in a run, line by line."""
+"""`eikon events`: print the events of a run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CHUNK = 1 << 16
 @click.command("events", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE|FOLDER|-")
 @click.option(
-    "--filter", "filters", multiple=True, metavar="FIELD=VALUE", help="Show only such events; all given must hold."
+    "--filter", "filters", multiple=True, metavar="FIELD=VALUE", help="Print only events that match all filters."
 )
-@click.option("--follow", is_flag=True, help="Wait for more until the run ends; also for a file that is not there yet.")
-@click.option("--json", "as_json", is_flag=True, help="Print the lines as they are.")
+@click.option("--follow", is_flag=True, help="Wait for more events until the run ends; the file need not exist yet.")
+@click.option("--json", "as_json", is_flag=True, help="Print the lines unchanged.")
 def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_json: bool) -> None:
-    """Show the events of a run: an events.jsonl, the folder with it, or standard input.
+    """Print the events of a run: an events.jsonl, the folder that contains it, or standard input.
 
-    Exit status: 0 read to its end, 2 usage, 65 it cannot be read, 130 stopped by Ctrl-C.
+    Exit status: 0 read to its end, 2 usage, 65 unreadable, 130 stopped by Ctrl-C.
     """
     from eikon_engine.errors import UsageError
     from eikon_engine.outcome.event_filter import parse_filters
@@ -37,7 +37,7 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
     wanted = parse_filters(filters)
     is_stream = str(source) == "-"
     if follow and is_stream:
-        message = "--follow: wanted a file, found standard input, which is read to its end in any case"
+        message = "--follow: expected a file, got standard input, which is always read to its end"
         raise UsageError(message)
     path = source / EVENTS_FILE if source.is_dir() or (follow and source.suffix != ".jsonl") else source
     for read in follow_events(path) if follow else _whole(None if is_stream else path):
@@ -50,7 +50,7 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
 
 
 def _whole(path: Path | None) -> Iterator[ReadLine]:
-    """Yield what is there, and tell on standard error how it ends if that is not the end of the run."""
+    """Yield all lines; report on standard error if the file does not end with the run."""
     from eikon_engine.errors import EventsError
     from eikon_engine.outcome.read_events import EventsReader
 
@@ -61,12 +61,12 @@ def _whole(path: Path | None) -> Iterator[ReadLine]:
             while data := file.read(_CHUNK):
                 yield from reader.feed(data)
     except OSError as error:
-        raise EventsError(f"{name}: the events cannot be read ({error.strerror}); check the path") from error
+        raise EventsError(f"{name}: cannot read the events ({error.strerror}); check the path") from error
     last, torn = reader.finish()
     if last is not None:
         yield last
     if torn is not None:
         click.echo(f"note: {torn}", err=True)
     if not reader.has_ended:
-        click.echo(f"note: {name}: there is no run_end: the run goes on, or was killed", err=True)
+        click.echo(f"note: {name}: no run_end: the run is still going on, or was killed", err=True)
     sys.stderr.flush()

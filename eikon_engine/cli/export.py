@@ -1,4 +1,4 @@
-"""`eikon export`: a bundle, or a part of it, in the format of other tools."""
+"""`eikon export`: write a bundle, or a part of it, in the format of another tool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 @click.group("export", context_settings={"help_option_names": ["-h", "--help"]})
 def export_command() -> None:
-    """Write a recording, or a part of it, in the format of other tools."""
+    """Export a recording to the format of another tool."""
 
 
 @export_command.command("har")
@@ -19,12 +19,12 @@ def export_command() -> None:
     default="-",
     show_default=True,
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-    help="File to write, - for standard output.",
+    help="Output file, - for stdout.",
 )
 def har_command(bundle: Path, output: Path) -> None:
-    """Write the recorded network of BUNDLE (its folder, or its trace.json) as a HAR 1.2 file.
+    """Write the recorded network of BUNDLE (a folder or its trace.json) as a HAR 1.2 file.
 
-    Secrets stay the placeholders that they are in the bundle.
+    Secrets remain replaced by their stand-ins, as in the bundle.
     """
     from eikon_engine.errors import NetworkPartMissingError
     from eikon_engine.network.har_export import har_text
@@ -35,7 +35,7 @@ def har_command(bundle: Path, output: Path) -> None:
 
     opened = open_bundle(bundle)
     if opened.trace.network is None:
-        message = f"{opened.root}: wanted a recorded network to export, the trace has none; record the mission again"
+        message = f"{opened.root}: the trace has no recorded network to export. Record the mission again."
         raise NetworkPartMissingError(message)
     recording = read_network(inside(opened.root, opened.trace.network.folder, "network.folder"))
     text = har_text(recording, began=opened.trace.started_at, version=_version())
@@ -54,19 +54,20 @@ def har_command(bundle: Path, output: Path) -> None:
     "--output",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Test to write: test_NAME.py.",
+    help="Test module to write: test_NAME.py.",
 )
 @click.option(
     "--base-url",
     "base_urls",
     multiple=True,
     metavar="OLD=NEW",
-    help="Write addresses of another deployment into the test; repeatable.",
+    help="Replace base URLs, for a test of another deployment; repeatable.",
 )
 def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -> None:
-    """Write the mission of BUNDLE (its folder, or its trace.json) as a test for pytest-playwright.
+    """Write the mission of BUNDLE (a folder or its trace.json) as a pytest-playwright test.
 
-    Uploads and the storage state go to a folder beside it. What the test does not carry over is told.
+    Uploads and the storage state are written to a folder next to it. Parts of the recording that the test cannot
+    express are listed.
     """
     from eikon_engine.errors import UsageError
     from eikon_engine.exporters.playwright_bundle import bundle_as_test
@@ -77,7 +78,7 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     from eikon_engine.trace.whole_file import write_whole
 
     if output.suffix != ".py":
-        raise UsageError(f"--output: wanted the name of a Python file like test_mission.py, found {output}")
+        raise UsageError(f"--output: expected a Python file such as test_mission.py, got {output}")
     urls = url_map(parse_rules(base_urls))
     opened = open_bundle(bundle)
     folder = f"{output.stem}_files"
@@ -86,19 +87,19 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
         write_whole(output.with_name(folder) / name, content)
     write_whole(output, test.source.encode())
     for base in unused_rules(opened.trace, urls):
-        click.echo(printable(f"warning: --base-url: {base} stands nowhere in the recording; check it"), err=True)
+        click.echo(printable(f"warning: --base-url: {base} does not occur in the recording"), err=True)
     for line in test.left_out:
-        click.echo(printable(f"not carried over: {line}"), err=True)
+        click.echo(printable(f"not exported: {line}"), err=True)
     count = sum(len(each.actions_taken) for each in opened.trace.subgoal_traces)
     click.echo(printable(f"{output}: {count} actions; next: pytest {output}"))
 
 
 @export_command.command("bundle")
 @click.argument("bundle", type=click.Path(path_type=Path))
-@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
-@click.option("--redacted", is_flag=True, help="Replace whatever may be a secret, by strict rules.")
+@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Output file.")
+@click.option("--redacted", is_flag=True, help="Replace everything that may be a secret, by strict rules.")
 def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
-    """Write BUNDLE (its folder, or its trace.json) as one zip file, to be attached to a report."""
+    """Write BUNDLE (a folder or its trace.json) as one zip file, to attach to a bug report."""
     from eikon_engine.outcome.printable import printable
     from eikon_engine.redact.archive import archive_bundle
     from eikon_engine.redact.rules import RedactionRules
@@ -106,13 +107,13 @@ def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
 
     done = archive_bundle(bundle, output, RedactionRules(), fresh_key(), redacted=redacted)
     for each in done.left:
-        click.echo(printable(f"warning: it may hold a secret still: {each}"), err=True)
+        click.echo(printable(f"warning: may still contain a secret: {each}"), err=True)
     if done.lost_certificate:
-        click.echo("warning: the certificate was left out, as it speaks of other files; certify again", err=True)
+        click.echo("warning: the certificate was omitted, as it refers to other files. Certify again.", err=True)
     if done.pictures:
-        click.echo(f"warning: {done.pictures} pictures are as they were; look at them first", err=True)
-    changed = f"{done.replaced} values replaced" if done.is_changed else "nothing had to be replaced"
-    click.echo(printable(f"{output}: written{f', {changed}' if redacted else ', as it is'}"))
+        click.echo(f"warning: {done.pictures} screenshots are not redacted. Check them before sharing.", err=True)
+    changed = f"{done.replaced} values replaced" if done.is_changed else "nothing to replace"
+    click.echo(printable(f"{output}: written{f', {changed}' if redacted else ', not redacted'}"))
 
 
 def _version() -> str:

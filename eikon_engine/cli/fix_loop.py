@@ -1,4 +1,4 @@
-"""One debug loop as the command line and the prompt run it."""
+"""Run one debug loop for the command line and the REPL."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _FAILED: Final = 1
 
 
 class LoopChoice(Record):
-    """What people choose of a loop."""
+    """Options of the command."""
 
     test_cmd: str
     target_files: tuple[str, ...] = ()
     max_cycles: int = MAX_CYCLES
     timeout: float = Field(default=TIMEOUT_SECONDS, allow_inf_nan=True)
-    """Seconds; what is no number of them is refused with the other options."""
+    """Seconds; validated with the other options."""
     model: str | None = None
     base_url: str | None = None
     applier: Literal["blocks", "aider"] = "blocks"
@@ -48,10 +48,10 @@ class LoopChoice(Record):
 
 
 def run_loop(choice: LoopChoice, debug: DebugChoice) -> TaskResult:
-    """Run a loop in the current folder, and tell of it on standard error.
+    """Run a loop in the current folder, with progress on standard error.
 
     Raises:
-        EikonError: it could not begin; see `debug_loop`.
+        EikonError: it could not start; see `debug_loop`.
     """
     demand_address("--base-url", choice.base_url)
     applier = _applier(choice)
@@ -78,7 +78,7 @@ def run_loop(choice: LoopChoice, debug: DebugChoice) -> TaskResult:
 
 
 def conclude(result: TaskResult, *, as_json: bool) -> int:
-    """Print the result, and return the exit status; the line of a step that failed goes to standard error."""
+    """Print the result and return the exit status; the error of a failed step goes to standard error."""
     failure = result.notes.failure
     status = _FAILED if failure is None else failure.exit_status
     if result.status == "COMPLETE":

@@ -1,4 +1,4 @@
-"""`eikon fix sessions`: the sessions of debug loops."""
+"""`eikon fix sessions`: list the sessions of debug loops."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from eikon_engine.outcome.printable import printable
 
 
 def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
-    """Print the sessions of a folder, newest first; changes of a tree that were cut off are settled first.
+    """Print the sessions of a folder, newest first; interrupted changes of a tree are recovered first.
 
     Raises:
-        SessionError: one cannot be read.
+        SessionError: a session cannot be read.
     """
     home = chosen or sessions_folder(Path.home(), os.environ)
     for line in settle_all(home):
@@ -25,11 +25,11 @@ def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
     folders = sorted((path.parent for path in home.glob(f"*/{SESSION_FILE}")), reverse=True)
     found = [(folder, read_session(folder), is_alive(folder)) for folder in folders]
     if as_json:
-        told = [
+        listing = [
             {**note.model_dump(mode="json"), "state": _state(note, alive=alive), "folder": str(folder)}
             for folder, note, alive in found
         ]
-        click.echo(json.dumps(told, indent=1))
+        click.echo(json.dumps(listing, indent=1))
         return
     for folder, note, alive in found:
         where = f"cycle {note.cycle} at {note.step}" if note.step else f"cycle {note.cycle}"
@@ -37,5 +37,5 @@ def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
 
 
 def _state(note: SessionNote, *, alive: bool) -> str:
-    """Say how a session ended; one whose process is gone without an end was killed."""
+    """Return the state of a session; a dead process without a final state was killed."""
     return "killed" if note.state in {"running", "writing"} and not alive else note.state

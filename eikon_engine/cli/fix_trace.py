@@ -1,4 +1,4 @@
-"""`eikon fix trace`: mend a recorded mission, or say why it must not be mended."""
+"""`eikon fix trace`: repair a recorded mission, or report why not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class TraceChoice(Record):
-    """What people choose of a repair."""
+    """Options of the command."""
 
     bundle: Path
     against: str = "live"
@@ -51,7 +51,7 @@ class TraceChoice(Record):
 
 
 def fix_trace(choice: TraceChoice, debug: DebugChoice) -> RepairReport:
-    """Mend the mission of a bundle; a model is asked with --model or --debug-dir alone.
+    """Repair the mission of a bundle; a model is asked only with --model or --debug-dir.
 
     Raises:
         EikonError: see `repair_trace`.
@@ -78,10 +78,10 @@ def fix_trace(choice: TraceChoice, debug: DebugChoice) -> RepairReport:
 
 
 def conclude_repair(report: RepairReport, *, as_json: bool) -> int:
-    """Print the result, and return the exit status.
+    """Print the result and return the exit status.
 
     Raises:
-        FixRefusedError: the mission must not be mended, or could not be.
+        FixRefusedError: the mission must not be repaired, or could not be.
     """
     click.echo(render_repair(report), err=True, nl=False)
     if as_json:

@@ -1,4 +1,4 @@
-"""`eikon gate`: judge outcomes, bundles and runs by limits."""
+"""`eikon gate`: evaluate gates on outcomes, bundles and runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 @click.argument("outcomes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="OUTCOME…")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON list.")
 def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> int:
-    """Judge each OUTCOME by the gates of a file: a line for each gate and outcome.
+    """Evaluate the gates of a file on each OUTCOME; prints one line per gate and outcome.
 
     OUTCOME is an events.jsonl, an outcome.json, the trace.json of a bundle, or a folder with one of them.
 
-    Exit status, the worst of all: 65 one cannot be read, 1 a gate failed, 3 a gate is unverifiable, 0 all passed.
+    Exit status, the worst of all: 65 unreadable, 1 a gate failed, 3 a gate is unverifiable, 0 all passed.
     """
     import json
 

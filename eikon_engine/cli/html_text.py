@@ -1,8 +1,8 @@
-"""The text of a file of HTML, in the encoding that the file itself names.
+"""Decode an HTML file with the encoding that it declares.
 
-A byte order mark decides, then a `<meta charset>` among the first 1024 bytes, as browsers have it
-(https://html.spec.whatwg.org/#determining-the-character-encoding); a file that names none is UTF-8. Nothing is
-guessed, and a byte that has no place in the encoding is an error.
+A byte order mark decides, then a `<meta charset>` in the first 1024 bytes, as in browsers
+(https://html.spec.whatwg.org/#determining-the-character-encoding); the default is UTF-8. Encodings are never guessed,
+and a byte that is invalid in the encoding is an error.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _LOOKED_AT: Final = 1024
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META: Final = re.compile(rb"<meta[\s/][^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE)
 _LATIN: Final = frozenset({"ascii", "iso8859-1"})
-"""Python's names of what browsers read as windows-1252 (https://encoding.spec.whatwg.org/#names-and-labels)."""
+"""Python's names of encodings that browsers read as windows-1252: https://encoding.spec.whatwg.org/#names-and-labels."""
 
 
 def html_text(data: bytes, path: Path) -> str:
-    """Return the text of a file; `path` names it in messages.
+    """Decode the content of an HTML file; `path` names it in messages.
 
     Raises:
-        TraceError: it names an encoding that is not known, or is not written in the one that counts.
+        TraceError: the declared encoding is unknown, or the content is not valid in it.
     """
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", None))
     if encoding is None:
@@ -38,8 +38,8 @@ def html_text(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         byte = data[len(mark) + error.start]
         message = (
-            f"{path}: wanted HTML in {encoding}, found byte 0x{byte:02x} at {len(mark) + error.start}; "
-            "name the encoding of the file in its first kilobyte, <meta charset=…>, or save it as UTF-8"
+            f"{path}: expected HTML in {encoding}, got byte 0x{byte:02x} at offset {len(mark) + error.start}. "
+            "Declare the encoding in the first 1024 bytes (<meta charset=…>), or save the file as UTF-8."
         )
         raise TraceError(message) from error
 
@@ -52,9 +52,9 @@ def _named(data: bytes, path: Path) -> str:
     try:
         encoding = codecs.lookup(label).name
         if encoding.startswith("utf-16"):
-            return "utf-8"  # who reads the tag reads bytes of ASCII
+            return "utf-8"  # a tag that can be read as ASCII is not UTF-16
         b"<meta".decode(encoding)
-    except (LookupError, ValueError) as error:  # no such name, no text, or no text that begins with a tag as bytes
-        message = f"{path}: wanted an encoding that is known in <meta charset>, found {label!r}; save the file as UTF-8"
+    except (LookupError, ValueError) as error:  # unknown name, not a text encoding, or not ASCII-compatible
+        message = f"{path}: unknown encoding in <meta charset>: {label!r}. Save the file as UTF-8."
         raise TraceError(message) from error
     return "cp1252" if encoding in _LATIN else encoding

@@ -1,4 +1,4 @@
-"""`eikon import`: the recording of another tool as a bundle."""
+"""`eikon import`: convert the recording of another tool to a bundle."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from eikon_engine.importers.formats import FORMATS
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="[FORMAT] FILE")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
-@click.option("--test", help="The test to import, where the file holds several.")
+@click.option("--test", help="Test to import, if the file contains several.")
 @click.option(
     "--har",
     type=click.Path(path_type=Path),
-    help="HAR of the same run, whose network is taken: for recordings that hold none, or not all.",
+    help="HAR file of the same run, to provide the network if the recording has none or only a part.",
 )
-@click.option("--partial", is_flag=True, help="Leave out the steps that cannot be carried over, each named.")
+@click.option("--partial", is_flag=True, help="Skip steps that cannot be imported, with a warning for each.")
 def import_command(
     *, arguments: tuple[str, ...], output: Path, test: str | None, har: Path | None, partial: bool
 ) -> None:
-    """Make a bundle of FILE, the recording of another tool; FORMAT is found out where it is left out.
+    """Convert FILE, the recording of another tool, to a bundle. FORMAT is detected if omitted.
 
-    The bundle holds the actions, and the network where the file holds one. What the actions lead to is not known until
-    `eikon certify` has replayed such a bundle, or `eikon record --trace` has done them once.
+    The bundle contains the actions, and the network if the file has one. It has no observations until `eikon certify`
+    replays it, or `eikon record --trace` records its actions.
     """
     from eikon_engine.importers.foreign_file import open_foreign
     from eikon_engine.importers.formats import read_foreign
@@ -53,6 +53,6 @@ def _named(arguments: tuple[str, ...]) -> tuple[str | None, Path]:
 
     *named, file = arguments
     if len(named) > 1 or any(name not in FORMATS for name in named):
-        message = f"wanted [FORMAT] FILE with FORMAT one of {', '.join(FORMATS)}, found {' '.join(arguments)}"
+        message = f"expected [FORMAT] FILE with FORMAT one of {', '.join(FORMATS)}, got {' '.join(arguments)}"
         raise UsageError(message)
     return named[0] if named else None, Path(file)

@@ -1,4 +1,4 @@
-"""The `eikon` command: a table of sub-commands, each imported when it is asked for."""
+"""The `eikon` command: a table of sub-commands, each imported on first use."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEntry:
-    """Say where a sub-command lives and what it is for."""
+    """Where a sub-command is defined, and its summary."""
 
     module: str
     attribute: str
     summary: str
-    """One line for `eikon --help`, so that listing the commands imports none of them."""
+    """One line for `eikon --help`, which imports no sub-command."""
 
 
 COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
@@ -31,52 +31,52 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "certify": CommandEntry(
             module="eikon_engine.cli.certify",
             attribute="certify_command",
-            summary="Prove that a bundle replays equally, or propose what makes it.",
+            summary="Check that a bundle replays deterministically; if not, propose masks and rules.",
         ),
         "debug": CommandEntry(
             module="eikon_engine.cli.debug",
             attribute="debug_command",
-            summary="Stop a mission anywhere, look, go back, try another way, compare.",
+            summary="Pause a mission at any step, inspect it, go back, branch and compare.",
         ),
         "doctor": CommandEntry(
             module="eikon_engine.cli.doctor",
             attribute="doctor_command",
-            summary="Tell what is present on this machine, and get a browser.",
+            summary="Check the requirements on this machine; install a browser.",
         ),
         "events": CommandEntry(
             module="eikon_engine.cli.events",
             attribute="events_command",
-            summary="Show what happened in a run, or follow it.",
+            summary="Print the events of a run, or follow it.",
         ),
         "export": CommandEntry(
             module="eikon_engine.cli.export",
             attribute="export_command",
-            summary="Write a bundle for others: as a Playwright test, its network as HAR, or one file.",
+            summary="Export a bundle: as a Playwright test, as HAR, or as one file.",
         ),
         "fix": CommandEntry(
             module="eikon_engine.cli.fix",
             attribute="fix_command",
-            summary="Mend code in a copy until its tests pass: test, analyse, fix, test again.",
+            summary="Fix code in a copy until its tests pass: test, analyse, fix, test again.",
         ),
         "gate": CommandEntry(
             module="eikon_engine.cli.gate",
             attribute="gate_command",
-            summary="Judge outcomes, bundles and runs by limits.",
+            summary="Evaluate gates on outcomes, bundles and runs.",
         ),
         "import": CommandEntry(
             module="eikon_engine.cli.import_recording",
             attribute="import_command",
-            summary="Make a bundle of the recording of another tool.",
+            summary="Convert the recording of another tool to a bundle.",
         ),
         "record": CommandEntry(
             module="eikon_engine.cli.record",
             attribute="record_command",
-            summary="Record a mission that is done now.",
+            summary="Record a mission.",
         ),
         "repl": CommandEntry(
             module="eikon_engine.cli.repl",
             attribute="repl_command",
-            summary="Ask for tasks at a prompt: /task debug:loop …",
+            summary="Run tasks at a prompt: /task debug:loop …",
         ),
         "replay": CommandEntry(
             module="eikon_engine.replay.replay_cli",
@@ -86,12 +86,12 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "run": CommandEntry(
             module="eikon_engine.cli.run",
             attribute="run_command",
-            summary="Record a scenario with its tools and models, or replay it without executing anything.",
+            summary="Record a scenario with its tools and models, or replay it without calling them.",
         ),
         "scan": CommandEntry(
             module="eikon_engine.cli.scan",
             attribute="scan_command",
-            summary="Search a bundle or a run for secrets that were missed.",
+            summary="Search a bundle or a run for secrets that were not redacted.",
         ),
         "schema": CommandEntry(
             module="eikon_engine.cli.schema",
@@ -101,31 +101,31 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "skills": CommandEntry(
             module="eikon_engine.cli.skills",
             attribute="skills_command",
-            summary="List skills, run one on a stored page, rerun recorded ones and accept what changed.",
+            summary="List skills, run one on a stored page, re-run recorded ones and accept new outputs.",
         ),
         "trace": CommandEntry(
             module="eikon_engine.cli.trace",
             attribute="trace_command",
-            summary="Show a bundle, and change a copy of it.",
+            summary="Show a bundle, or edit a copy of it.",
         ),
     }
 )
 
 
 class LazyGroup(click.Group):
-    """Offer the commands of a table without importing them."""
+    """A group of commands that are imported on first use."""
 
     def __init__(self, table: Mapping[str, CommandEntry], *, name: str, summary: str) -> None:
-        """Keep the table; `summary` is the text above the list of commands."""
+        """Store the table; `summary` is the text above the list of commands."""
         super().__init__(name=name, help=summary)
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name the commands in alphabetical order."""
+        """Return the names of the commands in alphabetical order."""
         return sorted(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import one command."""
+        """Import a command; None if there is none of this name."""
         entry = self._table.get(cmd_name)
         if entry is None:
             return None
@@ -135,7 +135,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """Write the list of commands from the table alone."""
+        """List the commands from the table, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self._table[name].summary) for name in sorted(self._table)])
 
@@ -145,13 +145,13 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
         try:
             version = metadata.version("eikon-engine")
         except metadata.PackageNotFoundError:
-            version = "(not installed, run from its sources)"
+            version = "(not installed, running from source)"
         click.echo(f"eikon {version}")
         ctx.exit()
 
 
 eikon = LazyGroup(
-    COMMANDS, name="eikon", summary="Record browser-agent missions, replay them strictly, find where they diverge."
+    COMMANDS, name="eikon", summary="Record missions of browser agents, replay them strictly, find where they diverge."
 )
 eikon.params.append(
     click.Option(
@@ -166,5 +166,5 @@ eikon.params.append(
 
 
 def main() -> None:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     sys.exit(run_command(eikon, sys.argv[1:], "eikon"))

@@ -1,4 +1,4 @@
-"""`eikon record`: make a bundle of a mission that is done now."""
+"""`eikon record`: record a mission into a new bundle."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     "--trace",
     "source",
     type=click.Path(path_type=Path),
-    help="Bundle whose actions are done once, live: one that `eikon import` made.",
+    help="Bundle to record again by performing its actions once, live, such as one from `eikon import`.",
 )
 @click.option(
-    "--script", help="Python script, or test of pytest (`test_shop.py::test_order`), that is run once, unchanged."
+    "--script", help="Python script or pytest test (`test_shop.py::test_order`) to run once, unchanged, and record."
 )
-@click.option("--url", help="Address at which a person begins: what they do in the browser is recorded.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
-@click.option("--mission", help="With --script and --url: what the mission is about, in words.")
-@click.option("--no-certify", is_flag=True, help="With --script and --url: leave certifying for later.")
+@click.option("--url", help="URL to open in a browser window in which a person is recorded.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the new bundle.")
+@click.option("--mission", help="With --script and --url: description of the mission.")
+@click.option("--no-certify", is_flag=True, help="With --script and --url: do not certify the recording.")
 @click.option(
     "--clock",
     type=click.Choice(["stepped", "natural"]),
-    help="With --trace: whether the time of pages stands still between actions, or runs by itself.  "
+    help="With --trace: whether the page clock is stepped by actions or runs in real time.  "
     "[default: as in the recording]",
 )
 @variable_option("With --trace: value of a variable of the trace; may be repeated.")
 @secret_options
 @redact_option(
-    "With --trace and --script: whether secrets that nobody named are looked for and replaced by stand-ins; with "
-    "--url they always are."
+    "With --trace and --script: whether undeclared secrets are searched for and replaced by stand-ins; always on "
+    "with --url."
 )
 @click.option(
     "--redact-name",
@@ -52,25 +52,25 @@ if TYPE_CHECKING:
     "patterns",
     multiple=True,
     metavar="REGEX",
-    help="Look of a value that is secret; may be repeated.",
+    help="Regular expression of secret values; may be repeated.",
 )
 @click.option(
     "--keep-name",
     "keep",
     multiple=True,
     metavar="NAME",
-    help="Name of a cookie, header or key that is not; may be repeated.",
+    help="Name of a cookie, header or key that is not secret; may be repeated.",
 )
 @browser_option
 @click.option(
-    "--headless", is_flag=True, help="With --url: no window; the browser is driven over a port, from elsewhere."
+    "--headless", is_flag=True, help="With --url: no window; drive the browser remotely over a debugging port."
 )
 @click.option(
     "--debugging-port",
     type=click.IntRange(1, 65535),
-    help="With --url: this port on 127.0.0.1; with --headless a free one if left out.",
+    help="With --url: debugging port on 127.0.0.1; default with --headless: any free port.",
 )
-@click.option("--viewport", metavar="WxH", help="With --url: size of the page, 1280x720 if left out.")
+@click.option("--viewport", metavar="WxH", help="With --url: viewport size.  [default: 1280x720]")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record_command(
     *,
@@ -80,11 +80,11 @@ def record_command(
 ) -> int:
     """Record a mission into a new bundle.
 
-    It is that of another bundle (--trace), of a script with its ARGUMENTS after `--` (--script), or of a person
-    (--url).
+    The mission comes from another bundle (--trace), from a script with its ARGUMENTS after `--` (--script), or from a
+    person (--url).
 
-    Exit status: 0 recorded, and certified unless left for later; 1 not certified; that of the script if it failed;
-    others as `eikon replay`.
+    Exit status: 0 recorded, and certified unless --no-certify; 1 not certified; the exit status of the script if it
+    failed; others as `eikon replay`.
     """
     from eikon_engine.replay.secret_sources import gather_secrets
 
@@ -104,7 +104,7 @@ def record_command(
 
 
 class Chosen(TypedDict):
-    """The options of the command but those of secrets."""
+    """The options of the command, without secrets."""
 
     source: Path | None
     script: str | None
@@ -131,7 +131,7 @@ _ALONE: Final[Mapping[str, tuple[str, ...]]] = {
     "--script": ("mission", "no_certify", "arguments", "redact", "names", "patterns", "keep"),
     "--url": ("mission", "no_certify", "headless", "debugging_port", "viewport", "names", "patterns", "keep"),
 }
-"""What each source has a use for, and not all have."""
+"""Options that apply to some sources only, by source."""
 _SHOWN: Final[Mapping[str, str]] = {
     "variables": "--var",
     "redact": "--no-redact",
@@ -143,21 +143,21 @@ _SHOWN: Final[Mapping[str, str]] = {
 
 
 def _source(chosen: Chosen) -> str:
-    """Return where the mission comes from.
+    """Return the option that names the source of the mission.
 
     Raises:
-        UsageError: from nowhere, or from several; or an option is given that the source has no use for.
+        UsageError: no source or several, or an option does not apply to the source.
     """
     from eikon_engine.errors import UsageError
 
     named = [option for name, option in _SOURCES.items() if chosen[name] is not None]  # type: ignore[literal-required] # its keys are options
     if len(named) != 1:
         found = " and ".join(named) or "none"
-        message = f"wanted one of --trace, --script and --url, which say where the mission comes from, found {found}"
+        message = f"expected one of --trace, --script and --url, got {found}"
         raise UsageError(message)
     given = click.get_current_context().get_parameter_source
     for name in {each for alone in _ALONE.values() for each in alone} - set(_ALONE[named[0]]):
         if given(name) is ParameterSource.COMMANDLINE and chosen[name] != ():  # type: ignore[literal-required] # as above
-            message = f"{named[0]} has no use for {_SHOWN.get(name, '--' + name.replace('_', '-'))}; leave it out"
+            message = f"{_SHOWN.get(name, '--' + name.replace('_', '-'))} does not apply to {named[0]}; remove it"
             raise UsageError(message)
     return named[0]

@@ -1,4 +1,4 @@
-"""`eikon record --trace`: do the actions of a bundle once, live."""
+"""`eikon record --trace`: perform the actions of a bundle once, live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eikon record --url`: make a bundle of what a person does in a browser."""
+"""`eikon record --url`: record a person in a browser."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 SCHEMES: Final = frozenset({"http", "https", "file"})
 _MAX_SIDE: Final = 10_000
-"""Longest side of a viewport, in CSS pixels."""
+"""Maximum viewport side, in CSS pixels."""
 
 
 def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
-    """Read the options of a recording by hand.
+    """Build the options of an interactive recording.
 
     Raises:
-        UsageError: one of them cannot be used.
+        UsageError: an option is invalid.
     """
     from eikon_engine.attach.by_hand import ByHandOptions
     from eikon_engine.certify.options import CertifyOptions
@@ -38,7 +38,7 @@ def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
     certify = CertifyOptions(browser_path=chosen["browser_path"], progress=say)
     return ByHandOptions(
         url=url,
-        mission_text=chosen["mission"] or f"Recorded by hand at {url}",
+        mission_text=chosen["mission"] or f"Interactive recording of {url}",
         headless=chosen["headless"],
         debugging_port=chosen["debugging_port"],
         viewport=parse_viewport(chosen["viewport"]),
@@ -51,27 +51,27 @@ def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
 
 
 def demand_url(url: str) -> str:
-    """Return an address that a browser can open.
+    """Return the URL if a browser can open it.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is malformed.
     """
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        message = f"--url: wanted an address such as https://shop.example/, found {url!r} ({error})"
+        message = f"--url: expected a URL such as https://shop.example/, got {url!r} ({error})"
         raise UsageError(message) from error
     if parts.scheme not in SCHEMES or not (parts.netloc or (parts.scheme == "file" and parts.path)):
-        message = f"--url: wanted an address such as https://shop.example/, found {url!r}; give it with its scheme"
+        message = f"--url: expected a URL such as https://shop.example/, got {url!r}; include the scheme"
         raise UsageError(message)
     return url
 
 
 def parse_viewport(text: str | None) -> Viewport:
-    """Read WIDTHxHEIGHT, in CSS pixels; the usual size if left out.
+    """Parse WIDTHxHEIGHT, in CSS pixels; None is the default size.
 
     Raises:
-        UsageError: it is no size.
+        UsageError: it is malformed.
     """
     from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
 
@@ -80,13 +80,13 @@ def parse_viewport(text: str | None) -> Viewport:
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     sides = tuple(map(int, found.groups())) if found else ()
     if not sides or min(sides) < 1 or max(sides) > _MAX_SIDE:
-        message = f"--viewport: wanted WIDTHxHEIGHT up to {_MAX_SIDE} each, such as 1280x720, found {text!r}"
+        message = f"--viewport: expected WIDTHxHEIGHT such as 1280x720, each at most {_MAX_SIDE}, got {text!r}"
         raise UsageError(message)
     return Viewport(width=sides[0], height=sides[1])
 
 
 def run_by_hand(output: Path, options: ByHandOptions) -> int:
-    """Record, tell what was recorded, and return the exit status."""
+    """Record, print the report, and return the exit status."""
     from eikon_engine.attach.by_hand import record_by_hand
     from eikon_engine.outcome.printable import printable
 
@@ -99,14 +99,14 @@ def run_by_hand(output: Path, options: ByHandOptions) -> int:
 
 
 def say(line: str) -> None:
-    """Say on standard error what goes on."""
+    """Print a progress line to standard error."""
     from eikon_engine.outcome.printable import printable
 
     click.echo(printable(f"[RECORD] {line}"), err=True)
 
 
 def warning_lines(report: HandReport) -> Iterator[str]:
-    """Write what could not be kept, and what a replay may not find again."""
+    """Yield what could not be recorded and which targets are weak."""
     for warning in report.warnings:
         yield f"warning: {warning}"
     for weak in report.weak:
@@ -116,7 +116,7 @@ def warning_lines(report: HandReport) -> Iterator[str]:
 
 
 def report_lines(output: Path, report: HandReport) -> Iterator[str]:
-    """Write how much was recorded, and whether it replays."""
+    """Yield what was recorded and whether it replays."""
     from eikon_engine.certify.render import render_certification
     from eikon_engine.trace.wording import counted
 
@@ -132,4 +132,4 @@ def report_lines(output: Path, report: HandReport) -> Iterator[str]:
     else:
         yield render_certification(report.certification).partition("\n")[0]
         if report.certification.exit_status:
-            yield f"next: eikon certify {output} shows what differs"
+            yield f"next: eikon certify {output} shows the differences"

@@ -1,4 +1,4 @@
-"""`eikon record --script`: run a script, say what was recorded, certify it."""
+"""`eikon record --script`: run a script, report its recordings, certify them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NOT_CERTIFIED = 1
 
 
 def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[str, Any]) -> int:
-    """Run a script in a process of its own, and return the exit status of the command.
+    """Run a script in a subprocess and return the exit status of the command.
 
     Raises:
-        UsageError: there is no such script, or it opened no browser context that could be recorded.
+        UsageError: the script is missing, or opened no browser context that could be recorded.
     """
     from eikon_engine.attach.record_script import is_test, record_script
     from eikon_engine.attach.script_request import ScriptRequest
@@ -42,17 +42,17 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     for line in run.answer.refused:
         _tell(f"not recorded: {line}")
     if not run.answer.recorded:
-        found = "none that could be recorded" if run.answer.refused else "none"
-        message = f"{script}: wanted a browser context of Playwright to record, found {found}"
+        reason = "opened no browser context that can be recorded" if run.answer.refused else "opened no browser context"
+        message = f"{script}: nothing recorded: the script {reason}"
         raise UsageError(message)
     if run.exit_status:
-        _tell(f"{script} ended with exit status {run.exit_status}; what it did until then is recorded")
+        _tell(f"{script} exited with status {run.exit_status}; everything before that is recorded")
     certified = [_finish(each, certifies=not chosen["no_certify"]) for each in run.answer.recorded]
     return run.exit_status or (0 if all(certified) else NOT_CERTIFIED)
 
 
 def _finish(recorded: ScriptRecorded, *, certifies: bool) -> bool:
-    """Say what a recording lacks, and certify it; say whether nothing is left to do."""
+    """Print the warnings of a recording and certify it; return whether it needs no further work."""
     from eikon_engine.attach.certified import certify_recording
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.render import render_certification

@@ -1,4 +1,4 @@
-"""Do what is typed at the prompt, line by line."""
+"""Run the lines typed at the prompt."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _PROMPT: Final = "eikon> "
 _HISTORY: Final = "repl_history"
 _LOOPS: Final = {LOOP_TASK.name: LOOP_TASK}
 _HELP: Final = """\
-/task NAME --parameter=value …   do a task; values are quoted as in a shell
-/task NAME help                  say what a task takes
+/task NAME --parameter=value …   run a task; quote values as in a shell
+/task NAME help                  show the parameters of a task
 /tasks                           list the tasks
-/help                            this text
+/help                            show this help
 /quit                            leave; so does Ctrl-D
 
 /task debug:loop --test_cmd="pytest -k price" --target_files='["src/price.py"]' --max_cycles=3"""
@@ -39,7 +39,7 @@ _HELP: Final = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What holds for all tasks of one prompt."""
+    """Options for all tasks of a prompt."""
 
     model: str | None
     base_url: str | None
@@ -47,11 +47,11 @@ class Surroundings:
 
 
 def serve_lines(surroundings: Surroundings) -> int:
-    """Do what is typed until the end; return the exit status.
+    """Run lines until the end of input; return the exit status.
 
     Raises:
-        EikonError: a line of a standard input that is no terminal failed.
-        RequirementError: the library of the prompt is not here.
+        EikonError: a line from a non-interactive standard input failed.
+        RequirementError: prompt-toolkit is not installed.
     """
     if not sys.stdin.isatty():
         return _serve_script(sys.stdin, surroundings)
@@ -71,17 +71,17 @@ def serve_lines(surroundings: Surroundings) -> int:
             click.echo(printable(f"{error.message} (code {error.code})"), err=True)
         except KeyboardInterrupt as stop:
             _go_on_after(stop)
-            click.echo("stopped; eikon fix sessions says where", err=True)
+            click.echo("stopped; eikon fix sessions shows where", err=True)
 
 
 def _go_on_after(stop: KeyboardInterrupt) -> None:
-    """Stay at the prompt after Ctrl-C, and leave after a signal, which the interruption names."""
+    """Stay at the prompt after Ctrl-C, but leave after a signal, which the interrupt carries."""
     if stop.args:
         raise stop
 
 
 def _serve_script(lines: Iterable[str], surroundings: Surroundings) -> int:
-    """Do lines as a script: the first one that fails is the last one."""
+    """Run lines until the first failure."""
     for line in lines:
         status = _do(line, surroundings)
         if status is None:
@@ -92,7 +92,7 @@ def _serve_script(lines: Iterable[str], surroundings: Surroundings) -> int:
 
 
 def _do(line: str, surroundings: Surroundings) -> int | None:
-    """Do one line; return its exit status, None to leave."""
+    """Run one line; return its exit status, None to leave."""
     typed = read_line(line)
     match typed:
         case None:
@@ -135,18 +135,18 @@ def _described(task: LoopTask) -> str:
 
 
 def _prompt() -> Callable[[], str]:
-    """Make a prompt that completes words and remembers lines.
+    """Open a prompt with completion and history.
 
     Raises:
-        RequirementError: its library is not installed.
-        OutputError: the folder of its history cannot be made.
+        RequirementError: prompt-toolkit is not installed.
+        OutputError: the history folder cannot be created.
     """
     try:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import NestedCompleter
         from prompt_toolkit.history import FileHistory
     except ImportError as error:
-        message = "the prompt wants the library of the extra \"debug\", found none; pip install 'eikon-engine[debug]'"
+        message = "the prompt needs the extra \"debug\"; run pip install 'eikon-engine[debug]'"
         raise RequirementError(message) from error
     home = sessions_folder(Path.home(), os.environ)
     try:
@@ -160,6 +160,6 @@ def _prompt() -> Callable[[], str]:
 
 
 def completions() -> dict[str, object]:
-    """Return the words that can follow each other at the prompt."""
+    """Return the nested completions of the prompt."""
     parameters = {task.name: {f"--{each.name}=": None for each in task.parameters} for task in _LOOPS.values()}
     return {**dict.fromkeys(WORDS), "/task": {name: {**taken, "help": None} for name, taken in parameters.items()}}

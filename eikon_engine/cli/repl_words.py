@@ -1,4 +1,4 @@
-"""What is typed at the prompt, read."""
+"""Parse the lines typed at the prompt."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _TASK: Final = "/task"
 _PLAIN: Final[Mapping[str, str]] = {
-    "/help": "Say what can be typed.",
-    "/tasks": "List the tasks, and what they take.",
+    "/help": "Show the commands.",
+    "/tasks": "List the tasks and their parameters.",
     "/quit": "Leave; so does Ctrl-D.",
 }
 WORDS: Final = (*_PLAIN, _TASK)
@@ -49,15 +49,15 @@ Typed: TypeAlias = Plain | TaskCall
 
 
 def read_line(line: str) -> Typed | None:
-    """Read one line as a shell would split it; None for an empty one.
+    """Parse one line like a shell; None if it is empty.
 
     Raises:
-        UsageError: it is none of ours.
+        UsageError: unknown command or malformed line.
     """
     try:
         words = shlex.split(line)
     except ValueError as error:
-        message = f"{_shown(line.strip())}: wanted words as a shell splits them, found {_lower(str(error))}; close it"
+        message = f"{_shown(line.strip())}: cannot be split like a shell command: {_lower(str(error))}; close it"
         raise UsageError(message) from error
     match words:
         case []:
@@ -65,31 +65,31 @@ def read_line(line: str) -> Typed | None:
         case [word] if word in _PLAIN:
             return Plain(word)
         case ["/task"]:
-            message = "/task: wanted the name of a task, found none; /tasks lists them"
+            message = "/task: missing task name; /tasks lists them"
             raise UsageError(message)
         case ["/task", name, "help"]:
             return TaskCall(name=name, asks_help=True)
         case ["/task", name, *arguments]:
             return TaskCall(name=name, arguments=_arguments(arguments))
         case _:
-            message = f"wanted one of {', '.join(WORDS)}, found {_shown(words[0])}; /help says more"
+            message = f"expected one of {', '.join(WORDS)}, got {_shown(words[0])}; see /help"
             raise UsageError(message)
 
 
 def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
-    """Read the parameters of a loop.
+    """Parse the parameters of a task.
 
     Raises:
-        UsageError: one is missing, unknown or unusable.
+        UsageError: a parameter is missing, unknown or invalid.
     """
     known = tuple(parameter.name for parameter in task.parameters)
     for name in arguments:
         if name not in known:
-            message = f"/task {task.name}: wanted one of --{', --'.join(known)}, found --{name}; correct it"
+            message = f"/task {task.name}: expected one of --{', --'.join(known)}, got --{name}"
             raise UsageError(message)
     for parameter in task.parameters:
         if parameter.required and not arguments.get(parameter.name, "").strip():
-            message = f"/task {task.name}: wanted --{parameter.name}=…, {parameter.summary}, found none; give it"
+            message = f"/task {task.name}: missing --{parameter.name}=… ({parameter.summary})"
             raise UsageError(message)
     values = {name: _value(name, text) for name, text in arguments.items()}
     try:
@@ -97,12 +97,12 @@ def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
     except ValidationError as error:
         first = error.errors()[0]
         told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
-        message = f"--{first['loc'][0]}: {told}, found {_shown(first['input'])}; correct it"
+        message = f"--{first['loc'][0]}: {told}, got {_shown(first['input'])}"
         raise UsageError(message) from error
 
 
 def as_typed(task: LoopTask, message: str) -> str:
-    """Return a message with the options of the command line called as the parameters of a task are."""
+    """Return a message with command-line options replaced by task parameters."""
     for parameter in task.parameters:
         option = parameter.name.replace("_", "-").removesuffix("s" if parameter.name == "target_files" else "")
         message = re.sub(rf"--{option}(?![\w-])", f"--{parameter.name}", message)
@@ -110,13 +110,13 @@ def as_typed(task: LoopTask, message: str) -> str:
 
 
 def demand_loop(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:
-    """Return a task that can be called by its name.
+    """Return a task by name.
 
     Raises:
-        UnknownTaskError: there is none.
+        UnknownTaskError: no such task.
     """
     if name not in tasks:
-        message = f"/task {name}: wanted {' or '.join(sorted(tasks))}, found no task of that name; /tasks lists them"
+        message = f"/task {name}: unknown task, expected {' or '.join(sorted(tasks))}; /tasks lists them"
         raise UnknownTaskError(message)
     return tasks[name]
 
@@ -126,10 +126,10 @@ def _arguments(words: list[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not equals or not name:
-            message = f"wanted --name=value, found {_shown(word)}; join them with ="
+            message = f"expected --name=value, got {_shown(word)}; join them with ="
             raise UsageError(message)
         if name in found:
-            message = f"--{name}: wanted it once, found it twice; leave one out"
+            message = f"--{name}: given twice; remove one"
             raise UsageError(message)
         found[name] = value
     return found
@@ -145,7 +145,7 @@ def _value(name: str, text: str) -> object:
             return _number(name, text, float, "a number of seconds")
         case "keep" | "allow_dirty":
             if text not in _TRUTH:
-                message = f"--{name}: wanted true or false, found {_shown(text)}; correct it"
+                message = f"--{name}: expected true or false, got {_shown(text)}"
                 raise UsageError(message)
             return _TRUTH[text]
         case _:
@@ -163,7 +163,7 @@ def _texts(name: str, text: str) -> tuple[str, ...]:
 
 
 def _no_list(name: str, text: str) -> UsageError:
-    return UsageError(f"--{name}: wanted a JSON list of paths, found {_shown(text)}; write it as '[\"src/logic.py\"]'")
+    return UsageError(f"--{name}: expected a JSON list of paths, got {_shown(text)}; write it as '[\"src/logic.py\"]'")
 
 
 def _shown(value: object) -> str:
@@ -175,7 +175,7 @@ def _number(name: str, text: str, kind: type[int | float], wanted: str) -> float
     try:
         return kind(text)
     except ValueError as error:
-        message = f"--{name}: wanted {wanted}, found {_shown(text)}; correct it"
+        message = f"--{name}: expected {wanted}, got {_shown(text)}"
         raise UsageError(message) from error
 
 

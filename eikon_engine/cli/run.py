@@ -1,4 +1,4 @@
-"""`eikon run`: record a scenario, or replay a recording of it."""
+"""`eikon run`: record a scenario, or replay a recorded one."""
 
 from __future__ import annotations
 
@@ -32,39 +32,37 @@ if TYPE_CHECKING:
     type=click.Choice(["record", "replay"]),
     default="record",
     show_default=True,
-    help="Do everything and record it, or replay a recording without executing anything.",
+    help="Run the scenario and record it, or replay a recording without executing anything.",
 )
 @click.option(
     "--fixtures-dir",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="With --mode replay: fixtures folder of the recorded run to replay.",
+    help="With --mode replay: fixtures folder of the recorded run.",
 )
-@click.option(
-    "--latest", is_flag=True, help="With --mode replay: replay the newest complete recording of the scenario."
-)
+@click.option("--latest", is_flag=True, help="With --mode replay: use the newest complete recording of the scenario.")
 @click.option(
     "--runs-dir",
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Folder of the folders of runs.",
+    help="Parent folder of runs.",
 )
-@click.option("--run-id", metavar="ID", help="Name of the folder of this run.  [default: time and scenario]")
-@variable_option("Value of a variable; may be repeated.")
+@click.option("--run-id", metavar="ID", help="Folder name of this run.  [default: time and scenario]")
+@variable_option("Value of a variable; repeatable.")
 @secret_options
-@redact_option("With --mode record: whether secrets that nobody named are looked for and replaced by stand-ins.")
+@redact_option("With --mode record: find unnamed secrets and replace them with stand-ins.")
 @click.option(
     "--tools",
     "modules",
     multiple=True,
     metavar="MODULE:NAME",
-    help="With --mode record: a function that is a tool, or a ToolBox, in a Python module; may be repeated.",
+    help="With --mode record: a tool function or ToolBox in a Python module; repeatable.",
 )
 @click.option("--headed", is_flag=True, help="Show the browser.")
 @browser_option
-@click.option("--no-certify", is_flag=True, help="With --mode record: leave certifying the mission for later.")
-@click.option("--json", "as_json", is_flag=True, help="Print run.json, with the gates, on standard output.")
+@click.option("--no-certify", is_flag=True, help="With --mode record: do not certify the mission.")
+@click.option("--json", "as_json", is_flag=True, help="Print run.json and the gate results on standard output.")
 @debug_options
 def run_command(
     *,
@@ -73,11 +71,11 @@ def run_command(
     debug: DebugChoice,
     **chosen: Unpack[Chosen],
 ) -> int:
-    """Record SCENARIO.yaml into a new folder of runs, or replay a recording of it.
+    """Record SCENARIO.yaml into a new run folder, or replay a recording of it.
 
     Exit status: 0 done, and every gate passed; 1 failed, diverged, a gate failed, or the mission is not certified; 2
-    usage; 3 something could not be known; 65 the scenario or its recording cannot be read; 69 no browser, or no server
-    of a model; 78 asks for what is not here, also a missing fixture; 130 interrupted.
+    usage; 3 unverifiable; 65 unreadable scenario or recording; 69 no browser or model server; 78 missing requirement or
+    fixture; 130 interrupted.
     """
     from eikon_engine.scenario.read import read_scenario
     from eikon_engine.trace.redaction import Redactor
@@ -101,7 +99,7 @@ def run_command(
 
 
 class Chosen(TypedDict):
-    """The options of the command but those of debugging and printing."""
+    """Options of the command, except for debugging and output."""
 
     mode: Literal["record", "replay"]
     fixtures_dir: Path | None
@@ -119,10 +117,10 @@ class Chosen(TypedDict):
 
 
 def _demand_mode(chosen: Chosen, debug: DebugChoice) -> None:
-    """Make sure that a replay says what it replays, and that nothing is asked for that the mode has no use for.
+    """Check that a replay names one recording, and that no option contradicts the mode.
 
     Raises:
-        UsageError: it does not, or is.
+        UsageError: an option is missing or has no effect in the mode.
     """
     from eikon_engine.errors import UsageError
 
@@ -133,7 +131,7 @@ def _demand_mode(chosen: Chosen, debug: DebugChoice) -> None:
     if chosen["mode"] == "replay":
         if len(sources) != 1:
             found = " and ".join(sources) or "none"
-            message = f"--mode replay: wanted one of --fixtures-dir DIR and --latest, found {found}; name one recording"
+            message = f"--mode replay: expected one of --fixtures-dir DIR and --latest, got {found}"
             raise UsageError(message)
         useless = (
             ("--debug-dir", debug.debug_dir),
@@ -143,7 +141,7 @@ def _demand_mode(chosen: Chosen, debug: DebugChoice) -> None:
         )
     for name, given in useless:
         if given:
-            message = f"--mode {chosen['mode']} has no use for {name}; leave it out"
+            message = f"{name} has no effect with --mode {chosen['mode']}. Omit it."
             raise UsageError(message)
 
 
@@ -173,15 +171,15 @@ def _demand_name(run_id: str) -> None:
     from eikon_engine.trace.file_name import file_name_for
 
     if file_name_for(run_id, "") != run_id:
-        message = f"--run-id: wanted letters, digits, '.', '_' and '-', at most 100, found {run_id!r}; choose another"
+        message = f"--run-id: expected at most 100 letters, digits, '.', '_' and '-', got {run_id!r}"
         raise UsageError(message)
 
 
 def _tools(modules: tuple[str, ...]) -> ToolBox:
-    """Import tools by their names.
+    """Import the tools of `--tools`.
 
     Raises:
-        UsageError: one is not there, or is no tool.
+        UsageError: one cannot be imported, or is not a tool.
     """
     import sys
     from importlib import import_module
@@ -197,17 +195,17 @@ def _tools(modules: tuple[str, ...]) -> ToolBox:
         try:
             found = getattr(import_module(module), name) if name else None
         except (ImportError, AttributeError, ValueError, SystemExit) as error:
-            message = f"--tools {text}: wanted MODULE:NAME of a tool, found {type(error).__name__}: {error}"
+            message = f"--tools {text}: expected MODULE:NAME of a tool, got {type(error).__name__}: {error}"
             raise UsageError(message) from error
         if not isinstance(found, ToolBox) and not callable(found):
-            message = f"--tools {text}: wanted MODULE:NAME of a function or a ToolBox, found {type(found).__name__}"
+            message = f"--tools {text}: expected MODULE:NAME of a function or ToolBox, got {type(found).__name__}"
             raise UsageError(message)
         box = box.extended(*(found if isinstance(found, ToolBox) else (found,)))
     return box
 
 
 def _recording(scenario: ScenarioFile, chosen: Chosen) -> Recording:
-    """Open the recording to replay, and say which one it is where that was not said."""
+    """Open the recording to replay; with `--latest`, print which one it is."""
     from eikon_engine.scenario.recording import latest_recording, passed_over, recording_at
 
     if chosen["fixtures_dir"] is not None:
@@ -224,7 +222,7 @@ def _recording(scenario: ScenarioFile, chosen: Chosen) -> Recording:
 
 @contextmanager
 def _live(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]]:
-    """Give what makes the client that is asked: the folder of responses that is named, else that of the environment."""
+    """Yield a factory of the live model client: that of `--debug-dir`, else one configured by the environment."""
     from contextlib import ExitStack
 
     from eikon_engine.completions.openai_client import OpenAIClient
@@ -237,7 +235,7 @@ def _live(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]
 
 
 async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
-    """Certify the mission, and tell how that went; where it cannot be done, the recording stands as it is."""
+    """Certify the mission and print the report; on failure, the recording stays uncertified."""
     from eikon_engine.attach.certified import certify_recording
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.render import render_certification
@@ -255,7 +253,7 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
 
 
 def _run(work: Callable[[], Awaitable[RunResult]]) -> RunResult:
-    """Run in a loop of another thread, so that a signal cancels the run instead of tearing its loop."""
+    """Run in the event loop of another thread, so that a signal cancels the run cleanly."""
     from anyio.from_thread import start_blocking_portal
 
     with start_blocking_portal() as portal:
@@ -263,7 +261,7 @@ def _run(work: Callable[[], Awaitable[RunResult]]) -> RunResult:
 
 
 def _conclude(result: RunResult, *, as_json: bool) -> int:
-    """Say how the run went, and return the exit status."""
+    """Print the result, and return the exit status."""
     import json
 
     from eikon_engine.scenario.run_note import SUMMARY_FILE

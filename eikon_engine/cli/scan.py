@@ -1,4 +1,4 @@
-"""`eikon scan`: what may have been missed when secrets were kept out of a bundle."""
+"""`eikon scan`: scan a bundle for missed secrets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import click
     "--allow",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File of findings that are known to be no secrets: KIND NAME a line.",
+    help="File of findings to ignore: KIND NAME per line.",
 )
 def scan_command(*, bundle: Path, allow: Path | None) -> int:
-    """Search all files of BUNDLE, a bundle or the folder of a run, for secrets; values are not shown.
+    """Scan all files of BUNDLE, a bundle or run folder, for secrets; values are not shown.
 
-    Exit status: 0 nothing was found, 1 something was, 2 usage, 65 a file cannot be read.
+    Exit status: 0 no findings, 1 findings, 2 usage error, 65 unreadable file.
     """
     from eikon_engine.errors import UsageError
     from eikon_engine.outcome.printable import printable
@@ -27,13 +27,13 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
     try:
         text = "" if allow is None else allow.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        message = f"wanted a list of findings that are no secrets at {allow}, found {error}"
+        message = f"cannot read --allow {allow}: {error}"
         raise UsageError(message) from error
     root = bundle if bundle.is_dir() or not bundle.exists() else bundle.parent
     found = scan_folder(root, read_allowed(text, str(allow)))
     for each in found:
         click.echo(printable(str(each)))
     pictures = sum(path.suffix in {".png", ".jpg", ".jpeg"} for path in root.rglob("*"))
-    shown = f"; {pictures} pictures were not searched, look at them" if pictures else ""
+    shown = f"; {pictures} images were not scanned, check them manually" if pictures else ""
     click.echo(printable(f"{root}: {len(found)} findings{shown}"), err=True)
     return 1 if found else 0

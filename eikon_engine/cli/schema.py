@@ -1,4 +1,4 @@
-"""`eikon schema`: the JSON Schemas of our formats."""
+"""`eikon schema`: print the JSON Schemas of the file formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eikon skills`: what skills there are, what they find on a stored page, and what changed in recorded uses."""
+"""`eikon skills`: list, show, run and rerun skills."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 @click.group("skills", context_settings=HELP)
 def skills_command() -> None:
-    """Skills are pure functions of a stored page: listed, run on one, and rerun where they were recorded."""
+    """List skills, run them on a stored page, and rerun recorded uses."""
 
 
 @skills_command.command("list", context_settings=HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_command(*, as_json: bool) -> None:
-    """List all skills with version, where they come from and what they do; those that cannot be used are marked."""
+    """List all skills with version, origin and description; skills that cannot be used are reported on stderr."""
     from eikon_engine.cli.skills_shown import listed, rendered_list
 
     rows, broken = listed()
@@ -40,7 +40,7 @@ def list_command(*, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print description, schemas and example as JSON.")
 def show_command(*, name: str, as_json: bool) -> None:
-    """Show what the skill NAME does, its parameters and output as JSON Schemas, and an example."""
+    """Show the description of the skill NAME, the JSON Schemas of its parameters and output, and an example."""
     from eikon_engine.cli.skills_shown import rendered_skill
 
     click.echo(rendered_skill(name, as_json=as_json), nl=False)
@@ -49,14 +49,14 @@ def show_command(*, name: str, as_json: bool) -> None:
 @skills_command.command("run", context_settings=HELP)
 @click.argument("name")
 @click.argument("page", type=click.Path(path_type=Path))
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter, JSON or plain text.")
-@click.option("--url", help="Address of the page.  [default: as recorded; of a file of HTML, none]")
-@click.option("--step", help="Id of the action or use of a skill whose page is meant, in a bundle with several.")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter, JSON or text; repeatable.")
+@click.option("--url", help="URL of the page.  [default: as recorded; empty for an HTML file]")
+@click.option("--step", help="Id of the action or skill use whose page to use, if the bundle has several pages.")
 @debug_options
 def run_skill_command(
     *, name: str, page: Path, params: tuple[str, ...], url: str | None, step: str | None, debug: DebugChoice
 ) -> None:
-    """Run the skill NAME on PAGE, a file of HTML or a bundle, and print its output as JSON."""
+    """Run the skill NAME on PAGE, an HTML file or a bundle, and print its output as JSON."""
     import json
 
     from eikon_engine.cli.skills_input import read_page, read_params
@@ -77,9 +77,9 @@ def run_skill_command(
 
 @skills_command.command("rerun", context_settings=HELP)
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="BUNDLE|FOLDER…")
-@click.option("--skill", "only", multiple=True, metavar="NAME", help="Rerun this skill only; may be repeated.")
-@click.option("--jobs", type=click.IntRange(1, 256), help="Processes.  [default: one a core]")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON on standard output.")
+@click.option("--skill", "only", multiple=True, metavar="NAME", help="Rerun only this skill; repeatable.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Number of processes.  [default: one per core]")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--accept", "accepted", is_flag=True, help="Write the new outputs into the bundles.")
 @debug_options
 def rerun_command(
@@ -91,10 +91,10 @@ def rerun_command(
     accepted: bool,
     debug: DebugChoice,
 ) -> int:
-    """Run recorded skills again on the pages they worked on, and show what changed.
+    """Rerun recorded skills on their stored pages and show what changed.
 
-    Exit status: 0 nothing changed (or it was accepted), 1 something did, 3 something could not be rerun, 65 a bundle
-    cannot be read; the others are shown all the same.
+    Exit status: 0 nothing changed or changes were accepted, 1 an output changed, 3 a skill could not be rerun, 65 a
+    bundle cannot be read. The remaining bundles are processed in any case.
     """
     from eikon_engine.outcome.printable import printable
     from eikon_engine.rerun.find import find_bundles
@@ -122,10 +122,10 @@ def rerun_command(
 
 
 def _demand_no_runs(bundles: Sequence[Path]) -> None:
-    """Make sure that no bundle is the mission of a run, which a replay compares with outputs that nobody rewrites.
+    """Check that no bundle is the mission of a scenario run, whose stored outputs would become stale.
 
     Raises:
-        UsageError: one is.
+        UsageError: a bundle is the mission of a run.
     """
     from eikon_engine.errors import UsageError
     from eikon_engine.scenario.run_note import MISSION, OUTPUTS_FILE, RUN_FILE
@@ -134,14 +134,14 @@ def _demand_no_runs(bundles: Sequence[Path]) -> None:
         folder = (bundle if bundle.is_dir() else bundle.parent).resolve()
         if folder.name == MISSION and (folder.parent / RUN_FILE).exists():
             message = (
-                f"--accept wanted bundles of their own, found {bundle}, the mission of a run, whose {OUTPUTS_FILE} "
-                "would not fit it any more; leave it out, and record the scenario again with `eikon run`"
+                f"--accept: {bundle} is the mission of a scenario run, whose {OUTPUTS_FILE} would no longer match. "
+                "Omit it, and record the scenario again with `eikon run`."
             )
             raise UsageError(message)
 
 
 def _shown(bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, quiet: bool) -> Iterator[BundleRerun]:
-    """Rerun bundles, accept what changed where that is wanted, and show each as soon as it is done."""
+    """Rerun bundles, accept changes if requested, and print each result as soon as it is available."""
     from eikon_engine.outcome.printable import printable
     from eikon_engine.rerun.accept import accept
     from eikon_engine.rerun.many import rerun_bundles
@@ -160,7 +160,7 @@ def _shown(bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, qu
 
 
 def _progress(text: str) -> None:
-    """Keep one line on a terminal that says how far it is; nothing anywhere else."""
+    """Update a progress line on a terminal; print nothing elsewhere."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
@@ -169,13 +169,13 @@ def _advise(report: RerunReport, *, accepted: bool) -> None:
     from eikon_engine.trace.wording import counted
 
     if not sum(len(bundle.uses) for bundle in report.bundles):
-        click.echo("no use of a skill was found: nothing was compared", err=True)
+        click.echo("no skill use found; nothing was compared", err=True)
     if report.count("changed") and not accepted:
-        click.echo("--accept writes the new outputs into the bundles", err=True)
+        click.echo("next: pass --accept to write the new outputs into the bundles", err=True)
     outdated = [bundle.path for bundle in report.bundles if bundle.certificate_outdated]
     if outdated:
         number = counted(len(outdated), "certificate")
-        click.echo(f"stale now: {number}, first that of {outdated[0]}; next: eikon certify {outdated[0]}", err=True)
+        click.echo(f"{number} invalidated, first {outdated[0]}; next: eikon certify {outdated[0]}", err=True)
 
 
 def _warn(broken: Sequence[str]) -> None:

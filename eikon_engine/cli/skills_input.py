@@ -1,4 +1,4 @@
-"""What a skill is run on, as the command line names it."""
+"""Read the page and the parameters of a skill from the command line."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ _LISTED: Final = 8
 
 
 def read_page(path: Path, step: str | None) -> tuple[str, str]:
-    """Return HTML and address of a file of HTML, which has no address, or of a page in a bundle.
+    """Return HTML and URL of a page in a bundle, or of an HTML file, whose URL is empty.
 
     Raises:
-        UsageError: a step is named for a file, or none for a bundle with several pages.
+        UsageError: a step is given for a file, or missing for a bundle with several pages.
         TraceError: the file or the bundle cannot be read.
     """
     if path.is_dir() or path.name in {TRACE_FILE, JOURNAL_FILE}:
         return _stored_page(open_bundle(path), step)
     if step is not None:
-        message = f"--step wants a bundle, found the file {path}; leave it out"
+        message = f"--step applies to bundles, but {path} is a file. Omit --step."
         raise UsageError(message)
     try:
         return html_text(path.read_bytes(), path), ""
     except FileNotFoundError as error:
-        message = f"{path}: wanted a file of HTML or a bundle, found nothing; check the path"
+        message = f"{path}: expected an HTML file or a bundle, but the path does not exist"
         raise TraceMissingError(message) from error
     except (OSError, ValueError) as error:
-        message = f"{path}: wanted a file of HTML or a bundle, found {error}; check the path"
+        message = f"{path}: cannot read the HTML file: {error}"
         raise TraceError(message) from error
 
 
 def read_params(texts: Sequence[str], model: type[BaseModel]) -> dict[str, JsonValue]:
-    """Read parameters given as NAME=VALUE: JSON where the value is JSON and the parameter is no text, else text.
+    """Read NAME=VALUE parameters; a value is parsed as JSON unless the parameter accepts a string.
 
     Raises:
-        UsageError: one is not in this form, or a name is given twice.
+        UsageError: a parameter has another form, or a name occurs twice.
     """
     given: dict[str, JsonValue] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name or name in given:
-            found = "it given twice" if name in given else repr(text)
-            message = f"--param wants NAME=VALUE, each name once; found {found}"
+            found = f"{name!r} twice" if name in given else repr(text)
+            message = f"--param: expected NAME=VALUE, each name once, got {found}"
             raise UsageError(message)
         given[name] = value if _takes_text(model, name) else _json_or_text(value)
     return given
@@ -87,18 +87,18 @@ def _stored_page(bundle: Bundle, step: str | None) -> tuple[str, str]:
     if step not in pages:
         known = ", ".join(list(pages)[:_LISTED]) + (" …" if len(pages) > _LISTED else "")
         found = "none" if step is None else repr(step)
-        message = f"{bundle.root}: wanted --step with one of {known or 'no steps: no page is stored'}; found {found}"
+        message = f"{bundle.root}: expected --step to be one of {known or 'none, as no page is stored'}, got {found}"
         raise UsageError(message)
     ref, frame, url = pages[step]
     stored = plain_frames(bundle.dom.get(ref)).get(frame)
     if stored is None:
-        message = f"{bundle.root}: wanted frame {frame!r} in the snapshot of {step}, found none; name another step"
+        message = f"{bundle.root}: the snapshot of {step} has no frame {frame!r}. Choose another step."
         raise UsageError(message)
     return stored.html, url
 
 
 def _pages(bundle: Bundle) -> dict[str, tuple[BlobRef, str, str]]:
-    """Return snapshot, frame and address by the id of the step: what a skill worked on, what an action led to."""
+    """Return snapshot, frame and URL by step id: the input page of a skill, the resulting page of an action."""
     found: dict[str, tuple[BlobRef, str, str]] = {}
     for _, step in positions(bundle.trace):
         if isinstance(step, SkillUsage):

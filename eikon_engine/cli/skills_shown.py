@@ -1,4 +1,4 @@
-"""Skills as they are listed and shown."""
+"""Render the list of skills and the details of one skill."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from eikon_engine.skills.protocol import Skill, SkillInput
     from eikon_engine.trace.json_value import JsonValue
 
-BUILT_IN: Final = "built in"
+BUILT_IN: Final = "built-in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One skill of the list."""
+    """One row of the list of skills."""
 
     name: str
     version: int
@@ -30,7 +30,7 @@ class Row:
 
 
 def listed() -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """Return all skills that can be used, and what is wrong with the others; imports everything that is installed."""
+    """Return all usable skills, and messages on the broken ones; imports all installed skills."""
     registry = default_skills()
     rows = tuple(
         Row(name=each.name, version=each.version, origin=_origin(each), description=each.description)
@@ -40,7 +40,7 @@ def listed() -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
 
 def rendered_list(rows: Sequence[Row], broken: Sequence[str], *, as_json: bool) -> str:
-    """Return the list as a table, or as JSON with the broken ones."""
+    """Render the list as a table, or as JSON including the broken skills."""
     if as_json:
         text = json.dumps(
             {"skills": [asdict(row) for row in rows], "broken": list(broken)}, ensure_ascii=False, indent=1
@@ -52,11 +52,11 @@ def rendered_list(rows: Sequence[Row], broken: Sequence[str], *, as_json: bool) 
 
 
 def rendered_skill(name: str, *, as_json: bool) -> str:
-    """Return what is known of a skill.
+    """Render the details of a skill.
 
     Raises:
-        UnknownSkillError: there is none of this name.
-        SkillBrokenError: it cannot be used.
+        UnknownSkillError: no skill has this name.
+        SkillBrokenError: the skill cannot be used.
     """
     skill = default_skills().named(name)
     example: SkillInput | None = getattr(skill, "example", None)

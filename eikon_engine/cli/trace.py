@@ -1,4 +1,4 @@
-"""`eikon trace`: show a bundle, and change a copy of it."""
+"""`eikon trace`: show a bundle, or edit a copy of it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ BUNDLE = click.argument("bundle", type=click.Path(path_type=Path))
 
 
 class _Ways(TypedDict):
-    """What becomes of a change."""
+    """Where a change is written."""
 
     output: Path | None
     saved: Path | None
 
 
 class _Insertion(_Ways):
-    """Where an action goes, and what becomes of the change."""
+    """Where an action is inserted, and where the change is written."""
 
     before: str | None
     after: str | None
 
 
 class _NewSubgoal(TypedDict):
-    """What becomes of the later part of a subgoal."""
+    """The new subgoal of a split."""
 
     before: str
     description: str
@@ -42,31 +42,31 @@ class _NewSubgoal(TypedDict):
 
 
 def _goes_somewhere(command: Command) -> Command:
-    """Give a command the options that say what becomes of its change."""
+    """Add the options for where a change is written."""
     output = click.option(
-        "-o", "--output", type=click.Path(path_type=Path), help="Folder of a changed copy of the bundle."
+        "-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle to this folder."
     )
-    save = click.option("--save", "saved", type=click.Path(path_type=Path), help="File to keep the change in.")
+    save = click.option("--save", "saved", type=click.Path(path_type=Path), help="Write the patch to this file.")
     return output(save(command))
 
 
 def _said(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
     if not text.strip():
-        message = "wanted a reason, found nothing"
+        message = "expected a reason, got an empty text"
         raise click.BadParameter(message)
     return text
 
 
 _REASON = click.option(
-    "--reason", default="by hand", show_default=True, callback=_said, help="Why, for those who read the trace."
+    "--reason", default="manual edit", show_default=True, callback=_said, help="Reason, stored in the trace."
 )
 
 
 @click.group("trace", context_settings=HELP)
 def trace_command() -> None:
-    """Show what is in a bundle, and change a copy of it; the bundle itself is never touched.
+    """Show what is in a bundle, or edit a copy of it; the bundle itself is never modified.
 
-    Without -o and --save, a change is only shown, as a difference of trace.json.
+    Without -o and --save, a change is only printed, as a diff of trace.json.
     """
 
 
@@ -97,7 +97,7 @@ def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
 @click.option(
     "--var", "variables", multiple=True, metavar="NAME[=VALUE]", help="Declare a variable with its recorded value."
 )
-@click.option("--same-element", is_flag=True, help="The new selector finds the recorded element: keep what is known.")
+@click.option("--same-element", is_flag=True, help="The new selector finds the same element; keep its recorded data.")
 @_REASON
 @_goes_somewhere
 def set_command(
@@ -109,9 +109,9 @@ def set_command(
     reason: str,
     **ways: Unpack[_Ways],
 ) -> None:
-    """Change fields of a step of BUNDLE, of an attempt, or of the trace where STEP is left out.
+    """Change fields of a step of BUNDLE, of an attempt, or of the trace if STEP is omitted.
 
-    STEP is an id that `eikon trace show` lists, FIELD a path such as action.target.selector, VALUE JSON or plain text.
+    STEP is an id listed by `eikon trace show`, FIELD a path such as action.target.selector, VALUE JSON or plain text.
     """
     from eikon_engine.edit.assignments import read_declarations, read_fields
     from eikon_engine.trace.patch import TracePatch, apply_patch
@@ -133,7 +133,7 @@ def set_command(
 @_REASON
 @_goes_somewhere
 def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways: Unpack[_Ways]) -> None:
-    """Leave actions, skills or whole attempts of BUNDLE out."""
+    """Delete actions, skills or whole attempts of BUNDLE."""
     from eikon_engine.edit.assignments import make_edit
     from eikon_engine.trace.edits import DeleteStep
 
@@ -144,15 +144,15 @@ def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways:
 @trace_command.command("insert", context_settings=HELP)
 @BUNDLE
 @click.argument("action")
-@click.option("--before", metavar="STEP", help="The step in front of which it is done.")
-@click.option("--after", metavar="STEP", help="The step behind which it is done.")
-@click.option("--id", "name", help="Id of the new step.  [default: that of its attempt, with a number]")
+@click.option("--before", metavar="STEP", help="Insert before this step.")
+@click.option("--after", metavar="STEP", help="Insert after this step.")
+@click.option("--id", "name", help="Id of the new step.  [default: derived from its attempt]")
 @_REASON
 @_goes_somewhere
 def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, **rest: Unpack[_Insertion]) -> None:
-    """Do one action more in BUNDLE, in front of a step or behind it.
+    """Insert an action into BUNDLE, before or after a step.
 
-    ACTION is one as `eikon trace show BUNDLE STEP` prints it, such as '{"type": "press", "key": "Tab"}'.
+    ACTION is JSON as printed by `eikon trace show BUNDLE STEP`, such as '{"type": "press", "key": "Tab"}'.
     """
     from eikon_engine.edit.assignments import demand_one_place, make_insertion, read_action
 
@@ -166,8 +166,8 @@ def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, 
 @BUNDLE
 @click.argument("attempt")
 @click.option("--before", required=True, metavar="STEP", help="First step of the new subgoal.")
-@click.option("--description", required=True, help="What the new subgoal is.")
-@click.option("--subgoal-id", help="Id of the new subgoal.  [default: that of the old one, with a number]")
+@click.option("--description", required=True, help="Description of the new subgoal.")
+@click.option("--subgoal-id", help="Id of the new subgoal.  [default: derived from the old one]")
 @_REASON
 @_goes_somewhere
 def split_command(
@@ -179,7 +179,7 @@ def split_command(
     saved: Path | None,
     **new: Unpack[_NewSubgoal],
 ) -> None:
-    """Make two subgoals of one: the steps of ATTEMPT from --before on become a subgoal of their own."""
+    """Split a subgoal in two: the steps of ATTEMPT from --before on become a subgoal of their own."""
     from eikon_engine.edit.assignments import make_edit
     from eikon_engine.trace.edits import SplitAttempt
 
@@ -191,13 +191,13 @@ def split_command(
 @BUNDLE
 @click.argument("first")
 @click.argument("second")
-@click.option("--description", help="What the subgoal is.  [default: that of the first]")
+@click.option("--description", help="Description of the merged subgoal.  [default: that of the first]")
 @_REASON
 @_goes_somewhere
 def merge_command(
     bundle: Path, *, first: str, second: str, description: str | None, reason: str, **ways: Unpack[_Ways]
 ) -> None:
-    """Make one attempt of two that follow each other."""
+    """Merge two adjacent attempts."""
     from eikon_engine.edit.assignments import make_edit
     from eikon_engine.trace.edits import MergeAttempts
 
@@ -208,9 +208,9 @@ def merge_command(
 @trace_command.command("apply", context_settings=HELP)
 @BUNDLE
 @click.argument("patch", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder of a changed copy of the bundle.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle here.")
 def apply_command(bundle: Path, *, patch: Path, output: Path | None) -> None:
-    """Make the changes that PATCH holds, a file of --save."""
+    """Apply PATCH, a file written by --save."""
     from eikon_engine.edit.saved_patch import read_patch
 
     _conclude(bundle, _read(bundle), read_patch(patch).operations, {"output": output, "saved": None})
@@ -223,7 +223,7 @@ def _read(bundle: Path) -> ExecutionTrace:
 
 
 def _conclude(bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, ...], ways: _Ways) -> None:
-    """Show a change, and keep it or make it in a copy where that is asked for."""
+    """Print a change; save it or apply it to a copy if requested."""
     from eikon_engine.edit.assignments import undeclared
     from eikon_engine.edit.changed_copy import write_changed_copy
     from eikon_engine.edit.saved_patch import write_patch
@@ -234,7 +234,7 @@ def _conclude(bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, 
     patch = TracePatch(operations=operations)
     changed = apply_patch(trace, patch)
     if changed == trace:
-        message = f"{bundle}: wanted a change, found that the trace is so already; nothing is written"
+        message = f"{bundle}: expected a change, got the recorded values; nothing was written"
         raise UsageError(message)
     output, saved = ways["output"], ways["saved"]
     if output is not None:
@@ -245,13 +245,13 @@ def _conclude(bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, 
     for line in changed.warnings[len(trace.warnings) :]:
         click.echo(printable(line), err=True)
     for name in undeclared(changed, patch):
-        click.echo(f"{{{{{name}}}}} is no variable of the trace and stays a text; --var {name}=… declares it", err=True)
+        click.echo(f"{{{{{name}}}}} is not a variable and stays plain text; declare it with --var {name}=…", err=True)
     if saved is not None:
-        click.echo(printable(f"{saved}: the change; next: eikon trace apply {bundle} {saved} -o …"), err=True)
+        click.echo(printable(f"wrote the patch {saved}; next: eikon trace apply {bundle} {saved} -o …"), err=True)
     if output is not None:
         click.echo(
             printable(
-                f"{output}: the changed copy; next: eikon certify {output}, or eikon record --trace {output} -o …"
+                f"wrote the changed copy {output}; next: eikon certify {output}, or eikon record --trace {output} -o …"
             ),
             err=True,
         )

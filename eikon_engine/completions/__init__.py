@@ -1,7 +1,6 @@
-"""Answers of language models: asked for, captured, and replayed without asking.
+"""Completions of language models: request, capture and replay.
 
-The names are imported when they are asked for, so that commands which take the options of this package show their help
-at once.
+Names are imported on first use, so that commands with the options of this package show their help quickly.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Tell of each response that was given to whoever asked."""
+"""Report each response served to a caller."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """One response: an answer, or a failure that is raised."""
+    """One served response: a completion, or a failure that is raised."""
 
     response: ModelResponse
     source: Source
     latency_seconds: float
-    """How long it took now; `response.duration_seconds` says how long the model took."""
+    """How long it took now; `response.duration_seconds` is how long the model took."""
 
     def __str__(self) -> str:
-        """Return the line for those who debug."""
+        """Return the log line."""
         response, usage = self.response, self.response.usage
         tokens = f"{_count(usage.prompt_tokens)} + {_count(usage.completion_tokens)} tokens"
         ended = tokens if response.error is None else f"failed ({response.error.code})"
@@ -39,11 +39,11 @@ class Answered:
 
 
 def ignore(_answered: Answered) -> None:
-    """Hear of a response, and do nothing."""
+    """Ignore a served response."""
 
 
 def tell_of(answered: Answered, watch: Callable[[Answered], None]) -> None:
-    """Write a response into the log, and let `watch` hear of it."""
+    """Log a served response and pass it to `watch`."""
     _logger.debug("%s", answered)
     watch(answered)
 

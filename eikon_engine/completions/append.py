@@ -1,4 +1,4 @@
-"""Answer from recorded responses, and ask a model for what was not recorded."""
+"""Replay recorded responses and ask a model for missing ones."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 
 class AppendingClient:
-    """Give what is recorded first; a recorded failure is one, and is not asked for again."""
+    """Serve recorded responses first; a recorded failure is raised and not requested again."""
 
     def __init__(self, recorded: ReplayExecutor, capturing: CompletionClient) -> None:
-        """Ask `capturing` when `recorded` has nothing left for a prompt."""
+        """Ask `capturing` when `recorded` has no response left for a prompt."""
         self._recorded = recorded
         self._capturing = capturing
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Return the recorded answer, else a new one.
+        """Return the recorded completion, else a new one.
 
         Raises:
-            CompletionError: the model failed, then or now.
+            CompletionError: the model failed, when recorded or now.
         """
         found = self._recorded.find(request)
         return self._capturing.complete(request) if found is None else found
 
 
 class ClientOnDemand:
-    """Make a client when it is asked for the first time: a run that asks nothing needs neither key nor library."""
+    """Create a client on first use: a run without requests needs neither key nor library."""
 
     def __init__(self, make: Callable[[], CompletionClient]) -> None:
-        """Make it with `make`, once."""
+        """Create the client with `make`, once."""
         self._make = make
         self._made: CompletionClient | None = None
         self._lock = threading.Lock()
@@ -44,8 +44,8 @@ class ClientOnDemand:
         """Ask the client.
 
         Raises:
-            ModelClientMissingError: there is none.
-            CompletionError: it gave no answer.
+            ModelClientMissingError: the client cannot be created.
+            CompletionError: the model failed.
         """
         with self._lock:
             client = self._made = self._made or self._make()

@@ -1,4 +1,4 @@
-"""Ask a model, and keep what it answers."""
+"""Ask a model and record its responses."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from eikon_engine.completions.writer import ResponseWriter
 
 _OUTAGES: Final = (CompletionTimeoutError, CompletionUnreachableError)
-"""What is no answer of a model, but the lack of one."""
+"""Failures without any response of the model."""
 
 
 class CapturingClient:
-    """Hand requests on, and write each answer and each failure of the model before it is given to the caller.
+    """Forward requests and write each response or failure before the caller gets it.
 
-    The caller gets the answer as it came; what is written is cleaned of secrets.
+    The caller gets the original; the written response is redacted.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class CapturingClient:
         keeps_outages: bool = True,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Ask `live`; `watch` hears of each response that is kept, `clock` counts seconds.
+        """Ask `live`; `watch` receives each stored response, `clock` returns seconds.
 
-        `keeps_outages` says whether a server that is away, or silent, is an answer too; without it, the recording is
-        not whole, so that the question is asked again and no replay repeats a fault of one hour.
+        `keeps_outages` records timeouts and unreachable servers too; otherwise the recording becomes incomplete, so
+        that the request is repeated and no replay reproduces a temporary outage.
         """
         self._live = live
         self._writer = writer
@@ -54,14 +54,14 @@ class CapturingClient:
         self._clock = clock
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Ask once, and keep what comes.
+        """Ask once and record the result.
 
         Raises:
-            CompletionError: the model gave no answer; that is kept too, see `keeps_outages`.
-            OutputError: the answer cannot be written.
-            UsageError: it came after the recording had ended.
+            CompletionError: the model failed; that is recorded too, see `keeps_outages`.
+            OutputError: the response cannot be written.
+            UsageError: it arrived after the recording had ended.
         """
-        begun = self._clock()
+        started = self._clock()
         cleaned = cleaned_request(request, self._clean)
         with self._writer.awaiting():
             try:
@@ -70,9 +70,9 @@ class CapturingClient:
                 if isinstance(error, _OUTAGES) and not self._keeps_outages:
                     self._writer.go_without()
                     raise
-                self._keep(self._recorded(cleaned, error, self._seconds_since(begun)))
+                self._keep(self._recorded(cleaned, error, self._seconds_since(started)))
                 raise
-            self._keep(self._recorded(cleaned, completion, self._seconds_since(begun)))
+            self._keep(self._recorded(cleaned, completion, self._seconds_since(started)))
         return completion
 
     def _seconds_since(self, begun: float) -> float:
@@ -121,7 +121,7 @@ class CapturingClient:
 
 
 class _Outcome(TypedDict):
-    """The part of a recorded response that the model decides."""
+    """The fields of a recorded response that the model determines."""
 
     response: str | None
     error: ModelFailure | None

@@ -1,6 +1,6 @@
-"""The answer of `/chat/completions`, as far as it is used.
+"""Parse `/chat/completions` responses.
 
-Source of the form: https://platform.openai.com/docs/api-reference/chat/object
+Format: https://platform.openai.com/docs/api-reference/chat/object
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ _Members: TypeAlias = "Mapping[str, object]"
 
 
 def parse_answer(body: bytes, server: str, model: str) -> Completion:
-    """Read the one text of an answer; servers add members of their own, which are left alone.
+    """Return the single text of a response; unknown members are ignored.
 
     Raises:
-        CompletionMalformedError: it is no JSON, or lacks the text.
+        CompletionMalformedError: the body is not JSON or has no text.
     """
     try:
         plain: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise _malformed(server, model, "text that is no JSON") from error
+        raise _malformed(server, model, "text that is not JSON") from error
     if not isinstance(plain, dict):
         raise _malformed(server, model, shown(plain))
     choices = plain.get("choices")
     if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
         count = len(choices) if isinstance(choices, list) else "no"
-        raise _malformed(server, model, f"{count} choices where one is wanted")
+        raise _malformed(server, model, f"{count} choices instead of one")
     reason = _text(choices[0], "finish_reason")
     message = choices[0].get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, str):
-        raise _malformed(server, model, f"no text in its message (finish_reason {reason})")
+        raise _malformed(server, model, f"a message without text (finish_reason {reason})")
     return Completion(text=content, model=_text(plain, "model"), usage=_usage(plain), finish_reason=reason)
 
 
@@ -65,5 +65,5 @@ def _text(members: _Members, name: str) -> str | None:
 
 def _malformed(server: str, model: str, found: str) -> CompletionMalformedError:
     return CompletionMalformedError(
-        f"{server}: wanted a chat completion of {model}, found {found}; check that the server speaks the API of OpenAI"
+        f"{server}: expected a chat completion of {model}, got {found}; check that the server implements the OpenAI API"
     )

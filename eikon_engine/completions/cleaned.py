@@ -1,4 +1,4 @@
-"""Requests and answers without secrets, as they are written and as they are matched."""
+"""Redact requests for writing and matching."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Clean: TypeAlias = Callable[[str], str]
-"""Puts stand-ins in the place of secrets, as `Redactor.text` does; what is clean it leaves as it is."""
+"""Redacts a text, as `Redactor.text` does; idempotent."""
 
 
 def as_it_is(text: str) -> str:
-    """Clean nothing."""
+    """Return the text unchanged."""
     return text
 
 
 def cleaned_request(request: CompletionRequest, clean: Clean) -> CompletionRequest:
-    """Return what is written of a request; its digest is the one that is compared."""
+    """Return the request as it is written; its digest is the one that is compared."""
     if clean is as_it_is:
         return request
     return CompletionRequest(

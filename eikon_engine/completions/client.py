@@ -1,4 +1,4 @@
-"""What can be asked for an answer."""
+"""The interface of model clients."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class CompletionClient(Protocol):
-    """Answer prompts, from any number of threads at a time."""
+    """Complete prompts; thread-safe."""
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Return the answer; it is asked for once, whatever happens.
+        """Return the completion; the model is asked at most once.
 
         Raises:
-            CompletionError: the model gave none; its subclasses say why.
-            NoReplayDataError: answers come from a recording, which has none for this request.
+            CompletionError: the model failed; subclasses give the reason.
+            NoReplayDataError: completions come from a recording that has none for this request.
         """

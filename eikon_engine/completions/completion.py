@@ -1,4 +1,4 @@
-"""What a language model is asked and what it answers, in the same words for every client."""
+"""Requests to language models and their completions, the same for every client."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class Message(Record):
 
 
 class CompletionRequest(Record):
-    """One question to a model."""
+    """One request to a model."""
 
     metric_id: str = Field(min_length=1)
-    """What the answer is for: the id of a step, the name of a skill."""
+    """What the completion is for: a step id, a skill name."""
     messages: tuple[Message, ...] = Field(min_length=1)
     model: str | None = None
-    """None where the client chooses it."""
+    """None lets the client choose."""
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
-    """As the model takes them: temperature, max_tokens, seed …"""
+    """Model parameters: temperature, max_tokens, seed …"""
     file_path: str = ""
-    """File the question is about, as people know it; nothing is read from it."""
+    """File the request is about, for display only; it is not read."""
 
 
 class Completion(Record):
-    """One answer of a model."""
+    """One completion of a model."""
 
     text: str
     model: str | None = None
-    """The model that answered, which may be another name than was asked for."""
+    """The model that responded; may differ from the requested name."""
     usage: TokenUsage = TokenUsage()
     finish_reason: str | None = None
-    """Why the answer ends where it ends, in the word of the model: stop, length …"""
+    """Why the completion ends, as reported by the model: stop, length …"""

@@ -1,4 +1,4 @@
-"""Capture responses into a folder that has none, and replay those of a folder that has."""
+"""Capture responses into an empty folder, or replay the responses of a folder."""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["capture", "replay", "append", "refresh"]
 
 _FAILED: Final = 1
-"""Exit status of a run that came to its end, and failed: what it recorded is whole."""
+"""Exit status of a run that finished with a failure: its recording is complete."""
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugDirOptions:
-    """What can be chosen about a folder in use, beside how it is used."""
+    """Options of a folder of responses."""
 
     clean: Clean = as_it_is
-    """Puts stand-ins in the place of secrets, in what is written and in what is looked for."""
+    """Redacts what is written and what is matched."""
     tell: Callable[[str], None] = _logger.info
-    """Given a line for people when the folder is opened, and when it is closed."""
+    """Receives report lines when the folder is opened and closed."""
     watch: Callable[[Answered], None] = ignore
-    """Hears of each response, in the thread that asked for it."""
+    """Receives each served response, in the thread of its request."""
     keeps_outages: bool = False
-    """Whether a server that is away, or silent, is kept as what happened; a folder without it is not whole."""
+    """Whether to record timeouts and unreachable servers; without them the folder is incomplete."""
     new_id: Callable[[], str] = fresh_id
-    """Draws the id of a recording."""
+    """Generates the recording id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What became of the responses of a folder in one run."""
+    """Response counts of one run."""
 
     recorded: int
-    """Responses that were there, and could be given."""
+    """Responses available for replay."""
     replayed: int
     captured: int
     missed: int
-    """Requests that nothing was recorded for."""
+    """Requests without a recorded response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """How a folder is used, and what does it."""
+    """Mode of a folder and the parts that implement it."""
 
     root: Path
     mode: Mode
@@ -79,14 +79,14 @@ class Use:
 
 
 class DebugDir:
-    """A folder of responses in use, until its block is left or `close` is called."""
+    """An open folder of responses, until its block ends or `close` is called."""
 
     def __init__(self, use: Use, options: DebugDirOptions, held: ExitStack) -> None:
-        """Use a folder as `open_debug_dir` chose; `held` is let go of at the end."""
+        """Use a folder as chosen by `open_debug_dir`; `held` is closed at the end."""
         self.root = use.root
         self.mode: Final[Mode] = use.mode
         self.client: Final = use.client
-        """What is asked, from any number of threads."""
+        """The client for requests; thread-safe."""
         self._executor = use.executor
         self._writer = use.writer
         self._recorded = len(use.executor.unused)
@@ -98,16 +98,16 @@ class DebugDir:
 
     @property
     def counts(self) -> Counts:
-        """Count what was done so far."""
+        """Return the counts so far."""
         captured = 0 if self._writer is None else self._writer.count - self._before
         executor = self._executor
         return Counts(recorded=self._recorded, replayed=executor.given, captured=captured, missed=executor.missed)
 
     def close(self, *, whole: bool = True) -> tuple[ModelResponse, ...]:
-        """End the recording, tell what it came to, and return the recorded responses that nobody asked for.
+        """End the recording, report the result, and return the recorded responses that were not requested.
 
-        `whole` says whether the run came to its end; the folder of one that did not is refused the next time, and a
-        refresh leaves the old responses in their place. A second call changes nothing.
+        `whole` says whether the run finished; the folder of an interrupted run is rejected next time, and an
+        interrupted refresh leaves the old responses in place. Later calls have no effect.
 
         Raises:
             OutputError: the end cannot be written.
@@ -122,23 +122,22 @@ class DebugDir:
         return unused
 
     def __enter__(self) -> Self:
-        """Use the folder."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close; a run that ended in a failure of its own is whole, one that was cut off is not."""
+        """Close; a run that ended with one of our failures is complete, an interrupted one is not."""
         failed = isinstance(error, EikonError) and error.exit_status == _FAILED
         self.close(whole=error is None or failed)
 
     def _end(self, *, whole: bool) -> bool:
-        """End the recording; return whether it is whole."""
+        """End the recording; return whether it is complete."""
         if self._writer is None:
             return whole
         is_whole = self._writer.end(whole=whole)
         if self._clean is not as_it_is:
-            rewrite_own(self._writer.root, self._clean)  # of secrets that were found since
+            rewrite_own(self._writer.root, self._clean)  # with secrets found in the meantime
         if self.mode == "refresh" and is_whole:
             commit_refresh(self.root)
         return is_whole
@@ -152,28 +151,28 @@ def open_debug_dir(
     append: bool = False,
     options: DebugDirOptions | None = None,
 ) -> DebugDir:
-    """Choose by what lies at `path`: capture where there are no responses, replay where there are.
+    """Open a folder of responses: capture if it is empty, replay otherwise.
 
-    `refresh` captures anew, and replaces the old responses when the run is whole; `append` replays, and captures what
-    is missing, also of a recording that was stopped. `live` makes the client that is asked, when it is first needed.
+    `refresh` captures again and replaces the old responses once the run is complete; `append` replays and captures what
+    is missing, also for an interrupted recording. `live` creates the model client on first use.
 
     Raises:
-        UsageError: both are asked for.
-        ResponsesError: the folder cannot be read or trusted, was not captured to its end, or is being written to.
+        UsageError: both are given.
+        ResponsesError: the folder is unreadable, corrupt, incomplete, or in use by another run.
         OutputError: it cannot be written.
     """
     if refresh and append:
-        message = "--refresh captures every response anew and --append only those that are missing; drop one of the two"
+        message = "--refresh captures every response again, --append only missing ones; use one of them"
         raise UsageError(message)
     chosen = options or DebugDirOptions()
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if refresh or append or is_ready(path) or read_folder(path).is_fresh:
-            held.enter_context(sole_writer(path))
+            stack.enter_context(sole_writer(path))
             finish_refresh(path)
         left = left_by_refresh(path)
-        is_anew = refresh and bool(response_files(path))
-        use = _anew(path, live, chosen) if is_anew else _by_content(read_folder(path), live, chosen, append=append)
-        opened = DebugDir(use, chosen, held.pop_all())
+        is_refresh = refresh and bool(response_files(path))
+        setup = _anew(path, live, chosen) if is_refresh else _by_content(read_folder(path), live, chosen, append=append)
+        opened = DebugDir(setup, chosen, stack.pop_all())
     for line in told_at_open(opened, left):
         chosen.tell(line)
     return opened
@@ -209,7 +208,7 @@ def _executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) ->
 def _capturing(
     live: Callable[[], CompletionClient], writer: ResponseWriter, options: DebugDirOptions
 ) -> CompletionClient:
-    """Make the client when it is first asked, before the time of its answer counts."""
+    """Create the client on first use, before the latency measurement starts."""
 
     def make() -> CompletionClient:
         return CapturingClient(

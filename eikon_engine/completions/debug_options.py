@@ -1,4 +1,4 @@
-"""The options of commands that ask models: `--debug`, `--debug-dir`, `--refresh`, `--append`."""
+"""Options of commands that ask models: `--debug`, `--debug-dir`, `--refresh`, `--append`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PACKAGE: Final = "eikon_engine"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebugChoice:
-    """What the options say."""
+    """Values of the options."""
 
     debug: bool = False
     debug_dir: Path | None = None
@@ -35,7 +35,7 @@ class DebugChoice:
 
 
 def debug_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
-    """Give a command the options, and their values as the one keyword argument `debug`, a `DebugChoice`."""
+    """Add the options to a command; it receives them as the keyword argument `debug`, a `DebugChoice`."""
 
     @wraps(command)
     def chosen(*, debug: bool, debug_dir: Path | None, refresh: bool, append: bool, **others: object) -> Returned:
@@ -43,17 +43,15 @@ def debug_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
         return command(debug=choice, **others)
 
     options = (
-        click.option(
-            "--debug", is_flag=True, help="Tell more on standard error: the log, with each response of a model."
-        ),
+        click.option("--debug", is_flag=True, help="Log to standard error, including each model response."),
         click.option(
             "--debug-dir",
             type=click.Path(path_type=Path),
             metavar="DIR",
-            help="Keep what models answer in DIR, or answer from it where it holds responses; implies --debug.",
+            help="Record model responses in DIR, or replay them if DIR has any; implies --debug.",
         ),
-        click.option("--refresh", is_flag=True, help="With --debug-dir: ask for every response anew."),
-        click.option("--append", is_flag=True, help="With --debug-dir: ask for the responses that are missing."),
+        click.option("--refresh", is_flag=True, help="With --debug-dir: record every response again."),
+        click.option("--append", is_flag=True, help="With --debug-dir: record only missing responses."),
     )
     for option in reversed(options):
         chosen = option(chosen)
@@ -64,16 +62,16 @@ def debug_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
 def debugging(
     chosen: DebugChoice, *, live: Callable[[], CompletionClient] | None = None, clean: Clean | None = None
 ) -> Iterator[DebugDir | None]:
-    """Do what the options say until the block ends; yield the folder of responses, None where none is named.
+    """Apply the options until the block ends; yield the folder of responses, None without one.
 
-    `live` makes what is asked in capture mode, the client of the environment if left out; `clean` keeps secrets out of
-    what is written. Lines for people go to standard error.
+    `live` creates the model client for captures, by default the client configured in the environment; `clean` redacts
+    what is written. Report lines go to standard error.
 
     Raises:
         UsageError: `--refresh` or `--append` without `--debug-dir`, or both.
         ResponsesError: the folder cannot be used, see `open_debug_dir`.
     """
-    from eikon_engine.completions.cleaned import as_it_is  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.completions.cleaned import as_it_is  # noqa: PLC0415 - keeps `--help` fast
     from eikon_engine.completions.debug_dir import DebugDirOptions, open_debug_dir  # noqa: PLC0415 - as above
     from eikon_engine.completions.openai_client import OpenAIClient  # noqa: PLC0415 - as above
 
@@ -97,7 +95,7 @@ def _demand_folder(chosen: DebugChoice) -> None:
 
     for name, given in (("--refresh", chosen.refresh), ("--append", chosen.append)):
         if given and chosen.debug_dir is None:
-            message = f"{name} wants the folder of the responses, found none; give --debug-dir DIR"
+            message = f"{name} requires --debug-dir DIR"
             raise UsageError(message)
 
 
@@ -107,7 +105,7 @@ def _tell(line: str) -> None:
 
 @contextmanager
 def _log_shown() -> Iterator[None]:
-    """Write the log of the package to standard error, a line a record."""
+    """Log the package to standard error."""
     logger = logging.getLogger(_PACKAGE)
     handler, level = logging.StreamHandler(sys.stderr), logger.level
     handler.setFormatter(logging.Formatter("debug: %(message)s"))

@@ -1,4 +1,4 @@
-"""The digest by which a prompt is known again."""
+"""Digests of prompts."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ if TYPE_CHECKING:
     from eikon_engine.completions.completion import CompletionRequest
 
 SHOWN: Final = 12
-"""Digits of a digest that are shown to people."""
+"""Digest digits shown in messages."""
 _IN_NAMES: Final = 16
 
 
 def prompt_digest(request: CompletionRequest) -> str:
-    """Return the SHA-256, in hexadecimal, of what the model is asked.
+    """Return the SHA-256 of a request, in hexadecimal.
 
-    It is taken over the UTF-8 bytes of the canonical JSON (`trace/json_value.py`) of an object with exactly the members
-    `messages` (a list of objects with `content` and `role`), `model` (text or null) and `parameters` (an object). What
-    the answer is for, `metric_id` and `file_path`, is no part of it. Numbers keep their kind: `1` and `1.0` are two
-    values.
+    It covers the UTF-8 canonical JSON (`trace/json_value.py`) of an object with exactly the members `messages` (a list
+    of objects with `content` and `role`), `model` (text or null) and `parameters` (an object); `metric_id` and
+    `file_path` are not included. Number types are significant: `1` and `1.0` differ.
     """
     messages: list[JsonValue] = [{"content": each.content, "role": each.role} for each in request.messages]
     return _sha256({"messages": messages, "model": request.model, "parameters": request.parameters})
 
 
 def name_digest(metric_id: str, digest: str) -> str:
-    """Return what tells the files of two metrics apart where their names look alike, on every file system."""
+    """Return the part of a file name that distinguishes metrics whose readable names are equal."""
     return _sha256([metric_id, digest])[:_IN_NAMES]
 
 

@@ -1,4 +1,4 @@
-"""A client that needs no model: it says what it was told last."""
+"""An offline client that returns the last message."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ECHO_MODEL = "echo"
 
 
 class EchoClient:
-    """Answer with the content of the last message, offline; the same request always has the same answer.
+    """Return the content of the last message; deterministic and offline.
 
-    Tokens are words between spaces.
+    Tokens are whitespace-separated words.
     """
 
     def complete(self, request: CompletionRequest) -> Completion:

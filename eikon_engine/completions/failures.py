@@ -1,4 +1,4 @@
-"""Failures of models by their codes, so that a recorded one is raised again as the same error."""
+"""Errors of models by code, so that a recorded failure is raised again as the same error."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ FAILURES: Final[Mapping[str, type[CompletionError]]] = MappingProxyType(
 
 
 def failure_of(code: str, message: str) -> CompletionError:
-    """Make the error that a recorded failure was."""
+    """Create the error of a recorded failure."""
     return FAILURES[code](message)
 
 
 def code_of(error: CompletionError) -> str:
-    """Return the code under which a failure is recorded: that of the nearest of our errors, for those of others."""
+    """Return the code a failure is recorded under: that of its nearest base class of ours."""
     return next(code for each in type(error).__mro__ for code, known in FAILURES.items() if known is each)

@@ -1,4 +1,4 @@
-"""A folder of recorded responses: one file a response, and a mark that says whether all are there."""
+"""A folder of recorded responses: one file per response, and a state file."""
 
 from __future__ import annotations
 
@@ -20,76 +20,73 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RESPONSES_FOLDER: Final = "responses"
-"""Where a bundle, or the folder of a run, keeps them."""
+"""Name of the folder in a bundle or run."""
 MARK_FILE: Final = "recording.json"
-_CHOOSE: Final = "--append asks for what is missing, --refresh for everything"
+_CHOOSE: Final = "--append records missing responses, --refresh records all of them"
 
 
 class RecordingMark(Record):
-    """Say how far a recording came; written before its first response, and again when it ends."""
+    """Progress of a recording; written before its first response and at its end."""
 
     format_version: Literal[1] = FORMAT_VERSION
     recording: str = Field(min_length=1)
     state: Literal["capturing", "stopped", "complete"]
-    """A process that is killed leaves `capturing`."""
+    """A killed process leaves `capturing`."""
     responses: int = Field(ge=0)
-    """How many there are, as far as the recording knew when it wrote this."""
+    """Number of responses when the file was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseFolder:
-    """What a folder holds, read and checked."""
+    """Validated content of a folder."""
 
     root: Path
     mark: RecordingMark | None
     responses: tuple[ModelResponse, ...]
-    """By key, and in recorded order below it."""
+    """Sorted by key, then in recorded order."""
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing was ever recorded into it: no response is there, and none is missing."""
+        """Whether nothing was recorded yet and nothing is missing."""
         return not self.responses and (self.mark is None or self.mark.responses == 0)
 
     @property
     def recording(self) -> str | None:
-        """Return the id of the recording; None where nothing was recorded."""
+        """Return the recording id; None if nothing was recorded."""
         if self.mark is not None:
             return self.mark.recording
         return self.responses[0].recording if self.responses else None
 
     def demand_whole(self) -> None:
-        """Make sure that every response of the recording is here.
+        """Check that every response of the recording is present.
 
         Raises:
-            ResponsesIncompleteError: the recording was stopped, or files are gone.
+            ResponsesIncompleteError: the recording was interrupted, or files are missing.
         """
         count = counted(len(self.responses), "response")
         if self.mark is None:
-            message = f"{self.root}: wanted a whole recording, found {count} without {MARK_FILE}; {_CHOOSE}"
+            message = f"{self.root}: incomplete recording: {count} without {MARK_FILE}; {_CHOOSE}"
             raise ResponsesIncompleteError(message)
         if self.mark.state != "complete":
-            message = (
-                f"{self.root}: wanted a whole recording, found one that was stopped after {count}, "
-                f"or is still being captured; {_CHOOSE}"
-            )
+            message = f"{self.root}: incomplete recording: interrupted after {count}, or still in progress; {_CHOOSE}"
             raise ResponsesIncompleteError(message)
         if len(self.responses) < self.mark.responses:
             message = (
-                f"{self.root}: wanted {counted(self.mark.responses, 'response')}, as {MARK_FILE} says, found "
-                f"{len(self.responses)}: files are gone; restore them, or {_CHOOSE}"
+                f"{self.root}: expected {counted(self.mark.responses, 'response')} according to {MARK_FILE}, got "
+                f"{len(self.responses)}; restore the missing files, or {_CHOOSE}"
             )
             raise ResponsesIncompleteError(message)
 
 
 def read_folder(root: Path) -> ResponseFolder:
-    """Read everything a folder of responses holds; one that is not there holds nothing.
+    """Read and validate a folder of responses; a missing folder is empty.
 
-    Names that begin with a dot are no part of it.
+    Names starting with a dot are ignored.
 
     Raises:
-        ResponsesError: it cannot be read, holds something else, or responses of two recordings.
-        ResponseCorruptError: one of its files cannot be trusted.
-        ResponsesIncompleteError: an earlier response to the same prompt is gone.
+        ResponsesError: it is unreadable, contains other files, or mixes two recordings.
+        ResponseCorruptError: a file is corrupt.
+        ResponsesIncompleteError: an earlier response to the same prompt is missing.
     """
     files = response_files(root)
     mark = read_mark(root / MARK_FILE)
@@ -102,10 +99,10 @@ def read_folder(root: Path) -> ResponseFolder:
 
 
 def read_whole_folder(root: Path) -> tuple[ModelResponse, ...]:
-    """Read the responses of a bundle or a run; one without such a folder has none.
+    """Read the responses of a bundle or run; without a folder there are none.
 
     Raises:
-        ResponsesError: as `read_folder`, or the recording was not captured to its end.
+        ResponsesError: as `read_folder`, or the recording was interrupted.
     """
     folder = read_folder(root)
     if not folder.is_fresh:
@@ -114,41 +111,40 @@ def read_whole_folder(root: Path) -> tuple[ModelResponse, ...]:
 
 
 def response_files(root: Path) -> tuple[Path, ...]:
-    """Return the files of a folder that bear the name of a response, in order; none where there is no folder.
+    """Return the response files of a folder, sorted; none if the folder is missing.
 
     Raises:
-        ResponsesError: it cannot be read, or holds something else.
+        ResponsesError: it is unreadable or contains other files.
     """
     try:
         entries = sorted(root.iterdir()) if root.exists() else []
-        strangers = [each.name for each in entries if not _belongs(each)]
+        unknown = [each.name for each in entries if not _belongs(each)]
     except OSError as error:
-        message = f"{root}: wanted a folder of model responses, found {error.strerror}; check the path"
+        message = f"{root}: cannot read the folder of model responses: {error.strerror}; check the path"
         raise ResponsesError(message) from error
-    if strangers:
-        others = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         message = (
-            f"{root}: wanted a folder of model responses and nothing else, found {strangers[0]}{others}; "
-            "choose another folder, or take that away"
+            f"{root}: expected only model responses, got {unknown[0]}{more}; choose another folder or remove the others"
         )
         raise ResponsesError(message)
     return tuple(each for each in entries if FILE_NAME.fullmatch(each.name))
 
 
 def write_mark(root: Path, mark: RecordingMark) -> None:
-    """Say how far the recording is.
+    """Write the state of the recording.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     write_whole(root / MARK_FILE, mark.model_dump_json(indent=1).encode() + b"\n")
 
 
 def read_mark(path: Path) -> RecordingMark | None:
-    """Return how far a recording came; None where nothing says so.
+    """Read the state of a recording; None if there is no state file.
 
     Raises:
-        ResponseCorruptError: the file is something else.
+        ResponseCorruptError: the file is malformed.
     """
     if not path.exists():
         return None
@@ -156,7 +152,7 @@ def read_mark(path: Path) -> RecordingMark | None:
     try:
         return RecordingMark.model_validate_json(data)
     except ValidationError as error:
-        message = f"{trace_error(error, data, str(path)).message}; --refresh records again"
+        message = f"{trace_error(error, data, str(path)).message}; record again with --refresh"
         raise ResponseCorruptError(message) from error
 
 
@@ -171,26 +167,26 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"{path}: wanted a recorded response, found {error.strerror}; restore the file"
+        message = f"{path}: cannot read the recorded response: {error.strerror}; restore the file"
         raise ResponseCorruptError(message) from error
 
 
 def _demand_distinct(read: Iterable[tuple[Path, ModelResponse]]) -> None:
-    """Refuse two files for one place, and then a file under the name of another place."""
+    """Reject two files for one response, and files with a wrong name."""
     places: dict[tuple[str, str, int], Path] = {}
     for path, response in read:
         first = places.setdefault((*response.key, response.sample_index), path)
         if first != path:
             message = (
-                f"{path}: wanted one file for sample {response.sample_index} of {response.key}, found {first.name} "
-                "too; keep the one that was recorded"
+                f"{path}: duplicate of {first.name} for sample {response.sample_index} of {response.key}; "
+                "keep the recorded file"
             )
             raise ResponseCorruptError(message)
     for path, response in read:
         if path.name != response.file_name:
             message = (
-                f"{path}: wanted the name {response.file_name} for sample {response.sample_index} of {response.key}, "
-                "found another one; name the file as it was recorded"
+                f"{path}: wrong file name for sample {response.sample_index} of {response.key}: expected "
+                f"{response.file_name}; rename the file"
             )
             raise ResponseCorruptError(message)
 
@@ -200,8 +196,8 @@ def _demand_one_recording(mark: RecordingMark | None, read: list[tuple[Path, Mod
     for path, response in read:
         if response.recording != known:
             message = (
-                f"{path}: wanted a response of recording {known}, found one of {response.recording}: the folder mixes "
-                "two recordings; keep each in a folder of its own"
+                f"{path}: expected a response of recording {known}, got one of {response.recording}; store each "
+                "recording in its own folder"
             )
             raise ResponsesError(message)
 
@@ -209,14 +205,14 @@ def _demand_one_recording(mark: RecordingMark | None, read: list[tuple[Path, Mod
 def _demand_unbroken(root: Path, responses: list[ModelResponse]) -> None:
     for missing in _gaps(responses):
         message = (
-            f"{root / missing.file_name}: wanted sample {missing.sample_index} of {missing.key}, which came before "
-            "others to the same prompt, found no file; restore it, or --refresh"
+            f"{root / missing.file_name}: sample {missing.sample_index} of {missing.key} is missing, but later samples "
+            "exist; restore the file, or record again with --refresh"
         )
         raise ResponsesIncompleteError(message)
 
 
 def _gaps(responses: list[ModelResponse]) -> Iterator[ModelResponse]:
-    """Yield a response in the place of the first one that is missing before another."""
+    """Yield the missing responses between recorded ones, as copies of the response that follows."""
     if responses and responses[0].sample_index > 0:
         yield responses[0].model_copy(update={"sample_index": 0})
     for before, after in pairwise(responses):

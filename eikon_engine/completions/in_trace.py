@@ -1,4 +1,4 @@
-"""Recorded responses as a trace tells them, and back: both hold the same facts."""
+"""Convert recorded responses to completions of a trace and back; both contain the same data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def usage_of(response: ModelResponse, usage_id: str, sequence: int) -> CompletionUsage:
-    """Tell a recorded response in a trace, at a place among the actions of an attempt."""
+    """Convert a recorded response to a completion at a step of an attempt."""
     error = response.error
     prompt: list[JsonValue] = [{"role": each.role, "content": each.content} for each in response.prompt]
     return CompletionUsage(
@@ -38,7 +38,7 @@ def usage_of(response: ModelResponse, usage_id: str, sequence: int) -> Completio
 
 
 def response_of(usage: CompletionUsage, recording: str) -> ModelResponse | None:
-    """Return the recorded response that a trace tells; None where it was noted by other means, without its facts."""
+    """Convert a completion of a trace back to a recorded response; None if data is missing."""
     known = (usage.metric_id, usage.sample_index, usage.prompt_digest, usage.duration_seconds)
     match known:
         case (str(metric_id), int(sample_index), str(digest), float(seconds)) if isinstance(usage.prompt, list):

@@ -1,4 +1,4 @@
-"""One recorded response: the content of its file, its key, and the name of the file."""
+"""One recorded response: content, key and name of its file."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ModelFailure(Record):
-    """The error of a model that gave no answer."""
+    """The error of a failed request."""
 
     code: str
-    """Of a `CompletionError`."""
+    """Code of a `CompletionError`."""
     message: str
 
 
 class ResponseKey(NamedTuple):
-    """What a response is found by."""
+    """Identifies the responses to a prompt."""
 
     metric_id: str
     prompt_digest: str
 
     def __str__(self) -> str:
-        """Return the key as people read it."""
+        """Return the key for messages."""
         return f"{self.metric_id} {self.prompt_digest[:SHOWN]}"
 
 
 class ModelResponse(Record):
-    """One answer, or one failure, of a model; the file has exactly these fields, none left out."""
+    """One response or failure of a model; the file has exactly these fields, all of them."""
 
     format_version: Literal[1]
     recording: str = Field(min_length=1)
-    """Id of the recording; files of two recordings do not mix."""
+    """Recording id; files of two recordings do not mix."""
     metric_id: str = Field(min_length=1)
     sample_index: int = Field(ge=0)
-    """Place among the responses to the same prompt for the same metric, in the order in which they came."""
+    """Index among the responses to the same prompt for the same metric, in recorded order."""
     file_path: str
     model: str | None
-    """As it was asked for; null where the client chose it."""
+    """As requested; null lets the client choose."""
     parameters: dict[str, FiniteJson]
     prompt: tuple[Message, ...] = Field(min_length=1)
     prompt_digest: Sha256
     response: str | None
-    """Null where there is an error."""
+    """Null if there is an error."""
     error: ModelFailure | None
     answered_by: str | None
-    """The model as the answer names it."""
+    """The model named in the response."""
     usage: TokenUsage
     finish_reason: str | None
     duration_seconds: float = Field(ge=0)
@@ -74,24 +74,24 @@ class ModelResponse(Record):
     @model_validator(mode="after")
     def _answers_or_fails(self) -> Self:
         if (self.response is None) == (self.error is None):
-            message = "wanted either a response or an error, found both or neither"
+            message = "expected either a response or an error, got both or neither"
             raise ValueError(message)
         return self
 
     @property
     def key(self) -> ResponseKey:
-        """Return what it is found by."""
+        """Return the key of the response."""
         return ResponseKey(self.metric_id, self.prompt_digest)
 
     @property
     def file_name(self) -> str:
-        """Return the name of its file: short, of characters that every file system has, in no other case the same."""
+        """Return a short, portable file name that is unique even on case-insensitive file systems."""
         readable = re.sub(r"[^A-Za-z0-9]+", "_", self.metric_id)[:_LONGEST].strip("_") or "metric"
         return f"{readable}-{name_digest(*self.key)}-{self.sample_index:04d}.json"
 
     @property
     def request(self) -> CompletionRequest:
-        """Return what was asked."""
+        """Return the request."""
         return CompletionRequest(
             metric_id=self.metric_id,
             messages=self.prompt,
@@ -101,10 +101,10 @@ class ModelResponse(Record):
         )
 
     def completion(self) -> Completion:
-        """Return the answer again.
+        """Return the completion.
 
         Raises:
-            CompletionError: the model failed then, and does so again in the same way.
+            CompletionError: the model failed when it was recorded; the same error is raised again.
         """
         if self.error is not None:
             raise failure_of(self.error.code, self.error.message)
@@ -114,15 +114,15 @@ class ModelResponse(Record):
 
 
 def response_bytes(response: ModelResponse) -> bytes:
-    """Return the one text of a file: UTF-8, one space of indent, fields in the order of the model."""
+    """Return the file content: UTF-8, indent 1, fields in model order."""
     return response.model_dump_json(indent=1).encode() + b"\n"
 
 
 def parse_response(data: bytes, source: Path) -> ModelResponse:
-    """Read the content of a file; `source` names it in messages.
+    """Parse the content of a file; `source` is used in messages.
 
     Raises:
-        ResponseCorruptError: it is no JSON, not in this format, or its prompt is not the one that was recorded.
+        ResponseCorruptError: it is not JSON, has another format, or its prompt was edited.
     """
     try:
         response = ModelResponse.model_validate_json(data)
@@ -131,13 +131,13 @@ def parse_response(data: bytes, source: Path) -> ModelResponse:
     found = prompt_digest(response.request)
     if found != response.prompt_digest:
         message = (
-            f"{source}: wanted a prompt with the recorded digest {response.prompt_digest[:SHOWN]}, found "
-            f"{found[:SHOWN]}: prompt, model, parameters or digest were edited after they were recorded; {_MEND}"
+            f"{source}: digest mismatch: expected {response.prompt_digest[:SHOWN]}, got {found[:SHOWN]}; the prompt, "
+            f"model, parameters or digest were edited after recording; {_MEND}"
         )
         raise ResponseCorruptError(message)
     if response.error is not None and response.error.code not in FAILURES:
         message = (
-            f"{source}: error.code: wanted the code of a failed completion, found {response.error.code!r}; {_MEND}"
+            f"{source}: error.code: expected the code of a failed completion, got {response.error.code!r}; {_MEND}"
         )
         raise ResponseCorruptError(message)
     return response
@@ -146,9 +146,9 @@ def parse_response(data: bytes, source: Path) -> ModelResponse:
 def _fault(error: ValidationError, data: bytes, source: Path) -> str:
     fault = error.errors(include_url=False)[0]
     if fault["type"] == "json_invalid":
-        return f"{source}: wanted a whole JSON text, found: {fault['msg'].removeprefix('Invalid JSON: ')}; {_MEND}"
+        return f"{source}: malformed JSON: {fault['msg'].removeprefix('Invalid JSON: ')}; {_MEND}"
     plain = from_json(data)
     version = plain.get("format_version", FORMAT_VERSION) if isinstance(plain, dict) else FORMAT_VERSION
     if version != FORMAT_VERSION or isinstance(version, bool):
-        return f"{source}: wanted format_version {FORMAT_VERSION}, found {shown(version)}; update Eikon, or {_MEND}"
+        return f"{source}: expected format_version {FORMAT_VERSION}, got {shown(version)}; update Eikon, or {_MEND}"
     return f"{trace_error(error, data, str(source)).message}; {_MEND}"

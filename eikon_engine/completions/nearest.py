@@ -1,4 +1,4 @@
-"""Say why no recorded response answers a prompt, with the nearest one; it is shown and never used."""
+"""Explain why no recorded response matches a prompt, with the nearest one; it is shown and never used."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from eikon_engine.completions.model_response import ModelResponse
 
 CLOSER_LOOKS: Final = 5
-"""Number of best candidates that are compared in detail."""
+"""Number of candidates compared in detail."""
 SHOWN_LINES: Final = 60
 LINE_LIMIT: Final = 300
 _VALUE_LIMIT: Final = 60
 _METRICS_SHOWN: Final = 5
-RECORD_ANEW: Final = "undo the change, or record again with --refresh, or what is missing with --append"
+RECORD_ANEW: Final = "undo the change, record again with --refresh, or record missing responses with --append"
 
 
 def no_replay_data(
     request: CompletionRequest, recorded: Mapping[ResponseKey, Sequence[ModelResponse]], advice: str = RECORD_ANEW
 ) -> NoReplayDataError:
-    """Explain a request that nothing answers: asked too often, of another model, for another metric, or changed."""
+    """Explain a request without a recorded response: requested too often, other model, other metric, or changed."""
     key = ResponseKey(request.metric_id, prompt_digest(request))
-    said, difference = _reason(request, key, recorded)
-    return NoReplayDataError(printable(f"no replay data for {key}: {said}; {advice}"), difference)
+    reason, difference = _reason(request, key, recorded)
+    return NoReplayDataError(printable(f"no replay data for {key}: {reason}; {advice}"), difference)
 
 
 def _reason(
@@ -45,26 +45,26 @@ def _reason(
 ) -> tuple[str, str]:
     times = len(recorded.get(key, ()))
     if times:
-        return f"its prompt was recorded {counted(times, 'time')}, and is asked once more", ""
+        return f"its prompt was recorded {counted(times, 'time')} and requested once more", ""
     elsewhere = sorted({each.metric_id for each in recorded if each.prompt_digest == key.prompt_digest})
     if elsewhere:
         return f"the same prompt was recorded for {_listed(elsewhere)}", ""
     candidates = [queue[0] for each, queue in recorded.items() if each.metric_id == request.metric_id and queue]
     if not candidates:
         metrics = sorted({each.metric_id for each in recorded})
-        only = f"nothing was recorded for this metric, only for {_listed(metrics)}"
+        only = f"nothing was recorded for this metric; recorded metrics: {_listed(metrics)}"
         return only if metrics else "no response was recorded", ""
     same = [each for each in candidates if each.prompt == request.messages]
     nearest = _nearest(request, same or candidates)
     others = "; ".join(_other_settings(request, nearest))
     if same:
-        return f"the same prompt was recorded with another {others}", ""
-    what = f"nearest recorded prompt is that of {nearest.file_name}" + (f", with another {others}" if others else "")
+        return f"the same prompt was recorded with a different {others}", ""
+    what = f"the nearest recorded prompt is {nearest.file_name}" + (f", with a different {others}" if others else "")
     return what, _difference(nearest, request)
 
 
 def _nearest(request: CompletionRequest, candidates: list[ModelResponse]) -> ModelResponse:
-    """Return the candidate with the most lines in common, the best of them compared letter by letter."""
+    """Return the candidate with the most common lines; the best ones are compared by characters."""
     wanted = _lines(request.messages)
     lines = Counter(wanted)
     best = heapq.nlargest(CLOSER_LOOKS, candidates, key=lambda each: _in_common(lines, each))
@@ -88,22 +88,22 @@ def _lines(messages: Iterable[Message]) -> list[str]:
 
 
 def _difference(nearest: ModelResponse, request: CompletionRequest) -> str:
-    """Return a unified diff, from the recorded prompt to the one that was asked."""
+    """Return a unified diff from the recorded prompt to the requested one."""
     before, after = _lines(nearest.prompt), _lines(request.messages)
-    found = list(difflib.unified_diff(before, after, f"recorded {nearest.file_name}", "asked", lineterm="", n=2))
+    found = list(difflib.unified_diff(before, after, f"recorded {nearest.file_name}", "requested", lineterm="", n=2))
     shown = [printable(line if len(line) <= LINE_LIMIT else f"{line[:LINE_LIMIT]}…") for line in found[:SHOWN_LINES]]
     left = len(found) - len(shown)
     return "\n".join([*shown, *([f"… {counted(left, 'more line')}"] if left else [])])
 
 
 def _other_settings(request: CompletionRequest, recorded: ModelResponse) -> Iterator[str]:
-    """Name what is not the same beside the messages."""
+    """Yield differences of model and parameters."""
     if request.model != recorded.model:
-        yield f"model: recorded {recorded.model or 'none'}, asked {request.model or 'none'}"
+        yield f"model: recorded {recorded.model or 'none'}, requested {request.model or 'none'}"
     for name in sorted({*request.parameters, *recorded.parameters}):
         before, after = _shown(recorded.parameters, name), _shown(request.parameters, name)
         if before != after:
-            yield f"parameter {name}: recorded {before}, asked {after}"
+            yield f"parameter {name}: recorded {before}, requested {after}"
 
 
 def _shown(parameters: Mapping[str, JsonValue], name: str) -> str:

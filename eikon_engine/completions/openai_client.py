@@ -1,4 +1,4 @@
-"""Ask a model by the API of OpenAI, which many servers speak; the library is that of the extra `[llm]`."""
+"""Ask a model through the OpenAI API, which many servers implement; requires the extra `[llm]`."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _OURS: Final = ("messages", "model", "n", "stream", "stream_options")
 _SERVER_FAULT: Final = 500
 _LONGEST: Final = 300
 _MASKED_KEY: Final = re.compile(r"\S*\*{3,}\S*|\bsk-[\w-]{8,}")
-"""How servers repeat a key that they refuse."""
+"""How servers quote a rejected key."""
 
 
 class OpenAIClient:
-    """Ask once and wait once: nothing is tried again. Safe for any number of threads."""
+    """Send each request once, without retries; thread-safe."""
 
     def __init__(
         self,
@@ -52,17 +52,17 @@ class OpenAIClient:
         model: str | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
-        """Ask the server at `base_url`; `model` answers requests that name none.
+        """Ask the server at `base_url`; `model` is the default model.
 
-        `timeout_seconds` is how long is waited for the connection, and for the next bytes of the answer.
+        `timeout_seconds` applies to connecting and to each read.
 
         Raises:
-            ModelClientMissingError: the library is not installed, or the key cannot be one.
-            UsageError: the address is none of HTTP.
+            ModelClientMissingError: the library is not installed, or the key is malformed.
+            UsageError: the URL is not an HTTP URL.
         """
         library = _library()
         if not re.fullmatch(r"[!-~]+", api_key):
-            message = f"wanted a key of printable characters in {KEY_VARIABLE}, found something else; set it anew"
+            message = f"{KEY_VARIABLE} contains unprintable characters; set it again"
             raise ModelClientMissingError(message)
         self._model = model
         self._key = api_key
@@ -74,43 +74,43 @@ class OpenAIClient:
         )
         self._completions = (
             self._client.chat.completions
-        )  # loads a second's worth of modules, which is no answering time
+        )  # loading its modules takes a second, which must not count as latency
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
-        """Take key, address and model from `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`.
+        """Create a client from `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`.
 
         Raises:
-            ModelClientMissingError: the library or the key is not here.
-            UsageError: the address is none of HTTP.
+            ModelClientMissingError: the library or the key is missing.
+            UsageError: the URL is not an HTTP URL.
         """
-        surroundings = os.environ if environ is None else environ
+        environment = os.environ if environ is None else environ
         _library()
-        key = surroundings.get(KEY_VARIABLE, "")
+        key = environment.get(KEY_VARIABLE, "")
         if not key:
             message = (
-                f"asking a model wants a key in {KEY_VARIABLE}, found none; set it, to any word where the server wants "
-                f"none, and {URL_VARIABLE} for another server than OpenAI's"
+                f"{KEY_VARIABLE} is not set; set it to your key, or to any word if the server needs none, and "
+                f"{URL_VARIABLE} for a server other than OpenAI's"
             )
             raise ModelClientMissingError(message)
-        url = surroundings.get(URL_VARIABLE) or STANDARD_URL
-        return cls(api_key=key, base_url=url, model=surroundings.get(MODEL_VARIABLE) or None)
+        url = environment.get(URL_VARIABLE) or STANDARD_URL
+        return cls(api_key=key, base_url=url, model=environment.get(MODEL_VARIABLE) or None)
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Return the one answer of the model.
+        """Return the completion.
 
         Raises:
-            CompletionError: there is none; its subclass says why. No message holds the key.
+            CompletionError: the model failed; subclasses give the reason. No message contains the key.
             ModelClientMissingError: neither the request nor the client names a model.
-            UsageError: a parameter is one that this client sets itself.
+            UsageError: a parameter is reserved for this client.
         """
         model = request.model or self._model
         if model is None:
-            message = f"{request.metric_id}: wanted the name of a model, found none; name it, or set {MODEL_VARIABLE}"
+            message = f"{request.metric_id}: no model given; name one, or set {MODEL_VARIABLE}"
             raise ModelClientMissingError(message)
         taken = sorted(set(request.parameters) & set(_OURS))
         if taken:
-            message = f"{request.metric_id}: parameter {taken[0]} is set by the client itself; leave it out"
+            message = f"{request.metric_id}: parameter {taken[0]} is set by the client; remove it"
             raise UsageError(message)
         return parse_answer(self._post(model, request), self._server, model)
 
@@ -119,13 +119,11 @@ class OpenAIClient:
         self._client.close()
 
     def __enter__(self) -> Self:
-        """Use the client."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections."""
         self.close()
 
     def _post(self, model: str, request: CompletionRequest) -> bytes:
@@ -141,68 +139,67 @@ class OpenAIClient:
         return bytes(answer.http_response.content)
 
     def _failure(self, error: openai.OpenAIError, model: str) -> CompletionError:
-        """Say in our words what the library says in its own."""
+        """Map an error of the library to ours."""
         library, server = self._library, self._server
         if isinstance(error, library.APITimeoutError):
             return CompletionTimeoutError(
-                f"{server}: wanted an answer of {model} within {self._timeout:g} s, found none; give it more time, or "
-                "ask for less"
+                f"{server}: {model} did not respond within {self._timeout:g} s; increase the timeout, or request less"
             )
         if isinstance(error, library.APIConnectionError):
             return CompletionUnreachableError(
-                f"{server}: wanted the server of {model}, could not reach it, or it went away; start it, or correct "
+                f"{server}: the server of {model} is unreachable or closed the connection; start it, or correct "
                 f"{URL_VARIABLE}"
             )
         if not isinstance(error, library.APIStatusError):
-            return CompletionError(f"{server}: {model} gave no answer ({type(error).__name__}); ask for something else")
+            return CompletionError(f"{server}: {model} failed ({type(error).__name__}); change the request")
         status, reason = error.status_code, self._reason(error)
         if isinstance(error, library.RateLimitError):
             return CompletionLimitedError(
-                f"{server}: {model} was refused with status {status}: {reason}; ask later, or less often"
+                f"{server}: {model} was rate limited with status {status}: {reason}; retry later, or less often"
             )
         if status >= _SERVER_FAULT:
-            return CompletionServerError(f"{server}: {model} failed with status {status}: {reason}; ask later")
+            return CompletionServerError(f"{server}: {model} failed with status {status}: {reason}; retry later")
         return CompletionRefusedError(
-            f"{server}: {model} was refused with status {status}: {reason}; correct the request"
+            f"{server}: {model} rejected the request with status {status}: {reason}; correct the request"
         )
 
     def _reason(self, error: openai.APIStatusError) -> str:
-        """Return what the server said, on one line, without the key."""
+        """Return the message of the server on one line, without the key."""
         body = error.body
-        said = body.get("message") if isinstance(body, dict) else body
-        text = printable(" ".join(str(said or "no reason given").split())).replace(self._key, "…")
+        reason = body.get("message") if isinstance(body, dict) else body
+        text = printable(" ".join(str(reason or "no reason given").split())).replace(self._key, "…")
         return _MASKED_KEY.sub("…", text)[:_LONGEST].rstrip(".;")
 
 
 def _library() -> ModuleType:
     try:
-        import openai  # noqa: PLC0415 - an extra, and a second to load
+        import openai  # noqa: PLC0415 - optional, and takes a second to load
     except ImportError as error:
-        message = "asking a model wants the library of the extra \"llm\", found none; pip install 'eikon-engine[llm]'"
+        message = "missing: openai; run pip install 'eikon-engine[llm]'"
         raise ModelClientMissingError(message) from error
     return openai
 
 
 def demand_address(option: str, base_url: str | None) -> None:
-    """Make sure that an option that was given names a server, before anything is done with it.
+    """Validate the URL of an option early.
 
     Raises:
-        UsageError: it is no address of HTTP.
+        UsageError: it is not an HTTP URL.
     """
     if base_url is not None:
         _shown(base_url, option)
 
 
 def _shown(base_url: str, told_by: str = URL_VARIABLE) -> str:
-    """Return an address as messages show it: without a password, and without a query."""
+    """Return a URL for messages, without credentials and query."""
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname, parts.port
     except ValueError:
         parts, host, port = urlsplit(""), None, None
     if parts.scheme not in {"http", "https"} or not host:
-        found = repr(base_url) if re.fullmatch(r"[\w.:/-]*", base_url) else "another"  # may hold a password
-        message = f"{told_by}: wanted an address that begins with http:// or https://, found {found}; correct it"
+        found = repr(base_url) if re.fullmatch(r"[\w.:/-]*", base_url) else "another URL"  # may contain a password
+        message = f"{told_by}: expected a URL with http:// or https://, got {found}; correct it"
         raise UsageError(message)
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}{f':{port}' if port is not None else ''}{parts.path}"

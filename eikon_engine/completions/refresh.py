@@ -1,4 +1,4 @@
-"""Write new responses beside the old ones, and put them in their place when all of them are there."""
+"""Record new responses beside the old ones and swap them in once complete."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STAGING: Final = ".refresh"
-"""Folder of the new responses, inside that of the old ones, until all of them are there."""
+"""Subfolder of the new responses until they are complete."""
 READY: Final = ".refreshed"
-"""Its name from then on."""
+"""Its name once they are complete."""
 
 
 def begin_refresh(root: Path) -> Path:
-    """Return an empty place for new responses; what a stopped refresh left there goes.
+    """Create an empty staging folder; leftovers of an interrupted refresh are deleted.
 
     Raises:
-        ResponsesError: the folder holds something else than responses, which would be lost.
-        OutputError: it cannot be written.
+        ResponsesError: the folder contains other files, which would be lost.
+        OutputError: the folder cannot be written.
     """
     response_files(root)
     staging = root / STAGING
@@ -38,16 +38,16 @@ def begin_refresh(root: Path) -> Path:
 
 
 def left_by_refresh(root: Path) -> int:
-    """Count the responses that a stopped refresh left; they are used by nobody."""
+    """Count the unused responses an interrupted refresh left behind."""
     return len(response_files(root / STAGING))
 
 
 def commit_refresh(root: Path) -> None:
-    """Say that all new responses are there, and put them in the place of the old ones.
+    """Replace the old responses by the staged ones.
 
     Raises:
-        ResponsesError: one of the folders holds something else.
-        OutputError: something cannot be moved.
+        ResponsesError: one of the folders contains other files.
+        OutputError: a file cannot be moved.
     """
     try:
         (root / STAGING).rename(root / READY)
@@ -57,16 +57,16 @@ def commit_refresh(root: Path) -> None:
 
 
 def is_ready(root: Path) -> bool:
-    """Say whether new responses wait, all of them, to be put into the place of the old ones."""
+    """Return whether complete new responses wait to replace the old ones."""
     return (root / READY).is_dir()
 
 
 def finish_refresh(root: Path) -> None:
-    """Put new responses in the place of the old ones, if they wait; what a killed process left is finished so.
+    """Replace the old responses if new ones are ready; completes the swap of a killed process.
 
     Raises:
-        ResponsesError: one of the folders holds something else.
-        OutputError: something cannot be moved.
+        ResponsesError: one of the folders contains other files.
+        OutputError: a file cannot be moved.
     """
     if not is_ready(root):
         return
@@ -81,7 +81,7 @@ def finish_refresh(root: Path) -> None:
 
 
 def _replace(root: Path, ready: Path, mark: RecordingMark) -> None:
-    """Move the mark last: until then, what is of another recording is old, and what is of this one is new."""
+    """Move the state file last: until then, files of another recording are old and files of this one are new."""
     for path in response_files(root):
         if not _is_of(path, mark):
             path.unlink()
@@ -91,7 +91,7 @@ def _replace(root: Path, ready: Path, mark: RecordingMark) -> None:
 
 
 def _is_of(path: Path, mark: RecordingMark) -> bool:
-    """Say whether a response belongs to a recording; one that cannot be read belongs to none."""
+    """Return whether a response belongs to a recording; an unreadable one belongs to none."""
     try:
         return parse_response(path.read_bytes(), path).recording == mark.recording
     except (OSError, ResponseCorruptError):

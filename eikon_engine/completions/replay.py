@@ -1,4 +1,4 @@
-"""Answer from recorded responses, and from nothing else."""
+"""Replay recorded responses without asking a model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class ReplayExecutor:
-    """Give each recorded response once: found by metric and prompt, repeated ones in recorded order.
+    """Serve each recorded response once, by metric and prompt; repeated prompts in recorded order.
 
-    Any number of threads may ask; those with the same prompt get its responses one after the other.
+    Thread-safe: concurrent requests with the same prompt get successive responses.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class ReplayExecutor:
         advice: str = RECORD_ANEW,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Answer from `responses`; `clean` is what the recording was cleaned with, `watch` hears of each response.
+        """Serve `responses`; `clean` is the redaction of the recording, `watch` receives each served response.
 
-        `advice` says what to do where nothing was recorded.
+        `advice` ends the message of a request without a recorded response.
         """
         self._recorded: defaultdict[ResponseKey, list[ModelResponse]] = defaultdict(list)
         for each in sorted(responses, key=lambda each: (each.key, each.sample_index)):
@@ -52,11 +52,11 @@ class ReplayExecutor:
         self._clock = clock
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Return the recorded answer; nothing is asked.
+        """Return the recorded completion; no model is asked.
 
         Raises:
             CompletionError: the model failed when it was recorded.
-            NoReplayDataError: nothing was recorded for this prompt, or everything was given already.
+            NoReplayDataError: nothing was recorded for this prompt, or every response was served already.
         """
         completion = self.find(request)
         if completion is not None:
@@ -67,35 +67,35 @@ class ReplayExecutor:
         raise no_replay_data(cleaned, self._recorded, self._advice)
 
     def find(self, request: CompletionRequest) -> Completion | None:
-        """Return the next recorded answer to a prompt; None if there is none left.
+        """Return the next recorded completion of a prompt; None if there is none left.
 
         Raises:
             CompletionError: the model failed when it was recorded.
         """
-        begun = self._clock()
+        started = self._clock()
         cleaned = cleaned_request(request, self._clean)
         response = self._take(ResponseKey(cleaned.metric_id, prompt_digest(cleaned)))
         if response is None:
             return None
-        latency = max(0.0, self._clock() - begun)
+        latency = max(0.0, self._clock() - started)
         tell_of(Answered(response=response, source="replayed", latency_seconds=latency), self._watch)
         return response.completion()
 
     @property
     def unused(self) -> tuple[ModelResponse, ...]:
-        """Return what was recorded and not asked for, by key."""
+        """Return the responses that were not requested, by key."""
         with self._lock:
             return tuple(each for key, queue in self._recorded.items() for each in queue[self._given[key] :])
 
     @property
     def given(self) -> int:
-        """Count the responses that were given."""
+        """Return the number of served responses."""
         with self._lock:
             return sum(self._given.values())
 
     @property
     def missed(self) -> int:
-        """Count the requests that nothing was recorded for; whoever asked may have gone on all the same."""
+        """Return the number of requests without a recorded response, even if the caller handled the error."""
         with self._lock:
             return self._missed
 

@@ -1,4 +1,4 @@
-"""Rewrite recorded responses so that none holds a secret that is known by now."""
+"""Rewrite recorded responses without the known secrets."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def rewrite_responses(root: Path, clean: Clean) -> bool:
-    """Rewrite a folder of responses; say whether anything changed.
+    """Redact a folder of responses; return whether anything changed.
 
-    A folder that is being written to is left alone: who writes it does so when it ends.
+    A folder in use by another run is skipped: that run redacts it when it ends.
 
     Raises:
         ResponsesError: the folder cannot be read.
-        OutputError: it cannot be written.
+        OutputError: the folder cannot be written.
     """
     if not root.is_dir():
         return False
@@ -39,13 +39,13 @@ def rewrite_responses(root: Path, clean: Clean) -> bool:
 
 
 def rewrite_own(root: Path, clean: Clean) -> bool:
-    """Do so in a folder that nobody else writes to, with digests and names.
+    """Redact a folder we have locked, including digests and file names.
 
-    The new responses are put in the place of the old ones together. A recording that was stopped stays one.
+    All responses are swapped at once. An interrupted recording stays interrupted.
 
     Raises:
         ResponsesError: the folder cannot be read.
-        OutputError: it cannot be written.
+        OutputError: the folder cannot be written.
     """
     folder = read_folder(root)
     cleaned = [_cleaned(each, clean) for each in folder.responses]

@@ -1,4 +1,4 @@
-"""Let one run at a time write into a folder of responses."""
+"""Lock a folder of responses for one run."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @contextmanager
 def sole_writer(root: Path) -> Iterator[None]:
-    """Hold a lock on the folder, which is made if it is missing; it ends with the block, or with the process.
+    """Lock the folder, created if missing, until the block or the process ends.
 
     Raises:
-        ResponsesError: somebody else writes into it now.
-        OutputError: it cannot be written.
+        ResponsesError: another run holds the lock.
+        OutputError: the folder cannot be written.
     """
     with lock(root) as is_ours:
         if not is_ours:
-            message = f"{root}: wanted to write responses, found another run that does so now; wait for its end"
+            message = f"{root}: another run is writing responses here; wait until it ends"
             raise ResponsesError(message)
         yield
 
 
 @contextmanager
 def lock(root: Path) -> Iterator[bool]:
-    """Try to hold the lock; yield whether it is held.
+    """Try to lock the folder; yield whether it succeeded.
 
     Raises:
         OutputError: the folder cannot be written.

@@ -1,4 +1,4 @@
-"""What people are told of a folder of responses in use."""
+"""Report lines about a folder of responses in use."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHOWN: Final = 5
 
 
 def told_at_open(used: DebugDir, left: int) -> Iterator[str]:
-    """Say how the folder is used; `left` are the responses that a stopped refresh left."""
+    """Yield the lines for opening; `left` is the number of responses of an interrupted refresh."""
     yield printable(_mode(used))
     if left:
         yield printable(
-            f"{used.root / STAGING}: {counted(left, 'response')} of a refresh that was stopped; nobody uses them, and "
-            "--refresh begins again"
+            f"{used.root / STAGING}: {counted(left, 'response')} of an interrupted refresh, unused; "
+            "--refresh starts over"
         )
 
 
@@ -31,19 +31,19 @@ def _mode(used: DebugDir) -> str:
     recorded = counted(used.counts.recorded, "response")
     match used.mode:
         case "capture":
-            return f"Capture mode: 0 responses recorded; what models answer is saved to {used.root}"
+            return f"Capture mode: 0 responses recorded; new responses are saved to {used.root}"
         case "replay":
             return f"Replay mode: {recorded} from {used.root}; no model is asked"
         case "append":
-            return f"Replay mode: {recorded} from {used.root}; what is missing is asked for and saved (--append)"
+            return f"Replay mode: {recorded} from {used.root}; missing responses are requested and saved (--append)"
         case "refresh":
-            return f"Capture mode: responses are recorded anew, and replace those in {used.root} at the end (--refresh)"
+            return f"Capture mode: every response is recorded again and replaces {used.root} at the end (--refresh)"
         case _:
             assert_never(used.mode)
 
 
 def told_at_close(used: DebugDir, unused: tuple[ModelResponse, ...], *, whole: bool) -> Iterator[str]:
-    """Say what was saved, what was used and what was not."""
+    """Yield what was saved, used and not used."""
     counts = used.counts
     if used.mode in {"replay", "append"}:
         yield printable(f"Replay mode: {counts.replayed} of {counted(counts.recorded, 'response')} used")
@@ -59,10 +59,10 @@ def _saved(used: DebugDir, count: str, *, whole: bool) -> str:
     if whole:
         return f"Capture mode: {count} saved to {used.root}"
     if used.mode == "refresh":
-        return f"Capture mode: stopped after {count}; the old ones in {used.root} are as they were"
+        return f"Capture mode: interrupted after {count}; the old responses in {used.root} are unchanged"
     if used.mode == "append" and not used.counts.captured:
-        return f"Capture mode: stopped after {count}; {used.root} is as it was"
-    return f"Capture mode: stopped after {count}; {used.root} is marked as incomplete"
+        return f"Capture mode: interrupted after {count}; {used.root} is unchanged"
+    return f"Capture mode: interrupted after {count}; {used.root} is marked as incomplete"
 
 
 def _listed(responses: tuple[ModelResponse, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Write responses into a folder, each whole and at once."""
+"""Write responses into a folder, each one atomically."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class ResponseWriter:
-    """Add responses to one recording, from any number of threads; what a killed process leaves reads back."""
+    """Add responses to one recording; thread-safe, and readable after the process is killed."""
 
     def __init__(self, root: Path, recording: str, known: Iterable[ModelResponse] = ()) -> None:
-        """Write into `root`, after the responses that are there already."""
+        """Write into `root`, after the responses in `known`."""
         self.root = root
         self.recording = recording
         self._next: Counter[ResponseKey] = Counter(each.key for each in known)
@@ -35,11 +35,11 @@ class ResponseWriter:
 
     @property
     def count(self) -> int:
-        """Count the responses of the recording, those before this writer included."""
+        """Return the number of responses of the recording, including earlier ones."""
         return self._next.total()
 
     def begin(self) -> None:
-        """Mark the recording as one under way; the first response does so too.
+        """Mark the recording as in progress; the first response does so too.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -50,7 +50,7 @@ class ResponseWriter:
 
     @contextmanager
     def awaiting(self) -> Iterator[None]:
-        """Count an answer that is on its way inside the block: a recording that ends meanwhile is not whole."""
+        """Count a pending response inside the block: a recording that ends meanwhile is incomplete."""
         with self._lock:
             self._awaited += 1
         try:
@@ -60,14 +60,14 @@ class ResponseWriter:
                 self._awaited -= 1
 
     def go_without(self) -> None:
-        """Note that an answer never came and is not kept: the recording cannot be whole any more."""
+        """Mark the recording as incomplete because a response will never be recorded."""
         with self._lock:
             self._lacks_answer = True
 
     def add(self, response: ModelResponse) -> ModelResponse:
-        """Write a response as the next one to its prompt, and return it with its place.
+        """Write a response as the next one to its prompt, and return it with its index.
 
-        It has its place when it is written, so that no place is ever left out.
+        The index is assigned when the file is written, so that there are no gaps.
 
         Raises:
             OutputError: the file cannot be written.
@@ -75,7 +75,7 @@ class ResponseWriter:
         """
         with self._lock:
             if not self._is_open:
-                message = f"{self.root}: wanted responses before the recording ended, found one after it; end it later"
+                message = f"{self.root}: a response arrived after the recording ended; end the recording later"
                 raise UsageError(message)
             self.begin()
             placed = response.model_copy(update={"sample_index": self._next[response.key]})
@@ -84,12 +84,12 @@ class ResponseWriter:
         return placed
 
     def end(self, *, whole: bool, abandons: bool = False) -> bool:
-        """End the recording; return whether it is whole: it came to its end, no answer is on its way or lacking.
+        """End the recording; return whether it is complete: the run finished and no response is pending or missing.
 
-        One that never began is as whole as it was. `abandons` says that nobody wants an answer that is on its way.
+        A recording that never started keeps its state. `abandons` ignores pending responses.
 
         Raises:
-            OutputError: that cannot be written.
+            OutputError: the state cannot be written.
         """
         with self._lock:
             self._is_open = False

@@ -1,1 +1,1 @@
-"""Time travel for missions: stop anywhere, look, go back with the state restored, try another way, compare."""
+"""Time-travel debugging for missions: pause anywhere, inspect, rewind with restored state, branch, compare."""

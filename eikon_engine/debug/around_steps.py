@@ -1,4 +1,4 @@
-"""What is told of subgoals before and after a step that is done by itself."""
+"""Subgoal events before and after a single replayed step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def around(plan: Plan, planned: PlannedStep) -> tuple[list[Event], tuple[PlannedSubgoal, ...]]:
-    """Return what is told before a step, and the subgoals that are over after it: its own, and empty ones at the end.
+    """Return the events that precede a step, and the subgoals that end with it (its own, and trailing empty ones).
 
-    Empty subgoals are told before the next one that has steps.
+    Empty subgoals are reported before the next subgoal that has steps.
     """
     places = [place for place, subgoal in enumerate(plan.subgoals) if subgoal.steps]
     own = next(place for place in places if planned in plan.subgoals[place].steps)

@@ -1,4 +1,4 @@
-"""What the words of the command line and of the prompt mean: a command for the session, or a look into its files."""
+"""What a debugger command line asks for: a session command, or a query on the session's files."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer: for people, and for programs."""
+    """The output of a command, as text and as JSON."""
 
     text: str
-    """Ends with a line break, if there is any."""
+    """Ends with a newline unless empty."""
     data: JsonValue
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Have the session do something; the command may depend on where it stands."""
+    """A command for the session; it may depend on the session's current position."""
 
     command: Callable[[SessionFolder], Command]
     question: Callable[[SessionFolder], str | None] = lambda _folder: None
-    """What has to be agreed to first; None where nothing has."""
+    """Question the user must confirm first; None if no confirmation is needed."""
     agreed: Callable[[Command], Command] = lambda command: command
-    """Note in the command that it was agreed to."""
+    """Mark the command as confirmed."""
     ended: Callable[[SessionFolder], Told] | None = None
-    """Do it in the files of a session that was named and does not run any more; None where that cannot be."""
+    """Run the command on the files of a named session that no longer runs; None if that is not possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Answer from the files of a session, whether it runs or not."""
+    """A query answered from the session's files, whether or not the session runs."""
 
     tell: Callable[[SessionFolder], Told]
 
@@ -47,5 +47,5 @@ Asked: TypeAlias = Ask | Look
 
 
 def plainly(command: Command) -> Ask:
-    """Have the session do something, wherever it stands."""
+    """Wrap a command that does not depend on the session's position."""
     return Ask(lambda _folder: command)

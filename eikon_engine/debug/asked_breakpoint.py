@@ -1,4 +1,4 @@
-"""Read breakpoints as people ask for them, and refuse those that nothing could ever hit."""
+"""Parse breakpoints as the user writes them, and reject those that can never be hit."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ ACTION_TYPES: Final = tuple(sorted(each.model_fields["type"].default for each in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """What breakpoints of a mission may name."""
+    """What the breakpoints of a mission may refer to."""
 
     tools: tuple[str, ...]
-    """Types of actions, names of skills."""
+    """Action types and skill names."""
     iterations: int
-    """How many steps there are."""
+    """Number of steps."""
     subgoals: tuple[str, ...]
-    """Ids of subgoals and of their attempts, of those that have steps."""
+    """Ids of the subgoals that have steps, and of their attempts."""
 
     @classmethod
     def of(cls, plan: Plan, skills: Iterable[str]) -> Places:
-        """Collect them; `skills` are the names of those that are installed."""
+        """Collect the targets of a plan; `skills` are the names of the installed skills."""
         attempts = [each.subgoal for each in plan.subgoals if each.steps]
         names = [name for attempt in attempts for name in (attempt.subgoal_id, attempt.id)]
         return cls(
@@ -57,37 +57,37 @@ class Places:
 
 
 def parse_break(text: str) -> BreakpointAdd:
-    """Read the value of `--break`: a type, and behind a colon what it is about, such as `tool:click` or `error`.
+    """Parse the value of `--break`: a type, or a type and a value such as `tool:click`.
 
     Raises:
-        BreakpointError: it names no type.
+        BreakpointError: unknown breakpoint type.
     """
     kind, colon, value = text.partition(":")
     return BreakpointAdd(on=demand_type(kind), value=value if colon else None)
 
 
 def demand_type(name: str) -> BreakpointType:
-    """Return a type of breakpoints by name.
+    """Return a breakpoint type by name.
 
     Raises:
-        BreakpointError: there is none of this name.
+        BreakpointError: unknown breakpoint type.
     """
     if name not in BREAKPOINT_TYPES:
-        message = f"breakpoint: wanted one of {', '.join(BREAKPOINT_TYPES)}, found {name!r}"
+        message = f"breakpoint type: expected one of {', '.join(BREAKPOINT_TYPES)}, got {name!r}"
         raise BreakpointError(message)
     return name
 
 
 def read_stop(asked: BreakpointAdd, places: Places) -> Stop:  # noqa: PLR0911 - one case a kind
-    """Make of a command what stops the session.
+    """Build the stop condition of a breakpoint command.
 
-    Whether a selector can be read is for the browser to say: `look_for` does.
+    Does not check that a selector is valid; only the browser can (`require_selector`).
 
     Raises:
-        BreakpointError: it lacks what it is about, has what it is not about, or names what the mission does not have.
+        BreakpointError: the value is missing, superfluous, or refers to something the mission does not have.
     """
     if asked.condition is not None and asked.on != "tool":
-        message = f"{asked.on}: only breakpoints on tools have a condition, found {asked.condition!r}; leave it out"
+        message = f"{asked.on}: only tool breakpoints take --condition, got {asked.condition!r}; remove it"
         raise BreakpointError(message)
     match asked.on:
         case "tool":
@@ -118,7 +118,7 @@ def _text(asked: BreakpointAdd) -> str:
     value = "" if asked.value is None else str(asked.value)
     if not value.strip():
         usage = f"eikon debug breakpoint add {asked.on} {_WANTED[asked.on]}"
-        message = f"{asked.on}: wanted what to stop at, found nothing; write {usage}"
+        message = f"{asked.on}: missing value; write {usage}"
         raise BreakpointError(message)
     return value
 
@@ -128,7 +128,7 @@ def _iteration(asked: BreakpointAdd, places: Places) -> int:
     number = int(text) if _is_number(text) else 0
     if not 1 <= number <= places.iterations:
         message = (
-            f"iteration: wanted the number of a step, from 1 to {places.iterations}, found {text!r}; "
+            f"iteration: expected a step number from 1 to {places.iterations}, got {text!r}; "
             f"the mission has {counted(places.iterations, 'step')}"
         )
         raise BreakpointError(message)
@@ -139,18 +139,18 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < _DIGITS
 
 
-def _known(name: str, known: tuple[str, ...], kind: str, wanted: str) -> str:
+def _known(name: str, known: tuple[str, ...], kind: str, expected: str) -> str:
     if name in known:
         return name
     near = get_close_matches(name, known, n=1)
-    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
-    message = f"{kind}: wanted {wanted}, found {name!r}; {advice}"
+    advice = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(known) or 'none'}"
+    message = f"{kind}: expected {expected}, got {name!r}; {advice}"
     raise BreakpointError(message)
 
 
 def _demand_no_value(asked: BreakpointAdd) -> None:
     if asked.value is not None:
-        message = f"{asked.on}: wanted nothing behind it, since it stops at each of them, found {str(asked.value)!r}"
+        message = f"{asked.on}: takes no value because it stops at every {asked.on}, got {str(asked.value)!r}"
         raise BreakpointError(message)
 
 

@@ -1,4 +1,4 @@
-"""Breakpoints: what stops a session, and the table of those that it has. Values; a change gives a new table."""
+"""Breakpoints: stop conditions, and the table of a session's breakpoints. Immutable; a change returns a new table."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AtTool:
-    """Stop before an action of this type, or a skill of this name."""
+    """Stop before an action of this type or a skill of this name."""
 
     name: str
     condition: TextPattern | None = None
-    """What its input has to have, too."""
+    """Pattern that the step's input must match as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtIteration:
-    """Stop before the step of this number."""
+    """Stop before the step with this number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class AtPattern:
-    """Stop before a step with this in its input, in the address of a page, or in a request that it made."""
+    """Stop before a step whose input, page URL or recorded requests match a pattern."""
 
     pattern: TextPattern
 
 
 @dataclass(frozen=True, slots=True)
 class AtError:
-    """Stop after a step that failed."""
+    """Stop after a failed step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class AtSubgoal:
 
 @dataclass(frozen=True, slots=True)
 class AtRequest:
-    """Stop before a step that made such a request when it was recorded, and after one that makes another such one."""
+    """Stop before a step that made a matching request when recorded, and after a step that makes a new one."""
 
     pattern: RequestPattern
 
 
 @dataclass(frozen=True, slots=True)
 class AtSelector:
-    """Stop after a step that made something match, or changed what matches."""
+    """Stop after a step that changed which elements match a selector."""
 
     selector: str
 
@@ -80,22 +80,22 @@ class Breakpoint:
     stop: Stop
     is_enabled: bool = True
     hit_count: int = 0
-    """How often it has stopped the session."""
+    """How often it stopped the session."""
 
     @property
     def type(self) -> BreakpointType:
-        """Return its type, as it is asked for."""
+        """Return its type."""
         return _described(self.stop)[0]
 
     @property
     def named(self) -> BreakpointNamed:
-        """Name it in an event."""
+        """Return the reference that events use."""
         kind, condition = _described(self.stop)
         return BreakpointNamed(id=self.id, type=kind, condition=condition)
 
     @property
     def listed(self) -> ListedBreakpoint:
-        """Show it in a list."""
+        """Return its list entry."""
         kind, condition = _described(self.stop)
         return ListedBreakpoint(
             id=self.id, type=kind, condition=condition, is_enabled=self.is_enabled, hit_count=self.hit_count
@@ -103,7 +103,7 @@ class Breakpoint:
 
 
 class ListedBreakpoint(Record):
-    """One breakpoint, as `eikon debug breakpoint list --json` shows it."""
+    """One breakpoint, as `eikon debug breakpoint list --json` prints it."""
 
     id: str
     type: BreakpointType
@@ -112,7 +112,7 @@ class ListedBreakpoint(Record):
     hit_count: int
 
     def __str__(self) -> str:
-        """Read as a line of a list."""
+        """Format as a line of a list."""
         condition = "" if self.condition is None else f" {self.condition}"
         disabled = "" if self.is_enabled else ", disabled"
         hits = "1 hit" if self.hit_count == 1 else f"{self.hit_count} hits"
@@ -121,63 +121,63 @@ class ListedBreakpoint(Record):
 
 @dataclass(frozen=True, slots=True)
 class BreakpointTable:
-    """The breakpoints of a session, in the order in which they were added."""
+    """The breakpoints of a session, in the order they were added."""
 
     breakpoints: tuple[Breakpoint, ...] = ()
     added: int = 0
-    """How many there have been: no id comes twice."""
+    """How many were ever added; ids are not reused."""
 
     @property
     def enabled(self) -> tuple[Breakpoint, ...]:
-        """Return those that may stop the session."""
+        """Return the enabled breakpoints."""
         return tuple(each for each in self.breakpoints if each.is_enabled)
 
     @property
     def selectors(self) -> tuple[str, ...]:
-        """Return the selectors that have to be looked for after each step."""
+        """Return the selectors to check after each step."""
         stops = (each.stop for each in self.enabled)
         return tuple(dict.fromkeys(stop.selector for stop in stops if isinstance(stop, AtSelector)))
 
     def add(self, stop: Stop) -> tuple[BreakpointTable, Breakpoint]:
-        """Return the table with one more, and that one.
+        """Return the table with a new breakpoint, and that breakpoint.
 
         Raises:
-            BreakpointError: there is an equal one.
+            BreakpointError: an equal breakpoint exists.
         """
         for each in self.breakpoints:
             if each.stop == stop:
                 advice = "" if each.is_enabled else f"; enable it: eikon debug breakpoint enable {each.id}"
-                message = f"breakpoint add: wanted a new breakpoint, found the same one: {each.listed}{advice}"
+                message = f"breakpoint add: the same breakpoint already exists: {each.listed}{advice}"
                 raise BreakpointError(message)
         new = Breakpoint(id=f"bp-{self.added + 1}", stop=stop)
         return BreakpointTable((*self.breakpoints, new), self.added + 1), new
 
     def remove(self, name: str) -> BreakpointTable:
-        """Return the table without one.
+        """Return the table without a breakpoint.
 
         Raises:
-            BreakpointError: there is none with this id.
+            BreakpointError: unknown id.
         """
         gone = self.named(name)
         return replace(self, breakpoints=tuple(each for each in self.breakpoints if each is not gone))
 
     def clear(self) -> BreakpointTable:
-        """Return the table without any."""
+        """Return an empty table; ids continue."""
         return replace(self, breakpoints=())
 
     def enable(self, name: str) -> BreakpointTable:
-        """Return the table with one that stops the session again.
+        """Return the table with a breakpoint enabled.
 
         Raises:
-            BreakpointError: there is none with this id.
+            BreakpointError: unknown id.
         """
         return self.updated((replace(self.named(name), is_enabled=True),))
 
     def disable(self, name: str) -> BreakpointTable:
-        """Return the table with one that stops nothing for now.
+        """Return the table with a breakpoint disabled.
 
         Raises:
-            BreakpointError: there is none with this id.
+            BreakpointError: unknown id.
         """
         return self.updated((replace(self.named(name), is_enabled=False),))
 
@@ -185,17 +185,17 @@ class BreakpointTable:
         """Return a breakpoint by id.
 
         Raises:
-            BreakpointError: there is none with this id.
+            BreakpointError: unknown id.
         """
         for each in self.breakpoints:
             if each.id == name:
                 return each
-        known = f"there are {', '.join(each.id for each in self.breakpoints)}" if self.breakpoints else "there is none"
-        message = f"breakpoint: wanted the id of a breakpoint, found {name!r}; {known}"
+        known = f"available: {', '.join(each.id for each in self.breakpoints) or 'none'}"
+        message = f"breakpoint: no breakpoint with id {name!r}; {known}"
         raise BreakpointError(message)
 
     def updated(self, changed: Iterable[Breakpoint]) -> BreakpointTable:
-        """Return the table with breakpoints in the place of those with their ids."""
+        """Return the table with some breakpoints replaced, matched by id."""
         by_id = {each.id: each for each in changed}
         return replace(self, breakpoints=tuple(by_id.get(each.id, each) for each in self.breakpoints))
 

@@ -1,7 +1,7 @@
-"""Checkpoints: a place in the mission with everything that proves that it was reached once more.
+"""Checkpoints: a position in a mission, with the digests that prove it was reached again.
 
 `checkpoints/<id>.json` is the checkpoint. Beside it lie `<id>.storage.json` (Playwright's storage state), `<id>.png`
-and, in `dom/`, the documents as blobs. The page itself is in no file: it is reached by doing the steps again.
+and, in `dom/`, the documents as blobs. The page itself is not saved: it is restored by replaying the steps.
 """
 
 from __future__ import annotations
@@ -43,54 +43,54 @@ class KeptPage(Record):
 
     page: int
     snapshot: BlobRef
-    """In `dom/` beside the checkpoint."""
+    """Blob in `dom/` beside the checkpoint."""
 
 
 class CheckpointState(Record):
-    """What the pages showed there."""
+    """What the pages showed at a checkpoint."""
 
     digests: StateDigest
     observation: Observation
-    """After the last step, or after JavaScript that was run by hand since."""
+    """After the last step, or after later manual JavaScript."""
     url: str
-    """Of the first page that is open; empty if none is."""
+    """URL of the first open page; empty if no page is open."""
     storage_sha256: Sha256
-    """Of `<id>.storage.json`."""
+    """Digest of `<id>.storage.json`."""
     pages: tuple[KeptPage, ...]
     screenshot_sha256: Sha256 | None
-    """Of `<id>.png`; None where no page could be painted."""
+    """Digest of `<id>.png`; None if no page could be captured."""
 
 
 class SavedCheckpoint(Record):
-    """One checkpoint as it lies in its file."""
+    """A checkpoint as stored in its file."""
 
     checkpoint_version: Literal[1] = CHECKPOINT_VERSION
     id: CheckpointId
     label: str
-    """Empty if it has none."""
+    """Empty if it has no label."""
     iteration: int = Field(ge=0)
     timestamp: AwareDatetime
     branch: str
     reason: CheckpointReason
     trace_id: str
     trace_sha256: Sha256
-    """Of the steps up to there, see `trace_sha256`."""
+    """Digest of the steps before it, see `steps_sha256`."""
     evaluations: tuple[Evaluation, ...]
-    """What was run by hand on the way."""
+    """JavaScript that the user ran before it."""
     seen: tuple[StateDigest, ...]
-    """What the pages showed at the start, and after each step up to there."""
+    """Digests at the start and after each step before it."""
     state: CheckpointState
     sha256: Sha256
-    """Over everything else, as canonical JSON."""
+    """Digest over all other fields, as canonical JSON."""
 
     def way(self, bundle: Bundle) -> Way:
-        """Return what leads there once more, on the bundle of its branch."""
+        """Return the history that leads to it, on the bundle of its branch."""
         return Way(bundle=bundle, evaluations=self.evaluations, seen=dict(enumerate(self.seen)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointName:
-    """What a checkpoint is called, and why it is made."""
+    """Label, branch, reason and time of a new checkpoint."""
 
     label: str = ""
     branch: str
@@ -99,11 +99,11 @@ class CheckpointName:
 
 
 async def make_checkpoint(line: Line, folder: Path, name: CheckpointName) -> SavedCheckpoint:
-    """Write down where a line stands; the line is as it was.
+    """Save the current state of a context as a checkpoint; the context is unchanged.
 
     Raises:
         OutputError: the folder cannot be written.
-        BrowserDiedError: the browser went away.
+        BrowserDiedError: the browser crashed or was closed.
     """
     checkpoint_id = f"cp_{line.iteration}_{name.now:%Y%m%dT%H%M%S%f}"
     checkpoint = _sealed(
@@ -127,7 +127,7 @@ async def make_checkpoint(line: Line, folder: Path, name: CheckpointName) -> Sav
 
 
 async def _keep_state(line: Line, folder: Path, checkpoint_id: str) -> CheckpointState:
-    """Write what lies beside a checkpoint; return what the checkpoint says of it."""
+    """Write the files beside a checkpoint; return the state that refers to them."""
     sight = line.sight
     seen = sight.observation
     first = seen.pages[0] if seen.pages else None
@@ -149,28 +149,28 @@ async def _keep_state(line: Line, folder: Path, checkpoint_id: str) -> Checkpoin
 
 
 def read_checkpoint(path: Path, trace: ExecutionTrace | None = None) -> SavedCheckpoint:
-    """Read a checkpoint and prove that nothing of it was changed, and that it is one of this trace, if one is given.
+    """Read a checkpoint and verify its integrity and, if a trace is given, that it belongs to that trace.
 
     Raises:
-        CheckpointError: it is not there, was changed, or belongs to another trace.
+        CheckpointError: it is missing, was modified, or belongs to another trace.
     """
     checkpoint = _parsed(path)
     if checkpoint.id != path.stem or _sealed(checkpoint) != checkpoint:
-        message = f"{path}: wanted a checkpoint as it was written, found one that was changed by hand; delete it"
+        message = f"{path}: the checkpoint was modified after it was written; delete it"
         raise CheckpointError(message)
     if len(checkpoint.seen) != checkpoint.iteration + 1:
-        message = f"{path}: wanted digests of {checkpoint.iteration + 1} moments, found {len(checkpoint.seen)}"
+        message = f"{path}: expected {checkpoint.iteration + 1} state digests, got {len(checkpoint.seen)}; delete it"
         raise CheckpointError(message)
     _demand_files(path, checkpoint)
     if trace is not None and checkpoint.trace_sha256 != trace_sha256(trace, checkpoint.iteration):
-        other = "another trace" if checkpoint.trace_id != trace.id else "other steps of this trace, which was changed"
-        message = f"{path}: wanted a checkpoint of trace {trace.id}, found one of {other}; make a new one"
+        other = "another trace" if checkpoint.trace_id != trace.id else "different steps of it"
+        message = f"{path}: expected a checkpoint of trace {trace.id}, got one of {other}; create a new checkpoint"
         raise CheckpointError(message)
     return checkpoint
 
 
 def delete_checkpoint(folder: Path, checkpoint_id: str) -> None:
-    """Delete a checkpoint with what lies beside it; documents that others have too are kept.
+    """Delete a checkpoint and its files; documents that other checkpoints use are kept.
 
     Raises:
         CheckpointError: it cannot be deleted.
@@ -189,17 +189,17 @@ def delete_checkpoint(folder: Path, checkpoint_id: str) -> None:
 
 
 def checkpoint_file(folder: Path, checkpoint_id: str) -> Path:
-    """Return where a checkpoint lies."""
+    """Return the path of a checkpoint."""
     return folder / f"{checkpoint_id}.json"
 
 
 def storage_file(folder: Path, checkpoint_id: str) -> Path:
-    """Return where its storage state lies."""
+    """Return the path of its storage state."""
     return folder / f"{checkpoint_id}.storage.json"
 
 
 def screenshot_file(folder: Path, checkpoint_id: str) -> Path:
-    """Return where its picture lies."""
+    """Return the path of its screenshot."""
     return folder / f"{checkpoint_id}.png"
 
 
@@ -207,7 +207,7 @@ def _parsed(path: Path) -> SavedCheckpoint:
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"{path}: wanted a checkpoint, found {error.strerror}; make a new one"
+        message = f"{path}: the checkpoint cannot be read ({error.strerror}); create a new one"
         raise CheckpointError(message) from error
     try:
         return SavedCheckpoint.model_validate_json(data)
@@ -216,7 +216,7 @@ def _parsed(path: Path) -> SavedCheckpoint:
 
 
 def _documents_in(folder: Path) -> set[str] | None:
-    """Name the documents of all checkpoints by their digests; None where a checkpoint does not tell its own."""
+    """Return the digests of all documents that checkpoints use; None if a checkpoint cannot be read."""
     paths = [path for path in folder.glob("cp_*.json") if not path.name.endswith(".storage.json")]
     try:
         return {each.snapshot.sha256 for path in paths for each in _parsed(path).state.pages}
@@ -225,7 +225,7 @@ def _documents_in(folder: Path) -> set[str] | None:
 
 
 def _demand_files(path: Path, checkpoint: SavedCheckpoint) -> None:
-    """Prove that what lies beside a checkpoint is what was written with it."""
+    """Check that the files beside a checkpoint are unchanged."""
     state, folder = checkpoint.state, path.parent
     _demand_content(storage_file(folder, checkpoint.id), state.storage_sha256)
     if state.screenshot_sha256 is not None:
@@ -234,7 +234,7 @@ def _demand_files(path: Path, checkpoint: SavedCheckpoint) -> None:
         try:
             BlobStore(folder / DOM_FOLDER).verify(each.snapshot)
         except TraceError as error:
-            message = f"{path}: a document of the checkpoint is lost or changed, delete it: {error.message}"
+            message = f"{path}: a document is missing or modified, delete the checkpoint: {error.message}"
             raise CheckpointError(message) from error
 
 
@@ -242,15 +242,15 @@ def _demand_content(path: Path, sha256: str) -> None:
     try:
         found = _sha256(path.read_bytes())
     except OSError as error:
-        message = f"{path}: wanted a file of a checkpoint, found {error.strerror}; delete the checkpoint"
+        message = f"{path}: a file of the checkpoint cannot be read ({error.strerror}); delete the checkpoint"
         raise CheckpointError(message) from error
     if found != sha256:
-        message = f"{path}: wanted the file as it was written, found a changed one; delete its checkpoint"
+        message = f"{path}: the file was modified after it was written; delete its checkpoint"
         raise CheckpointError(message)
 
 
 def _sealed(checkpoint: SavedCheckpoint) -> SavedCheckpoint:
-    """Return a checkpoint with the digest over itself."""
+    """Return a checkpoint with the digest over its content."""
     content = checkpoint.model_dump(mode="json", exclude={"sha256"})
     return checkpoint.model_copy(update={"sha256": _sha256(json.dumps(content, sort_keys=True).encode())})
 

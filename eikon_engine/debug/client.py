@@ -1,4 +1,4 @@
-"""Tell a session what to do, and wait for its answer, from another process."""
+"""Send commands to a session from another process, and wait for the responses."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 _POLL_S: Final = 0.01
 _CHUNK: Final = 1 << 16
 _LIFE_SIGN_S: Final = 0.25
-"""How often it is asked whether the session lives."""
-_STAYS_GIVEN: Final = "the command stays given, and is carried out in its turn"
+"""Interval between checks that the session's process is alive."""
+_STAYS_GIVEN: Final = "the command stays queued and will still run"
 
 
 class Newest:
-    """What is written at the end of an `events.jsonl`, from now on."""
+    """Follow the lines appended to an `events.jsonl` from now on."""
 
     def __init__(self, path: Path) -> None:
-        """Begin after what is there.
+        """Start at the current end of the file.
 
         Raises:
             EventsError: it cannot be read.
@@ -57,10 +57,10 @@ class Newest:
             raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
 
     def read(self) -> Iterator[JournalLine]:
-        """Yield the lines that have come since.
+        """Yield the lines appended since the last call.
 
         Raises:
-            EventsError: one of them is no event.
+            EventsError: a line is not an event.
         """
         while data := self._file.read(_CHUNK):
             *whole, self._rest = (self._rest + data).split(b"\n")
@@ -69,33 +69,33 @@ class Newest:
             self._is_inside = self._is_inside and not whole
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._file.close()
 
     def _line(self, text: bytes) -> JournalLine:
         try:
             return JournalLine.model_validate_json(text)
         except ValidationError as error:
-            found = str(error.errors(include_url=False)[0]["msg"])
-            raise EventsError(f"{self._path}: wanted an event, found a line that is none ({found})") from error
+            problem = str(error.errors(include_url=False)[0]["msg"])
+            raise EventsError(f"{self._path}: a line is not an event ({problem})") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a session said to a command."""
+    """What a session responded to a command."""
 
     said: CommandDone | CommandFailed
     result: JsonValue
-    """What the command gives back; None where it failed."""
+    """The command's result; None if it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A command that was given."""
+    """A command in the command file."""
 
     id: str
     line: int
-    """Number of its line in the command file."""
+    """1-based line in the command file."""
     command: Command
 
 
@@ -107,18 +107,18 @@ class Client:
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     read: Callable[[JournalLine], None] | None = None
-    """Told of everything that happens while an answer is waited for."""
+    """Called with every event while waiting for a response."""
 
     def send(self, command: Command, *, timeout_s: float | None = None) -> Answer:
-        """Give a command and wait for its answer; a session that runs answers `pause` when it stands still.
+        """Send a command and wait for the response. A running session responds to `pause` once it is paused.
 
         Raises:
-            SecretGivenError: the command has a secret written out; it is not given.
-            SessionEndedError: the session is gone, or does not answer in time.
+            SecretGivenError: the command contains a secret value; it is not sent.
+            SessionEndedError: the session ended, or did not respond in time.
             OutputError: the command file cannot be written.
-            SessionError: the session found no command in the line that was appended.
+            SessionError: the session rejected the appended line.
             EventsError: the events cannot be read.
-            InterruptedRunError: a person or a signal stopped the waiting.
+            InterruptedRunError: Ctrl-C or a signal interrupted the wait.
         """
         self._demand_alive()
         if has_texts(command):
@@ -132,7 +132,7 @@ class Client:
                 return self._answer(newest, _Asked(name, number, command), timeout_s)
             except KeyboardInterrupt as stop:
                 stopper = InterruptedRunError.stopper(stop)
-                message = f"{command.type}: stopped by {stopper} while an answer was waited for; {_STAYS_GIVEN}"
+                message = f"{command.type}: stopped by {stopper} while waiting for the response; {_STAYS_GIVEN}"
                 raise InterruptedRunError(message) from stop
         finally:
             newest.close()
@@ -150,17 +150,16 @@ class Client:
             if now >= next_sign:
                 next_sign = now + _LIFE_SIGN_S
                 if not self.folder.runs():
-                    last = self._taken(newest, asked)  # it may have answered as the last thing it did
+                    last = self._taken(newest, asked)  # it may have responded just before it ended
                     if last is not None:
                         return last
                     raise SessionEndedError(
-                        f"{what}: session {self.folder.name} ended before it answered; "
+                        f"{what}: session {self.folder.name} ended before it responded; "
                         f"see eikon debug replay {self.folder.name}"
                     )
             if deadline is not None and now >= deadline:
                 raise SessionEndedError(
-                    f"{what}: wanted an answer of session {self.folder.name} within {timeout_s:g} s, found "
-                    f"none; {_STAYS_GIVEN}"
+                    f"{what}: session {self.folder.name} did not respond within {timeout_s:g} s; {_STAYS_GIVEN}"
                 )
             nothing.wait(_POLL_S)
 
@@ -175,7 +174,7 @@ class Client:
                     return Answer(line.event, None)
                 case CommandRejected(line=number, message=message) if number == asked.line:
                     where = f"{self.folder.commands}: line {number}"
-                    raise SessionError(f"{asked.command.type}: {where}: {message}; somebody else writes there")
+                    raise SessionError(f"{asked.command.type}: {where}: {message}; another process writes to this file")
                 case _:
                     pass
         return None

@@ -1,4 +1,4 @@
-"""What a session can be told to do: one line of `commands.jsonl` each."""
+"""The commands of a session; each line of `commands.jsonl` holds one."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from eikon_engine.trace.record import FiniteJson, Record
 
 
 class Pause(Record):
-    """Stand still before the next step."""
+    """Pause before the next step."""
 
     type: Literal["pause"] = "pause"
 
 
 class Resume(Record):
-    """Go on until something stops the session."""
+    """Run until something stops the session."""
 
     type: Literal["resume"] = "resume"
 
 
 class Step(Record):
-    """Do the next steps, then stand still."""
+    """Run the next steps, then pause."""
 
     type: Literal["step"] = "step"
     count: int = Field(default=1, ge=1)
 
 
 class NextSubgoal(Record):
-    """Go on until the next subgoal attempt begins."""
+    """Run until the next subgoal attempt begins."""
 
     type: Literal["next_subgoal"] = "next_subgoal"
 
 
 class RunTo(Record):
-    """Go on until as many steps are done."""
+    """Run until this many steps are done."""
 
     type: Literal["run_to"] = "run_to"
     iteration: int = Field(ge=0)
 
 
 class Inspect(Record):
-    """Look at where the session stands."""
+    """Inspect the paused session."""
 
     type: Literal["inspect"] = "inspect"
     what: Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"] = "all"
@@ -52,7 +52,7 @@ class Inspect(Record):
 
 
 class Locate(Record):
-    """Ask how many elements a selector matches, and which; nothing is changed."""
+    """Count and list the elements that a selector matches; read-only."""
 
     type: Literal["locate"] = "locate"
     selector: str
@@ -61,7 +61,7 @@ class Locate(Record):
 
 
 class Evaluate(Record):
-    """Run JavaScript in a page: a change of state, which is told from then on."""
+    """Run JavaScript in a page; the session counts as modified from then on."""
 
     type: Literal["evaluate"] = "evaluate"
     expression: str
@@ -83,7 +83,7 @@ class BreakpointAdd(Record):
     value: str | int | None = None
     """Name, iteration, regular expression, subgoal id, URL pattern or selector; None for errors and divergences."""
     condition: str | None = None
-    """Regular expression that the input has to match too."""
+    """Regular expression that the input must match as well."""
 
 
 class BreakpointList(Record):
@@ -107,7 +107,7 @@ class BreakpointClear(Record):
 
 
 class CheckpointCreate(Record):
-    """Make a checkpoint here."""
+    """Create a checkpoint at the current position."""
 
     type: Literal["checkpoint_create"] = "checkpoint_create"
     label: str = ""
@@ -122,78 +122,78 @@ class CheckpointDelete(Record):
 
 
 class Rewind(Record):
-    """Restore the state of a checkpoint, or of an iteration of the active branch; one of the two is given."""
+    """Restore a checkpoint, or an iteration of the active branch; exactly one of the two is given."""
 
     type: Literal["rewind"] = "rewind"
     checkpoint: str | None = None
     """Id or label."""
     iteration: int | None = Field(default=None, ge=0)
     force: bool = False
-    """Whether steps that are lost were agreed to."""
+    """Whether the user agreed to discard steps."""
 
 
 class BranchCreate(Record):
-    """Begin another way at a checkpoint, and switch to it."""
+    """Create a branch at a checkpoint and switch to it."""
 
     type: Literal["branch_create"] = "branch_create"
     name: str
     checkpoint: str | None = None
-    """Id or label; None makes one here."""
+    """Id or label; None creates one at the current position."""
     live: bool = False
-    """Whether requests that the recording does not know go to the network."""
+    """Whether requests missing from the recording go to the network."""
 
 
 class BranchSwitch(Record):
-    """Go to the last checkpoint of another branch, or to its fork."""
+    """Switch to where another branch was left, or to its fork."""
 
     type: Literal["branch_switch"] = "branch_switch"
     name: str
 
 
 class BranchDelete(Record):
-    """Delete a branch that is not active and has no branches of its own."""
+    """Delete a branch that is not active and has no child branches."""
 
     type: Literal["branch_delete"] = "branch_delete"
     name: str
 
 
 class BranchSkip(Record):
-    """Leave the next step out. On `main`, this makes a branch."""
+    """Skip the next step. On `main`, this creates a branch."""
 
     type: Literal["branch_skip"] = "branch_skip"
     name: str | None = None
-    """Of the branch that is made on `main`."""
-    reason: str = "skipped by hand"
+    """Name of the branch created on `main`."""
+    reason: str = "skipped manually"
 
 
 class BranchEdit(Record):
-    """Give fields of a step to come other values. On `main`, this makes a branch."""
+    """Change fields of an upcoming step. On `main`, this creates a branch."""
 
     type: Literal["branch_edit"] = "branch_edit"
     iteration: int | None = Field(default=None, ge=1)
-    """Of the step; None for the next one."""
+    """Number of the step; None for the next one."""
     fields: dict[str, FiniteJson]
     """As `SetFields.fields`, such as `action.target.selector`."""
     name: str | None = None
-    reason: str = "edited by hand"
+    reason: str = "edited manually"
 
 
 class BranchInsert(Record):
-    """Put an action in front of the next step, behind those that were put in just before.
+    """Insert an action before the next step, after those inserted just before.
 
-    On `main`, this makes a branch.
+    On `main`, this creates a branch.
     """
 
     type: Literal["branch_insert"] = "branch_insert"
     action: Action
     perform: bool = False
-    """Whether it is performed at once, with those that were put in just before."""
+    """Whether to run it at once, with those inserted just before."""
     name: str | None = None
-    reason: str = "given by hand"
+    reason: str = "inserted manually"
 
 
 class BranchRecord(Record):
-    """Begin or end to take what a person does in the window for actions of the branch."""
+    """Begin or end recording the user's actions in the window as steps of the branch."""
 
     type: Literal["branch_record"] = "branch_record"
     change: Literal["begin", "end", "discard"]
@@ -201,21 +201,21 @@ class BranchRecord(Record):
 
 
 class BranchSave(Record):
-    """Write a branch as a trace of its own, or as a patch on the original."""
+    """Save a branch as a bundle of its own, or as a patch on the original."""
 
     type: Literal["branch_save"] = "branch_save"
     name: str
     form: Literal["trace", "patch"]
     output: str
-    """Path of the folder or file, absolute."""
+    """Absolute path of the folder or file."""
 
 
 GoingCommand: TypeAlias = Resume | Step | NextSubgoal | RunTo
-"""What lets the session go on."""
+"""Commands that run steps."""
 BranchCommand: TypeAlias = (
     BranchCreate | BranchDelete | BranchSkip | BranchEdit | BranchInsert | BranchRecord | BranchSave
 )
-"""What makes, changes or keeps branches."""
+"""Commands that create, change or save branches."""
 StandingCommand: TypeAlias = (
     Inspect
     | Locate
@@ -227,9 +227,9 @@ StandingCommand: TypeAlias = (
     | BranchSwitch
     | BranchCommand
 )
-"""What needs the pages, and a session that stands still; of breakpoints, those on selectors."""
+"""Commands that need the pages of a paused session; among breakpoints, those on selectors."""
 AnytimeCommand: TypeAlias = Pause | Quit | BreakpointList | BreakpointChange | BreakpointClear
-"""What may be said while the session goes on."""
+"""Commands allowed while the session runs."""
 
 Command: TypeAlias = Annotated[GoingCommand | StandingCommand | AnytimeCommand, Field(discriminator="type")]
 
@@ -238,6 +238,6 @@ class CommandLine(Record):
     """One line of `commands.jsonl`."""
 
     id: str = Field(min_length=1, max_length=64)
-    """Chosen by whoever writes it; the answer names it."""
+    """Chosen by the sender; the response names it."""
     at: AwareDatetime
     command: Command

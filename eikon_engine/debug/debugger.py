@@ -1,4 +1,4 @@
-"""Carry out commands on a journey: one at a time where the pages are needed, at once where they are not."""
+"""Execute commands on a session: one at a time if they need the pages, immediately otherwise."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from eikon_engine.debug import branching, commands, looking, marking, saving
+from eikon_engine.debug import commands
 from eikon_engine.debug.asked_breakpoint import read_stop
+from eikon_engine.debug.branching import change as change_branch
+from eikon_engine.debug.branching import create as create_branch
+from eikon_engine.debug.branching import delete as delete_branch
 from eikon_engine.debug.going import begin_going, go, stop_here
+from eikon_engine.debug.looking import evaluate, find, look_at
+from eikon_engine.debug.marking import berths
+from eikon_engine.debug.marking import create as create_checkpoint
+from eikon_engine.debug.marking import delete as delete_checkpoint
 from eikon_engine.debug.recording import begin_by_hand, end_by_hand
 from eikon_engine.debug.results import Listed, Stand
+from eikon_engine.debug.saving import save
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.travelling import rewind, switch
 from eikon_engine.errors import SessionBusyError
@@ -28,35 +36,35 @@ if TYPE_CHECKING:
 
 
 class Debugger:
-    """Drive one journey; mutable, because it is under way."""
+    """Execute the commands of one session."""
 
     def __init__(self, journey: Journey, places: Places, marking_rules: Marking) -> None:
-        """Stand where the journey stands. `places` is what breakpoints may name."""
+        """Start at the session's position. `places` lists what breakpoints may refer to."""
         self.journey = journey
         self._places = places
         self._marking = marking_rules
         self._alone = asyncio.Lock()
         self._doing: str | None = None
-        """What the session is going to, while it goes on."""
+        """Type of the command that runs steps; None while the session is paused."""
         self._is_stopped = False
         self._stood = asyncio.Event()
         self._stood.set()
         self.is_quit = False
-        """Whether somebody has ended the session."""
+        """Whether the user ended the session."""
 
     async def do(self, command: commands.Command) -> JsonValue:
-        """Carry out a command, and return what it gives back.
+        """Execute a command and return its result.
 
         Raises:
-            SessionBusyError: the session goes on, and the command needs it to stand still.
-            EikonError: the command cannot be carried out; the session is as it was.
+            SessionBusyError: the session is running, and the command needs it paused.
+            EikonError: the command failed; the session is unchanged.
         """
         result = await self._result(command)
         answer: JsonValue = result.model_dump(mode="json")
         return answer
 
     async def begin(self, *, run: bool) -> None:
-        """Let the pages wait before the first step, or go on at once until something stops the session."""
+        """Pause before the first step, or run until something stops the session."""
         if run and stop_here(self.journey) is None:
             await self.do(commands.Resume())
             return
@@ -65,7 +73,7 @@ class Debugger:
         self._stand()
 
     async def quit(self) -> Stand:
-        """Stop before the next step, and let nothing go on any more."""
+        """Stop before the next step; no command runs steps from then on."""
         self.is_quit = True
         self._is_stopped = True
         await self._stood.wait()
@@ -94,55 +102,55 @@ class Debugger:
                     return await self._do_standing(command)
 
     async def _do_standing(self, command: commands.StandingCommand) -> Record:  # noqa: PLR0911 - as above
-        journey = self.journey
+        session = self.journey
         match command:
             case commands.BreakpointAdd():
-                await demand_selector(journey.line.session, str(command.value or ""))
-                journey.table = journey.table.add(read_stop(command, self._reached()))[0]
-                await journey.look_for_selectors()
+                await demand_selector(session.line.session, str(command.value or ""))
+                session.table = session.table.add(read_stop(command, self._reached()))[0]
+                await session.look_for_selectors()
                 return self._listed()
             case commands.Inspect():
-                return await looking.look_at(journey, command)
+                return await look_at(session, command)
             case commands.Locate():
-                return await looking.find(journey, command)
+                return await find(session, command)
             case commands.Evaluate():
-                return await looking.evaluate(journey, command)
+                return await evaluate(session, command)
             case commands.CheckpointCreate(label=label):
-                return await marking.create(journey, label)
+                return await create_checkpoint(session, label)
             case commands.CheckpointDelete(checkpoint=name):
-                return marking.delete(journey, name)
+                return delete_checkpoint(session, name)
             case commands.Rewind():
-                return await rewind(journey, command)
+                return await rewind(session, command)
             case commands.BranchSwitch():
-                return await switch(journey, command)
+                return await switch(session, command)
             case _:
                 return await self._do_branch(command)
 
     async def _do_branch(self, command: commands.BranchCommand) -> Record:  # noqa: PLR0911 - as above
-        journey = self.journey
+        session = self.journey
         match command:
             case commands.BranchCreate():
-                return await branching.create(journey, command)
+                return await create_branch(session, command)
             case commands.BranchDelete():
-                return branching.delete(journey, command)
+                return delete_branch(session, command)
             case commands.BranchEdit() | commands.BranchSkip():
-                return await branching.change(journey, command)
+                return await change_branch(session, command)
             case commands.BranchInsert(perform=perform):
-                stand = await branching.change(journey, command)
+                stand = await change_branch(session, command)
                 if not perform:
                     return stand
                 with self._under_way(command):
-                    return await self._going(commands.Step(count=journey.put_in - journey.line.iteration))
+                    return await self._going(commands.Step(count=session.put_in - session.line.iteration))
             case commands.BranchRecord(change="begin"):
-                return await begin_by_hand(journey, command)
+                return await begin_by_hand(session, command)
             case commands.BranchRecord(change=change):
-                count = await end_by_hand(journey, is_taken=change == "end")
+                count = await end_by_hand(session, is_taken=change == "end")
                 if not count:
-                    return journey.pause("branch", "as it was before a person acted in the pages")
+                    return session.pause("branch", "restored to before the interactive recording")
                 with self._under_way(command):
                     return await self._going(commands.Step(count=count))
             case commands.BranchSave():
-                return await saving.save(journey, command)
+                return await save(session, command)
             case _:
                 assert_never(command)
 
@@ -153,12 +161,12 @@ class Debugger:
                 return await self._going(command)
 
     async def _going(self, command: commands.GoingCommand) -> Stand:
-        going = begin_going(self.journey, command)
-        return await go(self.journey, going, self._marking, lambda: self._is_stopped)
+        goal = begin_going(self.journey, command)
+        return await go(self.journey, goal, self._marking, lambda: self._is_stopped)
 
     @asynccontextmanager
     async def _pages(self) -> AsyncIterator[None]:
-        """Have the pages for oneself, after everyone who came before."""
+        """Hold the pages exclusively, after all earlier commands."""
         async with self._alone:
             await self.journey.lines.go_on()
             yield
@@ -166,7 +174,7 @@ class Debugger:
 
     @contextmanager
     def _under_way(self, command: commands.Command) -> Iterator[None]:
-        """Refuse from here on what needs a session that stands still."""
+        """Reject commands that need a paused session until the block ends."""
         self._doing, self._is_stopped = command.type, self.is_quit
         self._stood.clear()
         try:
@@ -176,23 +184,23 @@ class Debugger:
             self._stood.set()
 
     def _demand_still(self, command: commands.Command) -> None:
-        """Make sure that nothing goes on.
+        """Check that the session is paused.
 
         Raises:
-            SessionBusyError: the session goes on.
+            SessionBusyError: the session is running.
         """
         if self.journey.hand is not None and not isinstance(command, commands.BranchRecord):
-            message = f"{command.type}: wanted a session that stands still, found one in which a person acts"
-            raise SessionBusyError(f"{message}; give branch record end, or branch record discard")
+            message = f"{command.type}: expected a paused session, but an interactive recording is active"
+            raise SessionBusyError(f"{message}; run branch record end or branch record discard")
         if self._doing is not None:
             step = self.journey.line.iteration + 1
-            message = f"{command.type}: wanted a session that stands still, found one that does step {step}"
+            message = f"{command.type}: expected a paused session, but step {step} is running"
             raise SessionBusyError(f"{message}; pause it first")
 
     def _stand(self) -> None:
-        """Let pages be brought to the checkpoints while nothing else goes on."""
+        """Start parking contexts at checkpoints while the session is paused."""
         if not self.is_quit and self.journey.hand is None:
-            self.journey.lines.stand(marking.berths(self.journey))
+            self.journey.lines.stand(berths(self.journey))
 
     def _change_breakpoints(self, command: commands.BreakpointChange | commands.BreakpointClear) -> Listed:
         table = self.journey.table
@@ -204,7 +212,7 @@ class Debugger:
         return self._listed()
 
     def _reached(self) -> Places:
-        """Return what breakpoints may name: the steps of the longest way there is."""
+        """Return what breakpoints may refer to, with the steps of the longest branch."""
         longest = max(branch.step_count for branch in self.journey.timeline.branches)
         return replace(self._places, iterations=max(self._places.iterations, longest))
 

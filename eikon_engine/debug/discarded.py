@@ -1,4 +1,4 @@
-"""What going back has discarded: kept in the folder of the session until it is quit."""
+"""Steps and checkpoints discarded by a rewind; kept in the session folder until it quits."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Discarded(Record):
-    """What one rewind has discarded."""
+    """What one rewind discarded."""
 
     at: AwareDatetime
     branch: str
     iteration: int
-    """Where the branch went back to."""
+    """Where the branch was rewound to."""
     steps: tuple[StepEntry, ...]
     evaluations: tuple[EvaluationEntry, ...]
     checkpoints: tuple[CheckpointEntry, ...]
@@ -30,10 +30,10 @@ class Discarded(Record):
 
 
 def discard(journey: Journey, lost: Lost, iteration: int) -> None:
-    """Take steps and checkpoints away from the active branch, and keep them aside.
+    """Move discarded steps and checkpoints of the active branch aside.
 
     Raises:
-        OutputError: they cannot be kept.
+        OutputError: the files cannot be written.
     """
     if not lost.is_anything:
         return

@@ -1,4 +1,4 @@
-"""What keeps a way from being faithful to its recording, whatever its steps show."""
+"""Reasons why a branch is not faithful to its recording, whatever its steps show."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def doubts_of(evaluations: Sequence[EvaluationEntry], left_out: Sequence[LeftOutEntry]) -> tuple[str, ...]:
-    """Say what was run by hand, and how much was left out, in a few words each."""
+    """Return the reasons as short phrases: manual JavaScript and skipped steps."""
     doubts: list[str] = []
     if evaluations:
         places = ", ".join(str(place) for place in dict.fromkeys(each.iteration for each in evaluations))
-        doubts.append(f"JavaScript was run by hand at {places}")
+        doubts.append(f"JavaScript was run manually at {places}")
     if left_out:
-        doubts.append(f"{counted(len(left_out), 'step')} left out, with nothing done instead")
+        doubts.append(f"{counted(len(left_out), 'step')} skipped without replacement")
     return tuple(doubts)

@@ -1,4 +1,4 @@
-"""Change the files of a session that nobody runs any more."""
+"""Change the files of a session that no longer runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def delete_in_files(folder: SessionFolder, name: str) -> Told:
-    """Take a checkpoint out of the timeline of a session, then from the disk, as far as it still is there.
+    """Remove a checkpoint from the timeline of a session, then its files.
 
     Raises:
         CheckpointMissingError: there is none.

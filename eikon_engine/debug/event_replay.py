@@ -1,4 +1,4 @@
-"""Tell a recording once more, event by event, without a browser: a session, a run, or a bundle."""
+"""Print a recording again, event by event, without a browser: a session, a run or a bundle."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event, JournalLine
 
 LONGEST_WAIT_S: Final = 5.0
-"""Longer gaps between events are cut to this."""
+"""Longer gaps between events are shortened to this."""
 COMPLETE: Final = "--- Replay complete ---"
 _CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldLine:
-    """A line that is told, and what it says."""
+    """A line to print, parsed."""
 
     text: str
     lines: tuple[JournalLine, ...]
-    """As far as they are of the types that are asked for."""
+    """Only those of the selected event types."""
     iterations: tuple[int | None, ...]
-    """Those that they belong to, one each; None where the recording is none of a session."""
+    """One per line; None if the recording is not a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventReplay:
-    """Which events are told, and how fast."""
+    """Which events to print, and how fast."""
 
     is_timed: bool = False
     speed: float = 1.0
     types: frozenset[str] = frozenset()
-    """Of these types alone; of all if empty."""
+    """Event types to print; all if empty."""
     from_iteration: int = 0
-    """Begin with the first event of this step or a later one; what comes after it is told in any case."""
+    """Begin with the first event of this step or a later one; everything after it is printed."""
     from_sequence: int = 0
 
     def told(self, lines: Iterable[ReadLine], wait: Callable[[float], None]) -> Iterator[ToldLine]:
-        """Yield the lines that are to be told, each after the time that passed before it; `wait` takes seconds.
+        """Yield the lines to print, each after its original delay; `wait` takes seconds.
 
         Raises:
-            UsageError: the recording ends before the place with which it is to begin.
+            UsageError: the recording ends before the requested start.
         """
         iterations = Iterations()
         steps = events = 0
@@ -71,25 +71,25 @@ class EventReplay:
             steps, events = max(steps, here), read.lines[-1].sequence
             has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
             is_session = is_session or any(_begins_session(line.event) for line in read.lines)
-            wanted = [
+            selected = [
                 (line, number if is_session else None)
                 for line, number in zip(read.lines, numbers, strict=True)
                 if not self.types or line.event.type in self.types
             ]
-            if not has_begun or not wanted:
+            if not has_begun or not selected:
                 continue
             if self.is_timed and before is not None:
-                passed = (wanted[0][0].at - before).total_seconds() / self.speed
+                passed = (selected[0][0].at - before).total_seconds() / self.speed
                 wait(min(max(passed, 0.0), LONGEST_WAIT_S))
-            before = wanted[-1][0].at
+            before = selected[-1][0].at
             yield ToldLine(
                 text=read.text,
-                lines=tuple(line for line, _ in wanted),
-                iterations=tuple(number for _, number in wanted),
+                lines=tuple(line for line, _ in selected),
+                iterations=tuple(number for _, number in selected),
             )
         if not has_begun and (self.from_iteration or self.from_sequence):
             asked = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
-            message = f"{asked}: wanted a place to begin with, found a recording of {counted(steps, 'step')}"
+            message = f"{asked}: the recording has only {counted(steps, 'step')}"
             raise UsageError(f"{message} and {counted(events, 'event')}; begin earlier")
 
 
@@ -98,10 +98,10 @@ def _begins_session(event: Event) -> bool:
 
 
 def parse_speed(text: str) -> float:
-    """Read `2x`, `0.5x` or `2`.
+    """Parse `2x`, `0.5x` or `2`.
 
     Raises:
-        UsageError: it is no positive number.
+        UsageError: not a positive number.
     """
     try:
         speed = float(text.removesuffix("x"))
@@ -109,30 +109,28 @@ def parse_speed(text: str) -> float:
         speed = math.nan
     if math.isfinite(speed) and speed > 0:
         return speed
-    raise UsageError(f"--speed: wanted a positive number such as 2x or 0.5x, found {text!r}")
+    raise UsageError(f"--speed: expected a positive number such as 2x or 0.5x, got {text!r}")
 
 
 def parse_types(texts: Iterable[str]) -> frozenset[str]:
-    """Read types of events, separated by commas.
+    """Parse comma-separated event types.
 
     Raises:
-        UsageError: one is not known.
+        UsageError: unknown event type.
     """
     found = [each.strip() for text in texts for each in text.split(",")]
     for name in found:
         if name not in EVENT_TYPES:
             known = ", ".join(EVENT_TYPES)
-            raise UsageError(
-                f"--filter: wanted types of events, separated by commas, found {name!r}; there are {known}"
-            )
+            raise UsageError(f"--filter: unknown event type {name!r}; available: {known}")
     return frozenset(found)
 
 
 def find_recording(parent: Path, source: Path) -> Path:
-    """Return the `events.jsonl`, or the bundle, that a path or the id of a session names.
+    """Return the `events.jsonl` or bundle that a path or session id refers to.
 
     Raises:
-        SessionMissingError: neither is there.
+        SessionMissingError: neither exists.
     """
     named = next((folder.root for folder in session_folders(parent) if folder.name == str(source)), None)
     place = named or source
@@ -140,13 +138,13 @@ def find_recording(parent: Path, source: Path) -> Path:
         return place / EVENTS_FILE
     if place.is_file() or any((place / name).is_file() for name in (TRACE_FILE, JOURNAL_FILE)):
         return place
-    found = "a folder with neither events.jsonl nor trace.json" if place.is_dir() else "nothing of this name"
-    message = f"{source}: wanted a session, a folder with events or a bundle, found {found}; run `eikon debug sessions`"
+    found = "a folder with neither events.jsonl nor trace.json" if place.is_dir() else "no such path"
+    message = f"{source}: expected a session, a folder with events or a bundle, got {found}; run `eikon debug sessions`"
     raise SessionMissingError(message)
 
 
 def recorded_lines(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
-    """Yield the events of a recording; `note` is told how it ends, where it ends without an end.
+    """Yield the events of a recording; `note` is called with a warning if it has no proper end.
 
     Raises:
         EventsError: the events cannot be read.
@@ -173,4 +171,4 @@ def _from_events(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
     if torn is not None:
         note(torn)
     if not reader.has_ended:
-        note(f"{path}: there is no run_end: the session goes on, or was killed")
+        note(f"{path}: no run_end: the session still runs, or was killed")

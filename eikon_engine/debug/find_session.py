@@ -1,4 +1,4 @@
-"""Which session a command is meant for."""
+"""Find the session that a command refers to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def find_running(parent: Path, name: str | None) -> SessionFolder:
-    """Return the session of that name, or the only one that runs.
+    """Return the session with this name, or the only running one.
 
     Raises:
-        SessionMissingError: there is none of that name, or none at all.
-        SessionEndedError: it does not run any more.
-        SessionAmbiguousError: several run, and none was named.
+        SessionMissingError: no session has this name, or there are no sessions.
+        SessionEndedError: it is not running.
+        SessionAmbiguousError: several sessions are running, and no name was given.
     """
     if name is not None:
         found = _named(parent, name)
@@ -35,16 +35,16 @@ def find_running(parent: Path, name: str | None) -> SessionFolder:
             raise SessionMissingError(_none(parent))
         case _:
             found_names = " and ".join(folder.name for folder in running)
-            message = f"wanted one running session, found {found_names}; name one with --session"
+            message = f"several sessions are running: {found_names}; choose one with --session"
             raise SessionAmbiguousError(message)
 
 
 def find_any(parent: Path, name: str | None) -> SessionFolder:
-    """Return the session of that name, or the only one that runs, or else the last one that began.
+    """Return the session with this name, the only running one, or else the most recent.
 
     Raises:
-        SessionMissingError: there is none of that name, or none at all.
-        SessionAmbiguousError: several run, and none was named.
+        SessionMissingError: no session has this name, or there are no sessions.
+        SessionAmbiguousError: several sessions are running, and no name was given.
     """
     if name is not None:
         return _named(parent, name)
@@ -55,15 +55,15 @@ def find_any(parent: Path, name: str | None) -> SessionFolder:
 
 
 def find_ended(parent: Path, name: str) -> SessionFolder:
-    """Return a session that does not run any more.
+    """Return a session that is not running.
 
     Raises:
-        SessionMissingError: there is none of that name.
-        UsageError: it runs.
+        SessionMissingError: no session has this name.
+        UsageError: it is still running.
     """
     found = _named(parent, name, option="--from-session")
     if found.runs():
-        raise UsageError(f"--from-session {name}: wanted a session that ended, found one that runs; quit it first")
+        raise UsageError(f"--from-session {name}: the session is still running; quit it first")
     return found
 
 
@@ -74,15 +74,15 @@ def _named(parent: Path, name: str, *, option: str = "--session") -> SessionFold
     if not names:
         raise SessionMissingError(_none(parent))
     found = ", ".join(names[-3:])
-    raise SessionMissingError(f"{option} {name}: wanted a debug session, found {found}; run `eikon debug sessions`")
+    raise SessionMissingError(f"{option} {name}: no such session, the latest are {found}; run `eikon debug sessions`")
 
 
 def _none(parent: Path) -> str:
-    return f"{parent}: wanted a debug session, found none; begin one with `eikon debug start --trace …`"
+    return f"{parent}: no debug sessions; start one with `eikon debug start --trace …`"
 
 
 def has_ended(folder: SessionFolder) -> SessionEndedError:
-    """Return the error of a session that does not run any more."""
+    """Return the error for a session that is not running."""
     return SessionEndedError(
         f"session {folder.name} has {folder.state()}; its checkpoints can be used in a new one: "
         f"eikon debug start --from-session {folder.name}"

@@ -1,4 +1,4 @@
-"""Read an action as people give it by hand: its type, what it acts on, and fields."""
+"""Parse an action typed by the user: its type, its target and fields."""
 
 from __future__ import annotations
 
@@ -31,28 +31,27 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "switch_page": ("page",),
     "type": ("target.selector", "text"),
 }
-"""Fields that may be given without their names, in this order; a selector, for all other actions."""
+"""Fields that may be given without a name, in this order; for all other actions, the selector."""
 _TARGET: Final = ("target.selector",)
 _ENGINES: Final = frozenset({"css", "id", "role", "text", "xpath"})
-"""Engines of Playwright's selectors that a selector may begin with, and that read as the name of a field."""
+"""Playwright selector engines that could be mistaken for a field name in front of `=`."""
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     model.model_fields["type"].default: frozenset(model.model_fields) for model in get_args(get_args(Action)[0])
 }
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*")
-"""What names a field, whether there is such a one or not; what stands in front of `=` in an address does not."""
+"""Matches anything that looks like a field name; text before `=` in a URL does not."""
 
 
 def read_action(kind: str, texts: Sequence[str]) -> Action:
-    """Read `fill '#name' Ada` or `click target.selector='#buy' page=1`.
+    """Parse `fill '#name' Ada` or `click target.selector='#buy' page=1`.
 
-    A text with `=` behind a name is that field, and the action has to have it; others are, in order, the selector,
-    address, text or key. A selector may begin with its engine, such as `role=button`, where the action has no field so
-    called.
-    A value is JSON where its field takes it as such, else plain text.
+    `name=value` sets a field of the action; other arguments are, in order, the selector, URL, text or key. A selector
+    may start with its engine, such as `role=button`, unless the action has a field of that name.
+    Values are JSON where the field accepts that, else plain text.
 
     Raises:
-        UsageError: it is no action.
+        UsageError: not a valid action.
     """
     pairs = _named(kind, texts)
     refused: ValidationError | None = None
@@ -64,8 +63,8 @@ def read_action(kind: str, texts: Sequence[str]) -> Action:
             return _ACTIONS.validate_json(text)
         except ValidationError as error:
             refused = refused or error
-    assert refused is not None  # noqa: S101 - there is one reading at least
-    raise UsageError(str(trace_error(refused, text, f"{kind}: wanted an action")))
+    assert refused is not None  # noqa: S101 - at least one reading was tried
+    raise UsageError(str(trace_error(refused, text, f"{kind}: expected an action")))
 
 
 def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -82,19 +81,19 @@ def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
         elif places:
             pairs.append((places.pop(0), text))
         else:
-            raise UsageError(f"{kind}: wanted FIELD=VALUE, such as page=1, found {text!r}")
+            raise UsageError(f"{kind}: expected FIELD=VALUE, such as page=1, got {text!r}")
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"{kind}: wanted each field once, found {twice} {names.count(twice)} times")
+        raise UsageError(f"{kind}: expected each field once, got {twice} {names.count(twice)} times")
     return pairs
 
 
 def _unknown(kind: str, name: str, places: Sequence[str], text: str) -> str:
-    """Say that an action has no such field, and how a text that looks like one is given."""
+    """Explain that an action has no such field, and how to quote a value that looks like one."""
     known = ", ".join(sorted(_FIELDS[kind] - {"type"}))
-    plainly = f"; if all of it is the {places[0]}, write {shlex.quote(f'{places[0]}={text}')}" if places else ""
-    return f"{kind}: wanted a field of the action in front of =, found {name!r}; there are {known}{plainly}"
+    hint = f"; if all of it is the {places[0]}, write {shlex.quote(f'{places[0]}={text}')}" if places else ""
+    return f"{kind}: no field {name!r}; available: {known}{hint}"
 
 
 def _nested(kind: str, fields: Sequence[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -105,14 +104,14 @@ def _nested(kind: str, fields: Sequence[tuple[str, JsonValue]]) -> dict[str, Jso
         for parent in parents:
             below = here.setdefault(parent, {})
             if not isinstance(below, dict):
-                raise UsageError(f"{kind}: wanted an object as {parent}, found a value; give its fields alone")
+                raise UsageError(f"{kind}: expected an object as {parent}, got a value; set its fields only")
             here = below
         here[last] = value
     return whole
 
 
 def _readings(text: str) -> list[JsonValue]:
-    """Return a value as JSON, if it is some, then as plain text."""
+    """Return the possible values of a text: as JSON if it parses, then as plain text."""
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Let a session go on, step by step, until something stops it."""
+"""Run a session step by step until something stops it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Going:
-    """What stops a session that goes on, beside its breakpoints and the end."""
+    """What stops a running session, besides breakpoints and the end."""
 
     command: Resume | Step | NextSubgoal | RunTo
     begun: int
-    """How many steps were done when it began."""
+    """Number of steps done at the start."""
     subgoal: str
-    """Id of the attempt of the step that came first."""
+    """Attempt id of the first step."""
 
     def is_there(self, journey: Journey) -> bool:
-        """Say whether the session has come to where it was told to."""
+        """Return whether the session reached its goal."""
         planned = journey.line.next
         match self.command.type:
             case "resume":
@@ -49,27 +49,27 @@ class Going:
 
 
 def begin_going(journey: Journey, command: Resume | Step | NextSubgoal | RunTo) -> Going:
-    """Make sure that there is somewhere to go.
+    """Check that steps remain, and return the stop condition of a run command.
 
     Raises:
-        UsageError: all steps are done, or more than those that are to be.
+        UsageError: all steps are done, or the target iteration is not ahead.
     """
     line = journey.line
     planned = line.next
     if planned is None:
-        message = f"{command.type}: wanted another step, all {line.step_count} of {journey.active.name} are done"
+        message = f"{command.type}: no steps left, all {line.step_count} of {journey.active.name} are done"
         raise UsageError(f"{message}; rewind, or switch to another branch")
     if command.type == "run_to" and not line.iteration < command.iteration <= line.step_count:
-        message = f"run-to: wanted an iteration from {line.iteration + 1} to {line.step_count}"
-        raise UsageError(f"{message}, found {command.iteration}")
+        message = f"run-to: expected an iteration from {line.iteration + 1} to {line.step_count}"
+        raise UsageError(f"{message}, got {command.iteration}")
     return Going(command=command, begun=line.iteration, subgoal=planned.subgoal.id)
 
 
 async def go(journey: Journey, going: Going, marking: Marking, is_stopped: Callable[[], bool]) -> Stand:
-    """Do steps until the goal, a breakpoint, the end, or a wish of somebody; return where the session stands then.
+    """Run steps until the goal, a breakpoint, the end or a pause request; return the final position.
 
-    A breakpoint on the step before which the session stands stops it once, unless that step is what was asked for: it
-    has stopped nothing there if the session began, was rewound or switched there, or the breakpoint was added since.
+    A breakpoint on the next step stops the session once, unless the command asked for that step. It has not stopped the
+    session there yet if the session started, rewound or switched there, or if the breakpoint was added since.
     """
     journey.tell(Resumed(how=going.command.type, branch=journey.active.name, iteration=journey.line.iteration))
     hits = _hits_before(journey)
@@ -89,13 +89,13 @@ async def go(journey: Journey, going: Going, marking: Marking, is_stopped: Calla
 
 
 def stop_here(journey: Journey) -> Stand | None:
-    """Ask the breakpoints before the first step, where a session begins by going; None if none stops it."""
+    """Check the breakpoints before the first step of a session that starts running; None if none is hit."""
     hits = _hits_before(journey)
     return journey.pause("breakpoint", _detail(hits)) if hits else None
 
 
 async def _step(journey: Journey) -> tuple[Event, ...]:
-    """Do one step and tell of it."""
+    """Run one step and record its events."""
     events: list[Event] = []
     async for event in journey.advance():
         journey.tell(event)
@@ -121,7 +121,7 @@ def _hits_before(journey: Journey) -> tuple[Hit, ...]:
 
 
 def _counted(journey: Journey, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    """Count the hits in the table, and tell of them."""
+    """Count the hits in the table and record them as events."""
     journey.table = journey.table.updated(hit.breakpoint for hit in hits)
     for hit in hits:
         journey.tell(hit_event(hit, journey.line.next, journey.line.iteration, journey.active.name))

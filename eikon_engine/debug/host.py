@@ -1,4 +1,4 @@
-"""Run one session: its files, its browser, its events, until somebody ends it."""
+"""Host one session: its files, its browser and its events, until it ends."""
 
 from __future__ import annotations
 
@@ -34,20 +34,19 @@ if TYPE_CHECKING:
 
 
 async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], None]) -> Ended:
-    """Run a session until it is quit, or stopped by a signal; `begun` is told where its files are.
+    """Run a session until it quits or a signal stops it; `begun` is called with its folder once it started.
 
-    Nothing is written before the mission can begin; where it cannot begin with what an earlier session left, nothing
-    stays.
+    Nothing is written before the mission can start. If an earlier session cannot be resumed, no files remain.
 
     Raises:
-        NetworkPartMissingError: the bundle has no recorded network to seal the session with.
-        UsageError: a breakpoint cannot be, the id is no name of a folder or is there already.
-        EikonError: the bundle cannot be replayed, there is no browser, the files cannot be written.
+        NetworkPartMissingError: the bundle has no recorded network, which a sealed session needs.
+        UsageError: invalid breakpoint; the session id is invalid or taken.
+        EikonError: the bundle cannot be replayed, no browser is available, or the files cannot be written.
     """
     demand_room(options.parent, options.name)
     bundle = open_bundle(options.trace)
     if bundle.trace.network is None:
-        message = f"{bundle.root}: a debug session wants a recorded network, the trace has none; record it with eikon"
+        message = f"{bundle.root}: a debug session needs a recorded network, the trace has none; record it with eikon"
         raise NetworkPartMissingError(message)
     if options.from_session is not None:
         verify(options.from_session, bundle)
@@ -60,25 +59,25 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
                 await demand_selector(line.session, str(each.value))
         has_begun = anyio.Event()
         async with kept_files(options, bundle, has_begun) as folder:
-            journey = Journey(folder, lines, line, options.now)
+            session = Journey(folder, lines, line, options.now)
             for stop in stops:
-                journey.table = journey.table.add(stop)[0]
-            await journey.look_for_selectors()
-            debugger = Debugger(journey, places, options.marking)
+                session.table = session.table.add(stop)[0]
+            await session.look_for_selectors()
+            debugger = Debugger(session, places, options.marking)
             with EventLog(folder.root, options.now, readers=options.readers) as log:
                 return await _logged(debugger, log, options, lambda: _begin(folder, has_begun, begun))
 
 
 def _begin(folder: SessionFolder, has_begun: anyio.Event, begun: Callable[[SessionFolder], None]) -> None:
-    """Take note that a session has begun, and tell of it."""
+    """Note that the session started, and notify the caller."""
     has_begun.set()
     begun(folder)
 
 
 async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, begun: Callable[[], None]) -> Ended:
-    """Run a session whose end is written to its events, whatever it is."""
-    journey = debugger.journey
-    line = journey.line
+    """Run a session, and record its end as an event whatever happens."""
+    session = debugger.journey
+    line = session.line
     log.take(
         RunStart(
             kind="debug_session",
@@ -92,22 +91,22 @@ async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, be
             steps=line.step_count,
         )
     )
-    journey.begin(log)
+    session.begin(log)
     try:
         if options.from_session is not None:
-            take_over(journey, options.from_session)
-        vetting = Vetting(journey, journey.lines.replay.secrets)
-        async with vetted(journey.folder, vetting):
+            take_over(session, options.from_session)
+        redactor = Vetting(session, session.lines.replay.secrets)
+        async with vetted(session.folder, redactor):
             begun()
-            ended = await serve(debugger, vetting, options)
+            ended = await serve(debugger, redactor, options)
     except BaseException as fault:
         is_ours = not isinstance(fault, EikonError | asyncio.CancelledError | KeyboardInterrupt)
         how: Ending = "fault" if is_ours else "failed" if isinstance(fault, EikonError) else "interrupted"
         with suppress(OutputError):
             log.cut_off(how, f"{type(fault).__name__}: {fault}" if is_ours else str(fault) or "interrupted")
         raise
-    await give_up_by_hand(journey)
-    if not journey.line.is_torn:  # what has come of half a step belongs to no step
-        journey.settle()
-    log.take(RunEnd(how=ended.how, ended_early=ended.reason, network=journey.line.runner.network()))
+    await give_up_by_hand(session)
+    if not session.line.is_torn:  # responses to an interrupted step belong to no step
+        session.settle()
+    log.take(RunEnd(how=ended.how, ended_early=ended.reason, network=session.line.runner.network()))
     return ended

@@ -1,4 +1,4 @@
-"""Look at a mission that stands still; the steps that come find everything as if nobody had."""
+"""Inspect a paused mission; the steps after it run as if no one had looked."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DOM: Final = "dom"
 INSPECTIONS: Final = "inspections"
 
 _UNSEEN: Final = frozenset({"assert", "dispatch_event", "focus", "set_input_files", "wait_for"})
-"""Actions that do not ask whether their target is visible."""
+"""Actions that do not require a visible target."""
 _ENABLED: Final = frozenset(
     {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "type",
      "uncheck"}
@@ -61,13 +61,13 @@ _ENABLED: Final = frozenset(
 
 
 async def inspect(line: Line, what: What, folder: Path, page: int = 0) -> Inspection:
-    """Take down what is asked for; snapshots go to `dom` below `folder`, files to look at to `inspections`.
+    """Collect what is asked for; snapshots are written to `dom` below `folder`, files to view to `inspections`.
 
-    `page` is whose picture is taken, and whose DOM where that alone is asked for. Page 0, which nobody has to name, may
-    be closed where more than it is asked for.
+    `page` selects the screenshot, and the DOM if only that is asked for. The default page 0 may be closed unless only a
+    page or screenshot is asked for.
 
     Raises:
-        PageMissingError: that page is not open.
+        PageMissingError: the page is not open.
         BrowserDiedError: the browser went away.
         OutputError: a file cannot be written.
     """
@@ -75,11 +75,11 @@ async def inspect(line: Line, what: What, folder: Path, page: int = 0) -> Inspec
 
 
 async def locate(line: Line, selector: str, page: int = 0, frame: str = "") -> Location:
-    """Say what a selector matches now, by the engine that binds targets.
+    """Return what a selector matches now, found with the engine that binds targets.
 
     Raises:
         PageMissingError: the page, or its frame, is not open.
-        ActionError: the selector is none, or the page does not answer.
+        ActionError: the selector is invalid, or the page does not respond.
         BrowserDiedError: the browser went away.
     """
     seen = await matches_in(line.session, selector, page, frame)
@@ -94,7 +94,7 @@ async def locate(line: Line, selector: str, page: int = 0, frame: str = "") -> L
 
 
 class _Inspecting:
-    """One look."""
+    """A single inspection."""
 
     def __init__(self, line: Line, what: What, folder: Path, page: int) -> None:
         self._line = line
@@ -121,7 +121,7 @@ class _Inspecting:
             divergences=_divergences(line) if asks("divergences") else None,
         )
         if session.ledger.crashed:
-            message = "the browser went away while it was looked at"
+            message = "the browser crashed or was closed during the inspection"
             raise BrowserDiedError(message)
         return inspection
 
@@ -148,7 +148,7 @@ class _Inspecting:
         if picture is not None:
             return ShownPicture(page=self._page, path=self._keep(self._page, picture, "png"))
         is_open = self._line.session.page(self._page) is not None
-        problem = "the page does not paint, or goes to another document" if is_open else "the page is not open"
+        problem = "the page does not render, or is navigating" if is_open else "the page is not open"
         return ShownPicture(page=self._page, path=None, problem=problem)
 
     async def _next(self, planned: PlannedStep, sight: Sight) -> ShownStep:
@@ -212,7 +212,7 @@ class _Inspecting:
         )
 
     def _keep(self, page: int, content: bytes, ending: str) -> str:
-        """Write a file whose name says what it shows, and that another look does not change."""
+        """Write a file named after its content, so that later inspections do not overwrite it."""
         digest = hashlib.sha256(content).hexdigest()[:12]
         relative = f"{INSPECTIONS}/{self._line.iteration:03d}-page-{page}-{digest}.{ending}"
         path = self._folder / relative
@@ -237,7 +237,7 @@ def _divergences(line: Line) -> tuple[Divergence, ...]:
 
 
 def _targets_of(action: Action) -> Iterator[tuple[Literal["target", "to", "condition"], Target]]:
-    """Name the targets of an action."""
+    """Yield the targets of an action with their roles."""
     if isinstance(action, WaitFor):
         if isinstance(action.condition, SelectorCondition):
             yield "condition", action.condition.target

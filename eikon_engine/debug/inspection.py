@@ -1,4 +1,4 @@
-"""What can be seen where a session stands: the result of `inspect` and `locate`."""
+"""Results of `inspect` and `locate`."""
 
 from __future__ import annotations
 
@@ -16,75 +16,75 @@ class ShownPage(Record):
     """One open page."""
 
     observation: PageObservation
-    """With its snapshot, which lies in the `dom` folder of the session."""
+    """With its snapshot, stored in the session's `dom` folder."""
     html: str
-    """Path of its DOM as a document to look at, below the session."""
+    """Path of its DOM as a viewable document, relative to the session."""
 
 
 class ShownPicture(Record):
-    """A picture of a page."""
+    """A screenshot of a page."""
 
     page: int
     path: str | None
-    """Of a PNG, below the session; None if none could be taken."""
+    """Path of the PNG, relative to the session; None if no screenshot could be taken."""
     problem: str | None = None
-    """Why not."""
+    """Why no screenshot could be taken."""
 
 
 class ShownTarget(Record):
-    """What the next action acts on."""
+    """A target of the next action."""
 
     role: Literal["target", "to", "condition"]
-    """Its target; where a drag ends; what a condition or an assertion asks about, of which any number may match."""
+    """Its target; where a drag ends; what a condition or assertion checks (any number may match)."""
     selector: str
-    """With the frames that lead to it."""
+    """With its frame path."""
     identity: Identity | None
-    """The element that was hit when it was recorded."""
+    """The element hit during recording."""
     count: int
     """How many elements match now."""
     matches: tuple[str, ...]
     """Descriptions of the first five."""
     problem: str | None = None
-    """Why the target would not bind now; page time that passes while an action waits may change that."""
+    """Why the target would not bind now; waiting may change that."""
     candidates: tuple[Candidate, ...] | None = None
-    """Elements like the recorded one, likeliest first, where it would not bind; None where none was recorded."""
+    """Similar elements, most likely first, if it would not bind; None if no identity was recorded."""
 
 
 class ShownStep(Record):
-    """The step that comes next."""
+    """The next step."""
 
     iteration: int
     """Its number."""
     id: str
     kind: Literal["action", "skill"]
     tool: str
-    """Type of the action, or name of the skill."""
+    """Action type, or skill name."""
     label: str
     input: FiniteJson
-    """The action as it stands in the trace, or the parameters of the skill."""
+    """The action as recorded, or the parameters of the skill."""
     subgoal: str
-    """Id of the attempt."""
+    """Id of its attempt."""
     page: int | None
-    """Which it acts on; None for a skill, which works on a recorded document."""
+    """Page it acts on; None for a skill, which works on a recorded document."""
     targets: tuple[ShownTarget, ...] = ()
     requests: tuple[str, ...] = ()
-    """Keys of the requests that it made when it was recorded."""
+    """Keys of the requests made during recording."""
     expected: Result
 
 
 class ShownItem(Record):
-    """One thing that the browser keeps for a site."""
+    """One cookie or storage item."""
 
     kind: Literal["cookie", "local", "session"]
     place: str
     name: str
     value: str
-    """Without secrets."""
+    """Redacted."""
     page: int | None
 
 
 class ShownMessage(Record):
-    """One message of the console, or an error that nobody caught."""
+    """One console message, or an uncaught error."""
 
     page: int
     kind: str
@@ -93,23 +93,23 @@ class ShownMessage(Record):
 
 
 class Inspection(Record):
-    """What was asked for; all else is None."""
+    """What was asked for; all other fields are None."""
 
     iteration: int
-    """How many steps are done."""
+    """Number of steps done."""
     step_count: int
     touched: bool
-    """Whether JavaScript was run by hand on the way."""
+    """Whether JavaScript was run manually before this point."""
     pages: tuple[ShownPage, ...] | None = None
     picture: ShownPicture | None = None
     next: ShownStep | None = None
-    """None at the end, too."""
+    """None after the last step as well."""
     network: NetworkOutcome | None = None
-    """How the requests so far were met; `unused` has those of the steps that come."""
+    """How requests were answered so far; `unused` includes those of later steps."""
     storage: tuple[ShownItem, ...] | None = None
     console: tuple[ShownMessage, ...] | None = None
     divergences: tuple[Divergence, ...] | None = None
-    """All so far, first ones first."""
+    """All so far, in order."""
 
 
 class ShownMatch(Record):
@@ -118,7 +118,7 @@ class ShownMatch(Record):
     description: str
     is_visible: bool
     box: tuple[float, float, float, float]
-    """Left, top, width and height in CSS pixels, in the viewport of its frame."""
+    """Left, top, width and height in CSS pixels, relative to the viewport of its frame."""
 
 
 class Location(Record):
@@ -129,6 +129,6 @@ class Location(Record):
     frame: str
     count: int
     visible: int
-    """How many of those that are shown are visible."""
+    """How many of the listed matches are visible."""
     matches: tuple[ShownMatch, ...]
-    """The first fifty, in the order of the document."""
+    """The first fifty, in document order."""

@@ -1,4 +1,4 @@
-"""Tell people what an inspection found."""
+"""Render an inspection as text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def render_inspection(seen: Inspection) -> str:
-    """Return lines about everything that was asked for."""
+    """Return an inspection as lines of text."""
     return _text(_inspection(seen))
 
 
 def render_location(found: Location) -> str:
-    """Return a line that counts what matches, and one for each that is shown."""
+    """Return the number of matches and a line for each listed one."""
     return _text(_location(found))
 
 
@@ -38,7 +38,7 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _inspection(seen: Inspection) -> Iterator[str]:
-    touched = "; JavaScript was run by hand on the way" if seen.touched else ""
+    touched = "; JavaScript was run manually before this point" if seen.touched else ""
     yield f"{seen.iteration} of {counted(seen.step_count, 'step')} done{touched}"
     if seen.next is not None:
         yield from _step(seen.next)
@@ -63,9 +63,9 @@ def _step(step: ShownStep) -> Iterator[str]:
     for target in step.targets:
         yield from _target(target)
     if step.expected.kind != "ok":
-        yield f"  is expected to be {step.expected.kind}"
+        yield f"  expected result: {step.expected.kind}"
     for key in step.requests:
-        yield f"  made when recorded: {key.partition(' sha256:')[0]}"
+        yield f"  recorded request: {key.partition(' sha256:')[0]}"
 
 
 def _target(target: ShownTarget) -> Iterator[str]:
@@ -79,19 +79,19 @@ def _target(target: ShownTarget) -> Iterator[str]:
 
 def _page(page: ShownPage) -> Iterator[str]:
     seen = page.observation
-    yield f"page {seen.page}: {seen.title or 'without a title'}, {seen.url}"
+    yield f"page {seen.page}: {seen.title or '(no title)'}, {seen.url}"
     yield f"  DOM of {counted(len(seen.frames), 'frame')}: {page.html}"
 
 
 def _picture(picture: ShownPicture) -> str:
-    return f"picture of page {picture.page}: {picture.path or f'none, {picture.problem}'}"
+    return f"screenshot of page {picture.page}: {picture.path or f'none, {picture.problem}'}"
 
 
 def _network(network: NetworkOutcome) -> Iterator[str]:
     failed = "" if network.failed is None else f", {len(network.failed)} failed"
     yield (
-        f"network: {network.served} served from the recording, {len(network.misses)} not in it, "
-        f"{len(network.unused)} of it not asked for yet{failed}"
+        f"network: {network.served} requests served from the recording, {len(network.misses)} not in the recording, "
+        f"{len(network.unused)} recorded but not requested yet{failed}"
     )
     for miss in network.misses:
         yield f"  not in the recording: {miss.key}"

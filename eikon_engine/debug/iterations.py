@@ -1,4 +1,4 @@
-"""How many steps of the mission an event comes after, told from the stream of events alone."""
+"""Derive the iteration of an event from the stream of events alone."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def tells_where(event: Event) -> bool:
-    """Say whether an event tells how many steps are done, whatever came before it."""
+    """Return whether an event states how many steps are done."""
     return isinstance(event, Rewound | BranchSwitched | Paused | Resumed)
 
 
 class Iterations:
-    """Count the steps of a run while its events are read, in the order in which they happened."""
+    """Count the steps of a run while its events are read in order."""
 
     def __init__(self) -> None:
-        """Begin before the first step."""
+        """Start before the first step."""
         self._step: tuple[str, int] | None = None
         self._iteration = 0
 
     def at(self, event: Event) -> int:
-        """Return the iteration that an event belongs to: of the step it tells of, or the last one that began.
+        """Return the iteration of an event: of its step, or the last one that started.
 
-        What a breakpoint stops belongs to the step before which it does.
+        A breakpoint hit belongs to the step before which it pauses.
         """
         match event:
             case Rewound() | BranchSwitched() | Paused() | Resumed():

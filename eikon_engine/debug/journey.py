@@ -1,4 +1,4 @@
-"""A mission under way in a session: its branches, the ways that led there, and where it stands."""
+"""A debug session: its branches, their histories, and its position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eikon_engine.debug.parked import parked_checkpoints
 from eikon_engine.debug.passing import holder
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
-from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.debug.session_folder import bundle_path
 from eikon_engine.debug.timeline import Branch, LeftOutEntry, StepEntry, Timeline
 from eikon_engine.debug.way import steps_of, trace_sha256
 from eikon_engine.errors import SessionError
@@ -49,24 +49,24 @@ if TYPE_CHECKING:
 
 
 class Journey:
-    """Hold what a session has in hand; mutable, because it is under way.
+    """The state of a running session.
 
-    Whatever changes the timeline writes it: what a killed process leaves is what was true at its last step.
+    Every change of the timeline is written at once: the files of a killed process are valid as of its last step.
     """
 
     def __init__(self, folder: SessionFolder, lines: Lines, line: Line, now: Callable[[], datetime]) -> None:
-        """Stand with `line` before the first step of the recording."""
+        """Start with `line` before the first step of the recording."""
         self.walk: Walk | None = None
-        """What teaches the active branch; None on the recording itself."""
+        """Runs the active branch and records its new steps; None on the recording itself."""
         self.hand: HandTaking | None = None
-        """What hears a person in the pages; None while nobody acts in them."""
+        """Records the user's actions in the pages; None if no interactive recording is active."""
         self.folder = folder
         self.lines = lines
         self.line = line
         self.now = now
         self.table = BreakpointTable()
         self.sightings: Mapping[str, Sighting] = {}
-        """What the selectors of breakpoints match here."""
+        """What the selectors of breakpoints match at the current position."""
         self.ways: dict[str, Way] = {MAIN_BRANCH: line.way}
         trace = line.bundle.trace
         self.timeline = Timeline(
@@ -83,9 +83,9 @@ class Journey:
             ),
         )
         self.put_in = 0
-        """Number of the last of the next steps that were put in by hand: what is put in comes behind it."""
+        """Number of the last manually inserted upcoming step; the next insertion goes after it."""
         self.stopped_before: frozenset[tuple[str, str]] = frozenset()
-        """Ids of the step that comes next and of the breakpoints on it that have stopped the session here."""
+        """Ids of the next step and of the breakpoints on it that already stopped the session here."""
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
@@ -93,40 +93,40 @@ class Journey:
         lines.parking.changed = self.note_parked
 
     def begin(self, log: EventLog) -> None:
-        """Tell of everything from here on in this log."""
+        """Record events in this log from now on."""
         self._log = log
         self.keep(self.timeline)
 
     def tell(self, event: Event) -> None:
-        """Write an event.
+        """Record an event.
 
         Raises:
             OutputError: it cannot be written.
         """
         if self._log is None:
-            message = "a session tells of something before it has begun"
+            message = "a session recorded an event before it started"
             raise SessionError(message)
         self._log.take(event)
 
     @property
     def active(self) -> Branch:
-        """Return the branch on which the session is."""
+        """Return the active branch."""
         return self.timeline.active
 
     @property
     def way(self) -> Way:
-        """Return the way that led here."""
+        """Return the history that led to the current position."""
         return self.ways[self.timeline.active_branch]
 
     @property
     def next(self) -> str | None:
-        """Say what the next step does; None at the end."""
+        """Return the label of the next step; None at the end."""
         planned = self.line.next
         return None if planned is None else step_label(planned.step)
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Say why the way here is not faithful, whatever its steps showed."""
+        """Return why the current position is not faithful, whatever its steps showed."""
         own, done = self._own_steps(), self.line.steps[: self.line.iteration]
         instead = {place for place, planned in enumerate(done) if planned.step.id in own}
         gone = [each for each in self._left_out() if each.iteration <= len(done) and each.iteration not in instead]
@@ -134,14 +134,14 @@ class Journey:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return what the branch has come to so far; None before the first step."""
+        """Return the verdict of the branch so far; None before the first step."""
         doubted: tuple[Verdict, ...] = ("unverifiable",) if self.doubts else ()
         verdicts = (*self._verdicts(), *doubted)
         return worst(verdicts) if verdicts else None
 
     @property
     def stand(self) -> Stand:
-        """Say where the session stands."""
+        """Return the current position."""
         return Stand(
             branch=self.active.name,
             iteration=self.line.iteration,
@@ -154,7 +154,7 @@ class Journey:
         )
 
     def keep(self, timeline: Timeline) -> None:
-        """Take over a changed timeline, and write it.
+        """Replace the timeline, and write it.
 
         Raises:
             OutputError: it cannot be written.
@@ -163,7 +163,7 @@ class Journey:
         self.folder.write_timeline(self.timeline)
 
     def note_parked(self) -> None:
-        """Write down at which checkpoints pages wait now.
+        """Record in the timeline at which checkpoints contexts are parked.
 
         Raises:
             OutputError: it cannot be written.
@@ -173,18 +173,18 @@ class Journey:
             self.keep(self.timeline)
 
     def pause(self, reason: PauseReason, detail: str = "") -> Stand:
-        """Stand still, and tell of it."""
+        """Pause, and record it."""
         self.reason, self.detail = reason, detail
         stand = self.stand
         self.tell(Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail))
         return stand
 
     async def advance(self) -> AsyncIterator[Event]:
-        """Do the next step of the active branch, and yield what happens.
+        """Run the next step of the active branch, and yield its events.
 
         Raises:
             UsageError: all steps are done.
-            BrowserDiedError: the browser went away, or does not answer.
+            BrowserDiedError: the browser crashed or does not respond.
         """
         async with aclosing(self.walk.advance() if self.walk else self.line.advance()) as events:
             async for event in events:
@@ -192,13 +192,13 @@ class Journey:
         self.note_way()
 
     def note_way(self) -> None:
-        """Take down what was done on the active branch."""
+        """Update the active branch and its history in the timeline."""
         bundle = self.walk.branch.bundle if self.walk is not None else self.line.bundle
         self.ways[self.active.name] = replace(self.line.way, bundle=bundle)
         self.keep(self.timeline.with_branch(self._here()))
 
     def settle(self) -> None:
-        """Let the active branch know everything that came; to be called before another line may take its place.
+        """Write everything that arrived to the active branch; call it before another context takes over.
 
         Raises:
             OutputError: the branch cannot be written.
@@ -208,7 +208,7 @@ class Journey:
             self.note_way()
 
     def stand_at(self, line: Line, name: str) -> None:
-        """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
+        """Continue with another context on the named branch; the branch ends at the context's position."""
         if line.iteration != self.line.iteration:
             self.stopped_before = frozenset()
         self.line = line
@@ -218,26 +218,26 @@ class Journey:
         self.note_way()
 
     def way_to(self, place: Place) -> Way:
-        """Return the way to a moment of the active branch: as it was when its checkpoint was made, if it has one.
+        """Return the history to a position of the active branch: that of its checkpoint, if it has one.
 
         Raises:
-            CheckpointError: the checkpoint is lost, or was changed by hand.
+            CheckpointError: the checkpoint is missing or was modified.
         """
         if place.checkpoint is None:
             return self.way.until(place.iteration)
         return self.saved_checkpoint(self.active, place.checkpoint).way(self.way.bundle)
 
     def saved_checkpoint(self, branch: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
-        """Read a checkpoint on the way of a branch, and prove that nothing of it was changed.
+        """Read a checkpoint in the history of a branch, and verify it.
 
         Raises:
-            CheckpointError: something was, or it is lost.
+            CheckpointError: it is missing or was modified.
         """
         path = checkpoint_file(self.folder.checkpoints, entry.id)
         return read_checkpoint(path, self.ways[branch.name].bundle.trace)
 
     def drop_branch(self, name: str) -> None:
-        """Forget a branch, and its checkpoints."""
+        """Remove a branch and its checkpoints."""
         gone = self.timeline.branch(name)
         left = tuple(branch for branch in self.timeline.branches if branch.name != name)
         self.ways.pop(name, None)
@@ -246,11 +246,11 @@ class Journey:
             delete_checkpoint(self.folder.checkpoints, entry.id)
 
     async def look_for_selectors(self) -> None:
-        """See what the selectors of breakpoints match here."""
+        """Record what the selectors of breakpoints match at the current position."""
         self.sightings = await look_for(self.line.session, self.table.selectors)
 
     def _here(self) -> Branch:
-        """Return the active branch as it is now."""
+        """Return the active branch with its current state."""
         line, fork = self.line, self.active.fork_iteration
         return self.active.model_copy(
             update={
@@ -271,7 +271,7 @@ class Journey:
         return tuple(LeftOutEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
 
     def _parted(self, entry: CheckpointEntry) -> CheckpointEntry:
-        """Note in a checkpoint before which the active branch stands whether the steps to it were changed."""
+        """Record in a checkpoint ahead of the position whether the steps to it were changed."""
         trace = self.way.bundle.trace
         if self.walk is None or entry.iteration <= self.line.iteration:
             return entry
@@ -283,14 +283,14 @@ class Journey:
         return entry.model_copy(update={"parted_after": parted})
 
     def _own_steps(self) -> frozenset[str]:
-        """Return the ids of the steps that are not as the recording has them."""
+        """Return the ids of the steps that differ from the recording."""
         if self.walk is None:
             return frozenset()
         operations = self.walk.branch.file.patch.operations
         return self.walk.elsewhere | {each.action for each in operations if isinstance(each, SetObservation)}
 
     def _entries(self, fork: int) -> Iterator[StepEntry]:
-        """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
+        """Yield the steps done after the fork; the context ran them all, also after a rewind."""
         new = self._own_steps()
         done = zip(self.line.steps, self._verdicts(), strict=False)
         for planned, verdict in islice(done, fork, None):
@@ -303,7 +303,7 @@ class Journey:
             )
 
     def _verdicts(self) -> tuple[Verdict, ...]:
-        """Return what the steps that are done came to; one that failed when it was new failed, whenever it is done."""
+        """Return the verdicts of the done steps; a step that failed when it was new stays failed."""
         failed = frozenset[str]() if self.walk is None else failed_steps(self.walk.branch)
         done = zip(self.line.steps, self.line.outcomes, strict=False)
         return tuple("diverged" if planned.step.id in failed else verdict_of(event) for planned, event in done)

@@ -1,4 +1,4 @@
-"""The files of a session while it runs: made when it can begin, gone if it could not, ended when somebody ends it."""
+"""The files of a running session: created when it can start, removed if it could not, completed when it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MARK_LENGTH: Final = 4
 
 @asynccontextmanager
 async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event) -> AsyncIterator[SessionFolder]:
-    """Keep the folder of a session, with its lock, while it runs; what was discarded goes when it ends well."""
+    """Create and lock the folder of a session while it runs; discarded steps are deleted after a clean end."""
     begun_at, replay = options.now(), options.lines.replay
     name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
     folder = create_session_folder(options.parent, name)
@@ -54,7 +54,7 @@ async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.E
         try:
             yield folder
         except Exception:
-            raise  # nobody ended it: it is listed as crashed
+            raise  # not ended by the user: it is listed as crashed
         except BaseException:
             _write_end(folder, session, options)
             raise
@@ -63,19 +63,19 @@ async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.E
 
 
 def _without_secrets(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
-    """Return breakpoints as they may be written down."""
+    """Return breakpoints with secrets redacted."""
     plain = [redactor.redact_texts(each.model_dump(mode="json")) for each in breakpoints]
     return tuple(BreakpointAdd.model_validate(each) for each in plain)
 
 
 def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
-    """Say that somebody ended the session: by a command, or by a signal."""
+    """Record that a command or a signal ended the session."""
     write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
 
 
 @contextmanager
 def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
-    """Leave nothing of a session that could not begin: its name is free for another try."""
+    """Remove the files of a session that could not start, so that its name is free again."""
     try:
         yield
     except BaseException:

@@ -1,4 +1,4 @@
-"""A mission under way in one browser context, which stands still between its steps."""
+"""A sealed replay in one browser context that pauses between its steps."""
 
 from __future__ import annotations
 
@@ -42,53 +42,53 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a line works."""
+    """The browser and the worker of a context."""
 
     launched: LaunchedBrowser
     opened: OpenedWorker
 
 
 class Line:
-    """Do the steps of a mission one by one; mutable, because it is a running thing."""
+    """Run the steps of a mission one by one in a browser context."""
 
     def __init__(self, bundle: Bundle, plan: Plan, options: ReplayOptions, place: Place) -> None:
-        """Stand before the first step of a plan that was made from `bundle` with `options`."""
+        """Start before the first step of a plan made from `bundle` with `options`."""
         self.bundle = bundle
         self.plan = plan
         self.iteration = 0
-        """How many steps are done."""
+        """Number of steps done."""
         self.runner = StepRunner(plan, place.opened.worker, options, place.opened.environment)
         self.outcomes: tuple[ActionTaken | SkillUsed, ...] = ()
-        """What the steps came to, one each."""
+        """Outcomes of the done steps, one each."""
         self.evaluations: tuple[Evaluation, ...] = ()
         self.given: GivenAsAsked | None = None
-        """What was given as it was asked for since the line left its recording; None on it."""
+        """What was served on request since the context left its recording; None while it follows it."""
         self.verified = 0
-        """How many digests of layers were compared while it was brought to where it stands, and were equal."""
+        """Number of layer digests that matched while it was brought to its position."""
         self.closing = AsyncExitStack()
-        """What belongs to the line, and ends with it."""
+        """Resources that are closed with the context."""
         self._answers = answers_of(bundle)
         self._options = options
         self._place = place
         self._steps = _steps(plan)
         self._sighted = Sighted(place.opened.worker, (*plan.trace.masks, *options.masks))
         self._torn: str | None = None
-        """What is under way, or was cut off in its midst."""
+        """What is running or was interrupted."""
         self.is_closed = False
 
     @property
     def step_count(self) -> int:
-        """Return how many steps the mission has."""
+        """Return the number of steps of the mission."""
         return len(self._steps)
 
     @property
     def next(self) -> PlannedStep | None:
-        """Return the step that comes next; None at the end."""
+        """Return the next step; None at the end."""
         return self._steps[self.iteration] if self.iteration < len(self._steps) else None
 
     @property
     def steps(self) -> tuple[PlannedStep, ...]:
-        """Return all steps, in their order."""
+        """Return all steps in order."""
         return self._steps
 
     def plan_step(self, iteration: int) -> PlannedStep | None:
@@ -97,86 +97,86 @@ class Line:
 
     @property
     def worker(self) -> Worker:
-        """Return what performs the actions."""
+        """Return the worker that performs the actions."""
         return self._place.opened.worker
 
     @property
     def session(self) -> Session:
-        """Return the browser context with everything that belongs to it."""
+        """Return the browser session of the context."""
         return self._place.opened.session
 
     @property
     def launched(self) -> LaunchedBrowser:
-        """Return the browser, which other lines work in as well."""
+        """Return the browser, which other contexts share."""
         return self._place.launched
 
     @property
     def opened(self) -> OpenedWorker:
-        """Return the worker with the name of its browser, and the environment."""
+        """Return the worker with its browser name and environment."""
         return self._place.opened
 
     @property
     def traffic(self) -> SealedTraffic:
-        """Return what answers the pages."""
+        """Return the traffic that serves the pages."""
         traffic = self.session.traffic
         if not isinstance(traffic, SealedTraffic):
-            message = f"wanted a sealed session, found {type(traffic).__name__}"
+            message = f"expected a sealed session, got {type(traffic).__name__}"
             raise InternalError(message)
         return traffic
 
     @property
     def touched(self) -> bool:
-        """Say whether JavaScript was run by hand: the state may be none that the recording leads to."""
+        """Return whether JavaScript was run manually; the recording may not lead to this state."""
         return bool(self.evaluations)
 
     @property
     def is_torn(self) -> bool:
-        """Say whether something was cut off in its midst, so that nobody knows where the pages stand."""
+        """Return whether a step was interrupted, so that the state of the pages is unknown."""
         return self._torn is not None
 
     @property
     def is_whole(self) -> bool:
-        """Say whether the line can go on."""
+        """Return whether the context can continue."""
         return not self.is_closed and self._torn is None and self._place.launched.browser.is_connected()
 
     @property
     def seen(self) -> Mapping[int, StateDigest]:
-        """Return what the pages showed after each step, and at the start, before anything was run by hand there."""
+        """Return the state digest at the start and after each step, before manual JavaScript at that point."""
         return self._sighted.moments
 
     @property
     def key(self) -> str:
-        """Return what names the way that led here, see `Way.key`."""
+        """Return the key of the history that led here, see `History.key`."""
         return self.way.key(self.iteration, self._answers)
 
     @property
     def way(self) -> Way:
-        """Return what leads here once more."""
+        """Return the history that leads here."""
         return Way(bundle=self.bundle, evaluations=self.evaluations, seen=dict(self.seen))
 
     @property
     def sight(self) -> Sight:
-        """Return what was seen last, after a step or after JavaScript was run."""
+        """Return the last observation, after a step or after manual JavaScript."""
         return self._sighted.sight
 
     def state(self) -> StateDigest:
-        """Return the digests of what was seen last."""
+        """Return the digest of the last observation."""
         return self._sighted.state
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
-        """Do the next step, and yield what a replay tells of it.
+        """Run the next step, and yield its replay events.
 
-        `expected` is what an earlier run saw after it: pages that show something else may be behind, and are looked at
-        again for a while; what was waited for in vain is looked for less often. If left out, that is what was recorded.
-        Whoever stops reading before the end breaks the line.
+        `expected` is the digest an earlier run had after the step: pages that differ may be late and are observed again
+        for a while; a known timeout is polled less often. By default, the recording is expected.
+        The context is unusable if the caller does not read to the end.
 
         Raises:
             UsageError: all steps are done.
-            BrowserDiedError: the browser went away, or does not answer.
+            BrowserDiedError: the browser crashed or does not respond.
         """
         planned = self.next
         if planned is None:
-            message = f"wanted another step, all {self.step_count} of the mission are done; rewind, or insert one"
+            message = f"no steps left, all {self.step_count} of the mission are done; rewind, or insert one"
             raise UsageError(message)
         before, after = around(self.plan, planned)
         agrees = None if expected is None else self._sighted.shows(expected)
@@ -199,7 +199,7 @@ class Line:
                 yield subgoal_end(empty, ())
 
     async def look(self) -> Sight:
-        """Observe the pages again; the next step finds everything as if nobody had looked.
+        """Observe the pages again without affecting the next step.
 
         Raises:
             BrowserDiedError: the browser went away.
@@ -209,7 +209,7 @@ class Line:
             return await standing.look(self.session)
 
     async def storage_state(self) -> StorageState:
-        """Take down what the browser keeps, see `standing.storage_state`.
+        """Return the storage state of the browser, see `paused.storage_state`.
 
         Raises:
             BrowserDiedError: the browser went away.
@@ -219,20 +219,20 @@ class Line:
             return await standing.storage_state(self.session)
 
     async def is_undisturbed(self) -> bool:
-        """Say whether the pages still show what they did when they were seen last."""
+        """Return whether the pages still show what was last observed."""
         now = self._sighted.digest_now(await self.look())
         return STANDING_LAYERS.isdisjoint(now.differences(self.state()))
 
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
-        """Run JavaScript in a page: from here on, the line is touched.
+        """Run JavaScript in a page; the context counts as modified from then on.
 
         Raises:
-            PageMissingError: the page, or the frame in it, is not open; nothing was run.
+            PageMissingError: the page or frame is not open; nothing was run.
             BrowserDiedError: the browser went away.
         """
         self._demand_whole()
         shown = standing.frame_in(self.session, page, frame)
-        with self._under_way("JavaScript that was run by hand"):
+        with self._under_way("manual JavaScript"):
             evaluated = await standing.evaluate(self.session, shown, expression)
             state = self._sighted.look(await standing.look(self.session))
         evaluation = Evaluation(
@@ -249,7 +249,7 @@ class Line:
         return evaluation
 
     async def leave_recording(self) -> GivenAsAsked:
-        """Have answers given as they are asked for from here on: the next step is one that the recording does not know.
+        """Serve responses on request from now on; the next step is not in the recording.
 
         Raises:
             BrowserDiedError: the browser went away.
@@ -259,11 +259,11 @@ class Line:
         return self.given
 
     def replan(self, bundle: Bundle) -> None:
-        """Go on with another bundle, whose steps are those that were done as far as some were.
+        """Continue with another bundle whose first steps match the done ones.
 
         Raises:
-            UsageError: it has other steps before this place.
-            EikonError: it cannot be replayed, see `plan_replay`; the line goes on as it was.
+            UsageError: its steps before the current position differ.
+            EikonError: it cannot be replayed, see `plan_replay`; the context is unchanged.
         """
         plan = plan_replay(bundle, self._options)
         steps = _steps(plan)
@@ -272,7 +272,7 @@ class Line:
             is_same_deed(one.step, other.step) for one, other in zip(done, steps, strict=False)
         )
         if not same:
-            message = f"wanted the {len(done)} steps that are done, {bundle.root} has other ones; rewind before them"
+            message = f"{bundle.root} differs in the {len(done)} steps already done; rewind before them"
             raise UsageError(message)
         self.bundle, self.plan, self._steps = bundle, plan, steps
         self.runner.follow(plan)
@@ -280,14 +280,14 @@ class Line:
         self.session.uploads = plan.bundle.files
 
     async def close(self) -> None:
-        """Close the context; more than once does nothing more."""
+        """Close the context; idempotent."""
         if self.is_closed:
             return
         self.is_closed = True
         await self.closing.aclose()
 
     async def first_look(self) -> None:
-        """See the pages before the first step."""
+        """Observe the pages before the first step."""
         self._sighted.moments[0] = self._sighted.look(await self.look())
 
     def _verdicts(self, subgoal: PlannedSubgoal) -> list[Verdict]:
@@ -296,7 +296,7 @@ class Line:
 
     @contextmanager
     def _under_way(self, what: str) -> Iterator[None]:
-        """Be torn from the beginning of something to its end."""
+        """Mark the context as interrupted until the block completes."""
         self._demand_whole()
         self._torn = what
         with living(self._place.launched.browser):
@@ -305,16 +305,16 @@ class Line:
 
     def _demand_whole(self) -> None:
         if not self._place.launched.browser.is_connected():
-            message = "the browser went away; all pages went with it"
+            message = "the browser crashed or was closed; all its pages are gone"
             raise BrowserDiedError(message)
         if self._torn is not None or self.is_closed:
-            what = "it is closed" if self._torn is None else f"{self._torn} was cut off"
-            message = f"wanted a mission that can go on, {what}; rewind to an earlier place"
+            what = "it is closed" if self._torn is None else f"{self._torn} was interrupted"
+            message = f"the mission cannot continue, {what}; rewind to an earlier position"
             raise UsageError(message)
 
 
 async def open_line(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOptions) -> Line:
-    """Open a fresh context in a running browser, and stand there before the first step.
+    """Open a context in a running browser, positioned before the first step.
 
     Raises:
         EikonError: the bundle cannot be replayed, see `plan_replay` and `worker_in`.
@@ -331,9 +331,9 @@ async def open_line(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOp
 
 
 def _known(plan: Plan, options: ReplayOptions) -> frozenset[str]:
-    """Name the secrets that no file of a session may have, whatever is run by hand, before pages are given them.
+    """Return the names of secrets to redact from the start, before any page has received them.
 
-    Short values stand in documents by chance; what was typed in the recording is known from there on, as it was then.
+    Short values occur in documents by chance. Values typed in the recording are redacted from that step on.
     """
     typed = {each.name for each in plan.trace.redaction.typed}
     return frozenset(name for name, value in options.secrets.items() if len(value) >= SHORTEST and name not in typed)

@@ -1,4 +1,4 @@
-"""All lines of a session: one browser, and the ways back to where its mission has been."""
+"""The replay contexts of a session: one browser, and ways back to earlier positions."""
 
 from __future__ import annotations
 
@@ -31,38 +31,37 @@ if TYPE_CHECKING:
 
 
 _BRIEF: Final = 80
-"""Letters of an expression, or of what it gave, in a message."""
+"""Characters of an expression or result in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineOptions:
-    """How the lines of a session are made."""
+    """How the contexts of a session are created."""
 
     replay: ReplayOptions = field(default_factory=ReplayOptions)
-    """Secrets, variables, masks, browser and the like; a line is always sealed, and goes on after divergences."""
+    """Secrets, variables, masks, browser etc.; contexts are always sealed and continue after divergences."""
     parked: int = 2
-    """How many lines wait at checkpoints, at most."""
+    """Maximum number of contexts parked at checkpoints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """A line that was brought to a place, and found equal to what was seen there."""
+    """A context brought to a position and verified there."""
 
     line: Line
     way: RewindWay
     reexecuted: int
-    """How many steps were done again."""
+    """Number of steps run again."""
     verified: int
-    """How many digests of layers were compared, and were equal: on the whole way here, and once more when a parked line
-    was taken."""
+    """Number of matching layer digests, on the whole history and once more when a parked context was taken."""
     duration_ms: float
 
 
 class Lines:
-    """Open lines in one browser, and bring them to places."""
+    """Open contexts in one browser, and bring them to positions."""
 
     def __init__(self, launched: LaunchedBrowser, options: LineOptions) -> None:
-        """Work in a running browser."""
+        """Use a running browser."""
         self.launched = launched
         self._options = replace(options.replay, network="sealed", on_divergence="continue")
         self._open: list[Line] = []
@@ -70,11 +69,11 @@ class Lines:
 
     @property
     def replay(self) -> ReplayOptions:
-        """Return how all lines replay."""
+        """Return the replay options of all contexts."""
         return self._options
 
     async def open(self, bundle: Bundle) -> Line:
-        """Open a fresh context before the first step of a bundle.
+        """Open a new context before the first step of a bundle.
 
         Raises:
             EikonError: the bundle cannot be replayed, see `open_line`.
@@ -84,26 +83,26 @@ class Lines:
         try:
             line = await asyncio.shield(opening)
         except asyncio.CancelledError:
-            self.parking.leave_opened(opening)  # a context that is asked for comes, whoever waits for it
+            self.parking.leave_opened(opening)  # the browser opens the context even if the wait is cancelled
             raise
         self._open.append(line)
         return line
 
     async def at(self, way: Way, iteration: int) -> Arrived:
-        """Bring a line to a place: the nearest one that waits on this way, else one in a fresh context.
+        """Bring a context to a position: the nearest parked one on this history, else a new one.
 
-        Every step on the way is compared with what was seen there. Other lines are not touched, whatever happens.
+        Every step is compared with its earlier observation. Other contexts are not affected, whatever happens.
 
         Raises:
-            UsageError: the way has no such iteration.
-            RewindNotFaithfulError: a step showed something else than before.
+            UsageError: the history has no such iteration.
+            RewindNotFaithfulError: a step showed a different state than before.
             BrowserDiedError: the browser went away.
         """
         begin = time.perf_counter()
         await self.parking.end()
         steps = plan_replay(way.bundle, self._options).step_count
         if not 0 <= iteration <= steps:
-            message = f"wanted an iteration from 0 to {steps}, found {iteration}"
+            message = f"expected an iteration from 0 to {steps}, got {iteration}"
             raise UsageError(message)
         line = await self._waiting(way, iteration)
         how: RewindWay = "reexecuted" if line is None else "parked"
@@ -119,26 +118,26 @@ class Lines:
         )
 
     def stand(self, berths: Sequence[Berth]) -> None:
-        """Let lines be made in the background: the session stands still; the first places first."""
+        """Park contexts in the background while the session is paused, in order of priority."""
         self.parking.begin(berths)
 
     async def parked(self) -> None:
-        """Wait until the lines that were asked for are made."""
+        """Wait until the requested contexts are parked."""
         await self.parking.made()
 
     async def go_on(self) -> None:
-        """Stop making lines: the browser is needed."""
+        """Stop parking contexts; the browser is needed."""
         await self.parking.end()
 
     async def close(self) -> None:
-        """Close all lines, also where one of them cannot be closed."""
+        """Close all contexts, even if one of them fails to close."""
         async with AsyncExitStack() as closing:
             for line in self._open:
                 closing.push_async_callback(line.close)
             closing.push_async_callback(self.parking.close)
 
     async def _waiting(self, way: Way, iteration: int) -> Line | None:
-        """Take a line that waits on the way; one whose pages did not stay as they were is given up."""
+        """Take a context parked on the history; one whose pages changed is closed."""
         while (line := self.parking.take(way, iteration)) is not None:
             if await line.is_undisturbed():
                 line.replan(way.bundle)
@@ -152,7 +151,7 @@ class Lines:
         return line
 
     async def _bring(self, line: Line, way: Way, iteration: int) -> None:
-        """Do what is missing, and count on the line what was compared. One that cannot be brought there is closed."""
+        """Run the missing steps, counting verified digests. A context that cannot get there is closed."""
         try:
             if line.iteration == 0 and not line.verified and not line.touched:
                 line.verified = _compared(line, way.seen.get(0))
@@ -169,10 +168,10 @@ class Lines:
 
 @asynccontextmanager
 async def open_lines(bundle: Bundle, options: LineOptions) -> AsyncIterator[Lines]:
-    """Run one browser for all lines of a session on a bundle, and close all of them in the end.
+    """Launch one browser for all contexts of a session, and close them at the end.
 
     Raises:
-        EikonError: the bundle cannot be replayed sealed, or there is no browser.
+        EikonError: the bundle cannot be replayed sealed, or no browser is available.
     """
     replay = replace(options.replay, network="sealed")
     plan = plan_replay(bundle, replay)
@@ -186,7 +185,7 @@ async def open_lines(bundle: Bundle, options: LineOptions) -> AsyncIterator[Line
 
 
 async def _repeat(line: Line, way: Way) -> int:
-    """Run again what was run by hand here; return how many digests were compared."""
+    """Repeat the manual JavaScript of this position; return the number of verified digests."""
     verified = 0
     while (again := _due(line, way)) is not None:
         evaluation = await line.evaluate(again.expression, again.page, again.frame)
@@ -198,8 +197,8 @@ async def _repeat(line: Line, way: Way) -> int:
 
 def _other_result(before: Evaluation, now: Evaluation) -> str:
     wanted, found = (each.error or _brief(canonical_json(each.result)) for each in (before, now))
-    what = f"{_brief(before.expression)!r}, run by hand at {before.iteration},"
-    return f"wanted {what} to give what it gave before, {wanted}, found {found}; rewind to before it was run"
+    what = f"{_brief(before.expression)!r} (run manually at {before.iteration})"
+    return f"{what}: expected its earlier result {wanted}, got {found}; rewind to before it was run"
 
 
 def _brief(text: str) -> str:
@@ -216,18 +215,18 @@ def _compared(line: Line, expected: StateDigest | None) -> int:
 
 
 def _demand_equal(line: Line, found: StateDigest, wanted: StateDigest) -> int:
-    """Count the layers that are equal, which have to be all.
+    """Return the number of layers; all must be equal.
 
     Raises:
-        RewindNotFaithfulError: they are not.
+        RewindNotFaithfulError: a layer differs.
     """
     differing = found.differences(wanted)
     if differing:
         planned = line.plan_step(line.iteration)
         what = "the start" if planned is None else f"step {line.iteration} ({step_label(planned.step)})"
         message = (
-            f"wanted {what} to show what it showed before, found another state in {', '.join(differing)}; "
-            "`eikon certify` tells what keeps a bundle from repeating"
+            f"{what}: expected the same state as before, got differences in {', '.join(differing)}; "
+            "`eikon certify` reports why a bundle does not replay deterministically"
         )
         raise RewindNotFaithfulError(message)
     return len(STATE_LAYERS)

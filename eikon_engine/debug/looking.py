@@ -1,4 +1,4 @@
-"""Look at where a session stands, ask its pages, and run JavaScript in them."""
+"""Inspect a session, query its pages, and run JavaScript in them."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 
 async def look_at(journey: Journey, command: Inspect) -> Inspection:
-    """Return what there is to see; pictures and documents are kept in files.
+    """Return an inspection; screenshots and documents are written to files.
 
     Raises:
-        PageMissingError: that page is not open.
+        PageMissingError: the page is not open.
     """
     return await inspect(journey.line, command.what, journey.folder.root, command.page)
 
 
 async def find(journey: Journey, command: Locate) -> Location:
-    """Return how many elements a selector matches, and which.
+    """Return which elements a selector matches, and how many.
 
     Raises:
         PageMissingError: the page, or its frame, is not open.
-        UsageError: the selector is none.
-        ActionError: the page does not answer.
+        UsageError: the selector is invalid.
+        ActionError: the page does not respond.
     """
     if not command.selector.strip():
-        raise UsageError("locate: wanted a selector, found nothing; write one such as '#cart li'")
+        raise UsageError("locate: the selector is empty; write one such as '#cart li'")
     try:
         return await locate(journey.line, command.selector, command.page, command.frame)
     except ActionRejectedError as error:
         why = journey.line.session.redactor.text(error.message)
-        raise UsageError(f"locate: wanted a selector that the browser can read; {why}") from error
+        raise UsageError(f"locate: invalid selector; {why}") from error
 
 
 async def evaluate(journey: Journey, command: Evaluate) -> JavaScriptRun:
-    """Run JavaScript in a page; what it did belongs to the way from then on.
+    """Run JavaScript in a page; it belongs to the session's history from then on.
 
     Raises:
-        PageMissingError: the page, or the frame in it, is not open.
+        PageMissingError: the page or frame is not open.
     """
     evaluation = await journey.line.evaluate(command.expression, command.page, command.frame)
     journey.note_way()

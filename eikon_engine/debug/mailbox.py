@@ -1,8 +1,7 @@
-"""The command file: clients append whole lines, the session reads them as they come.
+"""The command file of a session: clients append lines, the session reads them as they arrive.
 
-Each line is appended in one write, so lines of several clients never mix. What a client that was killed has left of one
-is ended before the next. What is no command is told and skipped; the file is only ever read by the session, so it stays
-as it was written.
+Each line is appended in a single write, so lines of several clients never mix. An incomplete line of a killed client
+is terminated before the next one. Invalid lines are reported and skipped; the session only ever reads the file.
 """
 
 from __future__ import annotations
@@ -28,27 +27,27 @@ if TYPE_CHECKING:
     from anyio import Event
 
 LONGEST_LINE: Final = 1 << 20
-"""Bytes of one command; what is longer is no command, and is not kept in memory."""
+"""Longer lines are rejected and not held in memory."""
 _STEP_MS: Final = 5
-"""How long further changes are waited for after one."""
+"""How long to wait for further changes after one."""
 _LOOK_AGAIN_MS: Final = 500
-"""After this time the file is looked at in any case: some file systems tell of no changes."""
+"""The file is polled at this interval; some file systems report no changes."""
 _CHUNK: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that is no command."""
+    """A line that is not a command."""
 
     line: int
     message: str
 
 
 def append_command(path: Path, line: CommandLine) -> int:
-    """Append one command, in one write to the file; return the number of its line.
+    """Append one command in a single write; return its line number.
 
     Raises:
-        OutputError: it cannot be written.
+        OutputError: the file cannot be written.
     """
     text = line.model_dump_json().encode() + b"\n"
     try:
@@ -64,41 +63,41 @@ def append_command(path: Path, line: CommandLine) -> int:
     except OSError as error:
         raise OutputError(cannot_write(path, error)) from error
     if written != len(text):
-        raise OutputError(f"{path}: wanted to append {len(text)} bytes, wrote {written}; make room on the disk")
+        raise OutputError(f"{path}: expected to append {len(text)} bytes, wrote {written}; free disk space")
     return number
 
 
 def _lines_before(file: int, end: int) -> int:
-    """Count the lines that end before a place in a file."""
+    """Count the lines that end before an offset."""
     return sum(os.pread(file, min(_CHUNK, end - begin), begin).count(b"\n") for begin in range(0, end, _CHUNK))
 
 
 class CommandReader:
-    """Read commands as their text comes, in pieces of any size."""
+    """Parse commands from chunks of any size."""
 
     def __init__(self) -> None:
-        """Begin before the first line."""
+        """Start before the first line."""
         self._rest = b""
         self._number = 0
         self._is_too_long = False
 
     def feed(self, data: bytes) -> Iterator[CommandLine | Rejected]:
-        """Yield the lines that are whole now."""
+        """Yield the lines that are now complete."""
         *whole, self._rest = (self._rest + data).split(b"\n")
         for text in whole:
             self._number += 1
             was_too_long, self._is_too_long = self._is_too_long, False
             if was_too_long or len(text) > LONGEST_LINE:
-                yield Rejected(self._number, f"wanted one command, found a line of more than {LONGEST_LINE} bytes")
+                yield Rejected(self._number, f"expected one command, got a line of more than {LONGEST_LINE} bytes")
             elif text.strip():
                 yield self._read(text)
         if len(self._rest) > LONGEST_LINE:
             self._rest, self._is_too_long = b"", True
 
     def cut(self, read: int, size: int) -> Rejected:
-        """Say that the file was cut, and forget what had come of a line."""
+        """Report that the file was truncated, and drop the partial line."""
         self._rest, self._is_too_long = b"", False
-        message = f"wanted lines to be appended, found the file cut from {read} to {size} bytes; the rest is skipped"
+        message = f"file truncated from {read} to {size} bytes, lines must be appended only; the rest is skipped"
         return Rejected(max(self._number, 1), message)
 
     def _read(self, text: bytes) -> CommandLine | Rejected:
@@ -112,15 +111,15 @@ def _fault(error: ValidationError, text: bytes) -> str:
     first = error.errors(include_url=False)[0]
     if first["type"] == "json_invalid":
         problem = first["msg"].removeprefix("Invalid JSON: ")
-        return f"wanted one command as JSON, found {problem}; the line is skipped"
-    return f"{trace_error(error, text, 'wanted one command')}; the line is skipped"
+        return f"expected one command as JSON, got {problem}; the line is skipped"
+    return f"{trace_error(error, text, 'expected one command')}; the line is skipped"
 
 
 async def commands(path: Path, stop: Event) -> AsyncIterator[CommandLine | Rejected]:
-    """Yield commands as they are appended, from the beginning of the file, until `stop` is set.
+    """Yield commands as they are appended, from the start of the file until `stop` is set.
 
     Raises:
-        SessionError: the file cannot be read any more, or was removed, so that nobody could be heard.
+        SessionError: the file can no longer be read, or was removed.
     """
     reader = CommandReader()
     try:
@@ -144,7 +143,7 @@ async def commands(path: Path, stop: Event) -> AsyncIterator[CommandLine | Rejec
 
 
 def _new(file: FileIO, reader: CommandReader) -> Iterator[CommandLine | Rejected]:
-    """Yield what was appended since; where the file was cut instead, what is left is taken for read."""
+    """Yield appended lines; after a truncation, the remaining content counts as read."""
     about, read = os.fstat(file.fileno()), file.tell()
     if about.st_nlink == 0:
         raise FileNotFoundError(errno.ENOENT, "it was removed")

@@ -1,4 +1,4 @@
-"""Checkpoints of a journey: made by hand, by themselves, and dropped by policy."""
+"""When a session creates checkpoints, and which ones it deletes."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ LONGEST_LABEL: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marking:
-    """When a session makes checkpoints by itself, and which ones it keeps."""
+    """When a session creates checkpoints automatically, and which ones it retains."""
 
     interval: int = DEFAULT_INTERVAL
-    """After so many steps without one; 0 for never."""
+    """Number of steps without a checkpoint; 0 disables automatic checkpoints."""
     policy: PrunePolicy = field(default_factory=PrunePolicy)
 
 
 async def create(journey: Journey, label: str) -> Marked:
-    """Make a checkpoint where the session stands, since somebody asked for it.
+    """Create a checkpoint at the current position on request.
 
     Raises:
-        UsageError: the label is not one line of text, or one by which another checkpoint is found.
+        UsageError: the label is not a single line of text, or is taken.
         OutputError: it cannot be written.
     """
     if len(label) > LONGEST_LABEL or not label.isprintable() or label != label.strip():
         found = repr(label) if len(label) <= LONGEST_LABEL else f"{len(label)} characters"
-        message = f"checkpoint create: wanted one line as a label, of at most {LONGEST_LABEL} printable characters"
-        raise UsageError(f"{message} without blanks around it, found {found}; choose another one")
+        message = f"checkpoint create: expected a label of at most {LONGEST_LABEL} printable characters"
+        raise UsageError(f"{message} without surrounding whitespace, got {found}; choose another label")
     taken = next((each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None)
     if taken is not None:
-        message = f"checkpoint create: wanted a new label, found {label!r}, which is that of {taken.id}"
-        raise UsageError(f"{message}; choose another one")
+        message = f"checkpoint create: label {label!r} is taken by {taken.id}"
+        raise UsageError(f"{message}; choose another label")
     entry = await _make(journey, journey.line, label, "manual")
     return Marked(change="created", branch=journey.active.name, checkpoint=entry)
 
@@ -62,8 +62,8 @@ def delete(journey: Journey, name: str) -> Marked:
     """Delete a checkpoint.
 
     Raises:
-        CheckpointMissingError: there is none.
-        BranchError: a branch begins at it.
+        CheckpointMissingError: no such checkpoint.
+        BranchError: a branch was forked from it.
         CheckpointError: its files cannot be deleted.
     """
     branch, entry = find_checkpoint(journey.timeline, name, "checkpoint delete")
@@ -73,9 +73,9 @@ def delete(journey: Journey, name: str) -> Marked:
 
 
 async def before_step(journey: Journey) -> SavedCheckpoint | None:
-    """Write down where the session stands, if its last step diverged: the next one may do so, too.
+    """Save the current state if the last step diverged, because the next one may diverge as well.
 
-    Coming back to this moment, through steps that diverge, would take long. Nobody is told before it is of use.
+    Returning here through diverging steps would be slow. The checkpoint is reported only if it is used.
     """
     last = journey.line.outcomes[-1:]
     if not last or verdict_of(last[0]) != "diverged" or _is_marked(journey, journey.line.iteration):
@@ -86,9 +86,9 @@ async def before_step(journey: Journey) -> SavedCheckpoint | None:
 async def after_step(
     journey: Journey, marking: Marking, before: SavedCheckpoint | None, events: tuple[Event, ...]
 ) -> None:
-    """Make the checkpoints that a session makes by itself after a step, and drop those that are too many.
+    """Create the automatic checkpoints after a step, and delete surplus ones.
 
-    `before` is what was written down before the step.
+    `before` is the checkpoint saved before the step.
     """
     diverged = any(isinstance(event, DivergenceFound) for event in events)
     made = False
@@ -107,7 +107,7 @@ async def after_step(
 
 
 def berths(journey: Journey) -> tuple[Berth, ...]:
-    """Return the places at which lines are wanted: the checkpoints on the way here, the newest first."""
+    """Return the positions to park contexts at: the checkpoints in the history, newest first."""
     here = journey.line.iteration
     entries = [entry for _, entry in _passed(journey) if entry.iteration <= here]
     entries.sort(key=lambda entry: (entry.timestamp, entry.id), reverse=True)
@@ -116,7 +116,7 @@ def berths(journey: Journey) -> tuple[Berth, ...]:
 
 
 async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
-    """Return a checkpoint where the session stands, with its branch; one is made if there is none."""
+    """Return a checkpoint at the current position, with its branch; create it if needed."""
     for owner, entry in _passed(journey):
         if entry.iteration == journey.line.iteration:
             return owner, entry
@@ -124,19 +124,19 @@ async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
 
 
 async def _before_the_divergence(journey: Journey) -> bool:
-    """Make a checkpoint before the step that diverged, on a line of its own, which waits there."""
+    """Create a checkpoint before the diverged step in a new context, which stays parked there."""
     before = journey.line.iteration - 1
     if _is_marked(journey, before):
         return False
     try:
-        arrived = await journey.lines.at(journey.way.until(before), before)
+        restored = await journey.lines.at(journey.way.until(before), before)
     except BrowserDiedError:
         raise
     except EikonError as error:
         journey.tell(Note(text=f"no checkpoint before the divergence: {error.message}"))
         return False
-    await _make(journey, arrived.line, "", "divergence")
-    journey.lines.parking.add(arrived.line)
+    await _make(journey, restored.line, "", "divergence")
+    journey.lines.parking.add(restored.line)
     return True
 
 
@@ -148,7 +148,7 @@ def _is_due(journey: Journey, marking: Marking) -> bool:
 
 
 def _is_marked(journey: Journey, iteration: int) -> bool:
-    """Say whether a checkpoint is there, on the way of the active branch."""
+    """Return whether the history of the active branch has a checkpoint at an iteration."""
     return any(each.iteration == iteration for _, each in _passed(journey))
 
 
@@ -166,7 +166,7 @@ def _name(journey: Journey, label: str, reason: CheckpointReason) -> CheckpointN
 
 
 def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEntry:
-    """Put a checkpoint into the timeline of the active branch, and tell of it."""
+    """Add a checkpoint to the timeline of the active branch, and record it."""
     active = journey.active
     entry = CheckpointEntry(
         id=saved.id,
@@ -195,7 +195,7 @@ def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEn
 
 
 def _drop(journey: Journey, dropped: tuple[CheckpointEntry, ...]) -> None:
-    """Take checkpoints out of the timeline, then from the disk."""
+    """Remove checkpoints from the timeline, then from disk."""
     if not dropped:
         return
     gone = {entry.id for entry in dropped}

@@ -1,4 +1,4 @@
-"""The number that each event of a session is shown with: the iteration it belongs to."""
+"""The iteration shown with each event of a session."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Numbering:
-    """Number the events of a session as they come; mutable, because it counts."""
+    """Number the events of a session as they arrive."""
 
     def __init__(self, events: Path | None = None) -> None:
-        """Begin with the first event, or, where there is a file, in the midst of what is written to it."""
+        """Start with the first event, or, given a file, in the middle of its stream."""
         self._events = events
         self._iterations: Iterations | None = None
 
     def of(self, line: JournalLine) -> int:
-        """Return the iteration that a line belongs to; each line is to be given, in their order.
+        """Return the iteration of a line; pass every line, in order.
 
         Raises:
-            EventsError: what happened before the first one cannot be read.
+            EventsError: the earlier events cannot be read.
         """
         if self._iterations is None:
             self._iterations = Iterations()
@@ -35,7 +35,7 @@ class Numbering:
         return self._iterations.at(line.event)
 
     def _before(self, line: JournalLine) -> Iterator[JournalLine]:
-        """Yield what happened before, unless the line tells by itself where the session is."""
+        """Yield the earlier events, unless the line itself states the iteration."""
         if self._events is None or tells_where(line.event):
             return
         for read in EventsReader(str(self._events)).feed(self._events.read_bytes()):

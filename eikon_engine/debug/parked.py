@@ -1,4 +1,4 @@
-"""At which checkpoints pages wait: those to which a session comes back without doing a step."""
+"""The checkpoints at which contexts are parked: rewinding there runs no steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def parked_checkpoints(journey: Journey) -> frozenset[str]:
-    """Return the ids of the checkpoints at which a page waits."""
+    """Return the ids of the checkpoints at which a context is parked."""
     timeline = journey.timeline
     passed = {entry.id for _, entry in on_the_way(timeline, timeline.active, journey.way)}
     return frozenset(
@@ -25,12 +25,12 @@ def parked_checkpoints(journey: Journey) -> frozenset[str]:
 
 
 def _waits(journey: Journey, goes: Branch, entry: CheckpointEntry) -> bool:
-    """Say whether a page waits at a checkpoint for a session that goes the way of a branch."""
+    """Return whether a context is parked at a checkpoint, on the history of a branch."""
     here = [line for line in journey.lines.parking.lines if line.iteration == entry.iteration]
     if not here:
         return False
     try:
-        way = journey.saved_checkpoint(goes, entry).way(journey.ways[goes.name].bundle)
+        history = journey.saved_checkpoint(goes, entry).way(journey.ways[goes.name].bundle)
     except CheckpointError:
-        return False  # whoever wants to go there is told
-    return any(leads_to(line, way, entry.iteration) for line in here)
+        return False  # reported when the user rewinds there
+    return any(leads_to(line, history, entry.iteration) for line in here)

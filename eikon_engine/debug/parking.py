@@ -1,6 +1,6 @@
-"""Lines that stand at checkpoints and wait: going back there takes no steps.
+"""Contexts parked at checkpoints: rewinding there runs no steps.
 
-A page at rest whose clock stands does nothing, so that a parked line costs memory, and no time of the machine.
+An idle page with a paused clock does nothing, so a parked context costs memory but no processor time.
 """
 
 from __future__ import annotations
@@ -18,65 +18,65 @@ if TYPE_CHECKING:
     from eikon_engine.debug.way import Way
 
 PARK_AFTER_S: Final = 0.2
-"""Wall time for which a session stands still before lines are made: whoever steps on and on is not disturbed."""
+"""Wall time a session must be paused before contexts are parked, so that fast stepping is not slowed down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Berth:
-    """A place at which a line is wanted."""
+    """A position at which to park a context."""
 
     way: Way
     iteration: int
 
     @property
     def name(self) -> tuple[object, ...]:
-        """Return what makes two of them the same place, reached in the same way and found the same there."""
+        """Return what identifies the slot: its position, the history to it and the state there."""
         asked = tuple(each.asked for each in self.way.evaluations if each.iteration <= self.iteration)
         return self.iteration, self.way.key(self.iteration), asked, self.way.seen.get(self.iteration)
 
     @property
     def is_behind_a_wait(self) -> bool:
-        """Say whether JavaScript has to be run on the way there that was not over in time."""
+        """Return whether JavaScript that timed out must be repeated to get there."""
         return any(each.overdue for each in self.way.evaluations if each.iteration <= self.iteration)
 
 
 class Parking:
-    """Keep lines at places, and make them while nothing else goes on; mutable, because it is a running thing."""
+    """Parked contexts, created while the session is paused."""
 
     def __init__(self, make: Callable[[Berth], Awaitable[Line]], places: int) -> None:
-        """Keep at most as many lines as there are `places`; `make` brings one to a place in a fresh context."""
+        """Park at most `places` contexts; `make` brings a new context to a slot."""
         self._make = make
         self._places = places
         self._lines: list[Line] = []
-        """The least recently used first."""
+        """Least recently used first."""
         self.changed: Callable[[], None] = lambda: None
-        """Told where lines wait now, if that may be elsewhere than before."""
+        """Called when the set of parked contexts may have changed."""
         self._making: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._wanted: tuple[Berth, ...] = ()
         self._hopeless: set[tuple[object, ...]] = set()
         self._faults: list[EikonError] = []
         self._close_faults: list[BaseException] = []
-        """What went wrong while lines were closed; nobody waits for that before the end."""
+        """Errors from closing contexts in the background; raised at the end."""
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines that wait, the least recently used first."""
+        """Return the parked contexts, least recently used first."""
         return tuple(self._lines)
 
     def take_faults(self) -> tuple[EikonError, ...]:
-        """Return, once, why lines could not be made; their places are not tried again."""
+        """Return, once, why contexts could not be parked; their slots are not tried again."""
         faults, self._faults = tuple(self._faults), []
         return faults
 
     def holds(self, way: Way, iteration: int) -> bool:
-        """Say whether a line waits at a place."""
+        """Return whether a context is parked at a position."""
         return any(line.iteration == iteration and leads_to(line, way, iteration) for line in self._lines)
 
     def begin(self, berths: Sequence[Berth]) -> None:
-        """Make lines for the first of these places in the background, as many as there is room for.
+        """Park contexts at the first of these slots in the background, up to the capacity.
 
-        None is brought past JavaScript that was not over in time: it would keep the browser from whoever needs it.
+        Slots behind JavaScript that timed out are skipped; repeating it would block the browser.
         """
         self._forget_dead()
         self._wanted = tuple(each for each in berths if not each.is_behind_a_wait)[: self._places]
@@ -87,12 +87,12 @@ class Parking:
             self._making = asyncio.ensure_future(self._fill())
 
     async def made(self) -> None:
-        """Wait until nothing is being made any more."""
+        """Wait until no context is being created."""
         if self._making is not None:
             await asyncio.wait({self._making})
 
     async def end(self) -> None:
-        """Make nothing more; a line that was being made is given up."""
+        """Stop creating contexts; an unfinished one is closed."""
         making, self._making = self._making, None
         if making is not None:
             making.cancel()
@@ -101,7 +101,7 @@ class Parking:
                 making.result()
 
     def take(self, way: Way, iteration: int) -> Line | None:
-        """Give away the line that is nearest before a place of a way; None if there is none."""
+        """Remove and return the parked context nearest before a position; None if there is none."""
         self._forget_dead()
         fitting = [line for line in self._lines if leads_to(line, way, iteration)]
         nearest = max(fitting, key=lambda line: line.iteration, default=None)
@@ -111,9 +111,9 @@ class Parking:
         return nearest
 
     def add(self, line: Line) -> None:
-        """Let a line wait; the least recently used one goes where there are too many.
+        """Park a context; close the least recently used one if there are too many.
 
-        One that has left its recording does not: the steps that come next may be known by the time it is needed.
+        A context that left its recording is closed: its next steps may be known by the time it is needed.
         """
         if line.given is not None:
             self.leave(line)
@@ -124,11 +124,11 @@ class Parking:
         self.changed()
 
     def leave(self, line: Line) -> None:
-        """Close a line in the background."""
+        """Close a context in the background."""
         self._end_with(line.close())
 
     def leave_opened(self, opening: asyncio.Task[Line]) -> None:
-        """Close a line in the background as soon as it is open."""
+        """Close a context in the background as soon as it is open."""
         self._end_with(_closed_late(opening))
 
     def _end_with(self, closing: Coroutine[object, object, None]) -> None:
@@ -137,7 +137,7 @@ class Parking:
         task.add_done_callback(self._left)
 
     async def close(self) -> None:
-        """Close everything that waits."""
+        """Close all parked contexts."""
         await self.end()
         while self._lines:
             self.leave(self._lines.pop())
@@ -154,26 +154,26 @@ class Parking:
             self._close_faults.append(fault)
 
     async def _fill(self) -> None:
-        """Make the lines that are missing, the first place first."""
+        """Create the missing contexts in order of priority."""
         await asyncio.sleep(PARK_AFTER_S)
         tried: set[tuple[object, ...]] = set()
-        while (berth := self._missing(tried)) is not None:
-            tried.add(berth.name)
+        while (slot := self._missing(tried)) is not None:
+            tried.add(slot.name)
             try:
-                self.add(await self._make(berth))
+                self.add(await self._make(slot))
             except EikonError as error:
-                self._hopeless.add(berth.name)
+                self._hopeless.add(slot.name)
                 self._faults.append(error)
         self.changed()
 
     def _missing(self, tried: set[tuple[object, ...]]) -> Berth | None:
-        """Return the first place at which no line waits; those that do count as used."""
+        """Return the first slot without a context; contexts at wanted slots count as used."""
         given_up = self._hopeless | tried
-        missing = [berth for berth in self._wanted if not self._touch(berth) and berth.name not in given_up]
+        missing = [slot for slot in self._wanted if not self._touch(slot) and slot.name not in given_up]
         return missing[0] if missing else None
 
     def _touch(self, berth: Berth) -> bool:
-        """Count a line as used, if one waits at a place already; say whether it does."""
+        """Mark a context parked at a slot as recently used; return whether there is one."""
         here = next(
             (
                 each
@@ -200,12 +200,12 @@ async def _closed_late(opening: asyncio.Task[Line]) -> None:
     try:
         line = await opening
     except EikonError:
-        return  # there is nothing to close
+        return  # nothing to close
     await line.close()
 
 
 def leads_to(line: Line, way: Way, iteration: int) -> bool:
-    """Say whether a line stands on a way, not after an iteration, with everything done that was run by hand there."""
+    """Return whether a context is on a history, not past an iteration, with all its manual JavaScript done."""
     here = line.iteration
     if here > iteration or not line.is_whole or line.key != way.key(here):
         return False

@@ -1,7 +1,7 @@
-"""Which checkpoints a branch passes: those that its own steps led to, or lead to once more.
+"""Which checkpoints are in the history of a branch.
 
-A checkpoint is known by its number of steps, but its number alone does not say which ones: a branch that went back may
-have gone on with other steps, or after other JavaScript, while a checkpoint at which another branch begins stays.
+The iteration of a checkpoint does not identify its steps: after a rewind, a branch may have continued with other steps
+or other JavaScript, while a checkpoint at which another branch was forked remains.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def reachable(timeline: Timeline, branch: Branch, way: Way | None = None) -> Iterator[tuple[Branch, CheckpointEntry]]:
-    """Yield the checkpoints that the steps of a branch lead to, with their owners: its own, and those it inherits.
+    """Yield the checkpoints that the steps of a branch lead to, with their owners: its own and inherited ones.
 
-    Before its own ones, other JavaScript may have been run. Without the way of the branch, steps are not compared.
+    Manual JavaScript may differ before its own checkpoints. Without the history of the branch, steps are not compared.
     """
     for owner, entry, is_certain in _inherited(timeline, branch):
         if way is not None and not is_certain and entry.steps_sha256 != trace_sha256(way.bundle.trace, entry.iteration):
@@ -30,21 +30,21 @@ def reachable(timeline: Timeline, branch: Branch, way: Way | None = None) -> Ite
 
 
 def on_the_way(timeline: Timeline, branch: Branch, way: Way | None = None) -> Iterator[tuple[Branch, CheckpointEntry]]:
-    """Yield the checkpoints that are moments of a branch as it goes now, all its JavaScript up to there included."""
+    """Yield the checkpoints that the branch passes now, with the same manual JavaScript."""
     for owner, entry in reachable(timeline, branch, way):
         if entry.evaluations == until(branch.evaluations, entry.iteration):
             yield owner, entry
 
 
 def is_passed(evaluations: Sequence[EvaluationEntry], entry: CheckpointEntry) -> bool:
-    """Say whether a way with these evaluations came by a checkpoint; some may have been made there, after it was."""
+    """Return whether these evaluations passed a checkpoint; some may have run there after its creation."""
     here = until(evaluations, entry.iteration)
     common = shared(here, entry.evaluations)
     return common == len(entry.evaluations) and all(each.iteration == entry.iteration for each in here[common:])
 
 
 def left_after(branch: Branch, entry: CheckpointEntry) -> int | None:
-    """Return after how many steps a branch, as it goes now, left the way to a checkpoint of its own; None if on it."""
+    """Return after how many steps a branch left the history of its checkpoint; None if it is still on it."""
     mine, its = branch.evaluations, entry.evaluations
     common = shared(mine, its)
     own, other = mine[common : common + 1], its[common : common + 1]
@@ -57,9 +57,9 @@ def left_after(branch: Branch, entry: CheckpointEntry) -> int | None:
 
 
 def holder(timeline: Timeline, owner: Branch, entry: CheckpointEntry, *, is_parted: bool | None = None) -> Branch:
-    """Return a branch whose bundle has the steps of a checkpoint: its owner, or one that begins there.
+    """Return a branch whose bundle has the steps of a checkpoint: its owner, or one that was forked there.
 
-    `is_parted` says whether the owner has other steps now, where the entry does not know it yet.
+    `is_parted` tells whether the owner has other steps now, if the entry does not know it yet.
     """
     if not (entry.parted_after is not None if is_parted is None else is_parted):
         return owner
@@ -67,12 +67,12 @@ def holder(timeline: Timeline, owner: Branch, entry: CheckpointEntry, *, is_part
 
 
 def until(evaluations: Sequence[EvaluationEntry], iteration: int) -> tuple[EvaluationEntry, ...]:
-    """Return those that were made up to an iteration."""
+    """Return the evaluations up to an iteration."""
     return tuple(each for each in evaluations if each.iteration <= iteration)
 
 
 def shared(one: Sequence[EvaluationEntry], other: Sequence[EvaluationEntry]) -> int:
-    """Return how many of the first evaluations of two ways are the same."""
+    """Return how many leading evaluations are equal."""
     differing = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
     return next(differing, min(len(one), len(other)))
 
@@ -80,7 +80,7 @@ def shared(one: Sequence[EvaluationEntry], other: Sequence[EvaluationEntry]) -> 
 def _inherited(
     timeline: Timeline, branch: Branch, *, is_certain: bool = True
 ) -> Iterator[tuple[Branch, CheckpointEntry, bool]]:
-    """Yield checkpoints by their numbers, and whether their steps are certain to be those of the branch."""
+    """Yield checkpoints by iteration, and whether their steps are certainly those of the branch."""
     yield from ((branch, entry, is_certain and entry.parted_after is None) for entry in branch.checkpoints)
     parent = None if branch.parent_branch is None else timeline.branch(branch.parent_branch)
     if parent is None:

@@ -1,4 +1,4 @@
-"""Which places of a timeline words such as a label, an id or a number mean; and what going there would discard."""
+"""Resolve a label, id or iteration to a position of the timeline, and determine what a rewind would discard."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from eikon_engine.debug.way import Way
 
 _NAMED: Final = 2
-"""Checkpoints that an error names."""
+"""Checkpoints that an error lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A moment of a branch."""
+    """A position on a branch."""
 
     iteration: int
     checkpoint: CheckpointEntry | None = None
-    """None for a moment that has no name."""
+    """None if the position has no checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a branch loses by going back."""
+    """What a branch loses by a rewind."""
 
     since: int
-    """How many steps stay."""
+    """Number of steps that remain."""
     steps: int
     evaluations: int
-    """How many times JavaScript was run by hand after that moment."""
+    """How often JavaScript was run manually after that position."""
     checkpoints: tuple[CheckpointEntry, ...]
 
     @property
     def is_anything(self) -> bool:
-        """Say whether somebody has to agree to it."""
+        """Return whether the user must agree to the loss."""
         return self.steps > 0 or self.evaluations > 0
 
     def __str__(self) -> str:
-        """Read as what is lost."""
+        """Format the loss for messages."""
         counts = {
             "step": self.steps,
             "evaluation": self.evaluations,
@@ -56,10 +56,10 @@ class Lost:
 
 
 def find_checkpoint(timeline: Timeline, name: str, what: str) -> tuple[Branch, CheckpointEntry]:
-    """Return a checkpoint by id, or by a label that only one has, and its branch.
+    """Return a checkpoint, by id or unique label, and its branch.
 
     Raises:
-        CheckpointMissingError: there is none.
+        CheckpointMissingError: no such checkpoint.
         UsageError: several have this label.
     """
     every = tuple(timeline.checkpoints())
@@ -71,31 +71,31 @@ def find_checkpoint(timeline: Timeline, name: str, what: str) -> tuple[Branch, C
         case [only]:
             return only
         case []:
-            message = f"{what}: wanted a checkpoint of the session, found {name!r}; {_known(every)}"
+            message = f"{what}: no checkpoint {name!r} in this session; {_known(every)}"
             raise CheckpointMissingError(message)
         case _:
             ids = " and ".join(entry.id for _, entry in labelled)
-            raise UsageError(f"{what}: wanted one checkpoint, found {ids} with the label {name!r}; name one by its id")
+            raise UsageError(f"{what}: label {name!r} is ambiguous: {ids}; use an id")
 
 
 def _known(every: Sequence[tuple[Branch, CheckpointEntry]]) -> str:
-    """Name the last checkpoints, for who looked for another one."""
+    """List the most recent checkpoints."""
     if not every:
-        return "there is none"
+        return "there are no checkpoints"
     named = ", ".join(repr(entry.label) if entry.label else entry.id for _, entry in every[-_NAMED:])
     more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
-    return f"there {'is' if len(every) == 1 else 'are'} {named}{more}; eikon debug checkpoint list shows all"
+    return f"available: {named}{more}; eikon debug checkpoint list shows all"
 
 
 def demand_no_fork(timeline: Timeline, entry: CheckpointEntry) -> None:
-    """Make sure that a checkpoint may be deleted.
+    """Check that no branch was forked from a checkpoint.
 
     Raises:
-        BranchError: a branch begins at it.
+        BranchError: a branch was forked from it.
     """
     begun = next((each.name for each in timeline.branches if each.fork_point == entry.id), None)
     if begun is not None:
-        message = f"checkpoint delete: wanted one at which no branch begins, found {entry.id}, at which {begun} does"
+        message = f"checkpoint delete: branch {begun} was forked from {entry.id}"
         raise BranchError(f"{message}; delete the branch first")
 
 
@@ -103,51 +103,51 @@ def demand_branch(timeline: Timeline, name: str, what: str) -> Branch:
     """Return a branch by name.
 
     Raises:
-        BranchError: there is none.
+        BranchError: no such branch.
     """
     found = timeline.branch(name)
     if found is None:
         known = ", ".join(each.name for each in timeline.branches)
-        raise BranchError(f"{what}: wanted a branch of the session, found {name!r}; there are {known}")
+        raise BranchError(f"{what}: no branch {name!r} in this session; available: {known}")
     return found
 
 
 def place_of(
     timeline: Timeline, checkpoint: str | None, iteration: int | None, way: Way | None = None, what: str = "rewind"
 ) -> Place:
-    """Return the moment of the active branch that a checkpoint or a number of steps names.
+    """Return the position of the active branch that a checkpoint or an iteration refers to.
 
-    Without the way of that branch, its steps are not compared with those of the checkpoint.
+    Without the history of that branch, its steps are not compared with those of the checkpoint.
 
     Raises:
-        CheckpointMissingError: there is no such checkpoint.
-        BranchError: the checkpoint is of a branch whose steps the active one does not have.
-        UsageError: neither is named, or both are; the branch has not come so far.
+        CheckpointMissingError: no such checkpoint.
+        BranchError: the checkpoint belongs to a branch with other steps.
+        UsageError: neither or both are given; the branch has not reached the iteration.
     """
     active = timeline.active
     if (checkpoint is None) == (iteration is None):
         found = "neither" if checkpoint is None else "both"
-        raise UsageError(f"{what}: wanted a checkpoint or --iteration, found {found}; give one of the two")
+        raise UsageError(f"{what}: expected either a checkpoint or --iteration, got {found}")
     if checkpoint is not None:
         branch, entry = find_checkpoint(timeline, checkpoint, what)
         if entry not in tuple(each for _, each in reachable(timeline, active, way)):
-            message = f"{what}: {entry.id} is a checkpoint of branch {branch.name}, and not on the way of {active.name}"
+            message = f"{what}: {entry.id} is a checkpoint of branch {branch.name}, not in the history of {active.name}"
             if entry.parted_after is not None:
                 message = f"{message}, whose steps were changed since"
             raise BranchError(f"{message}; switch to {holder(timeline, branch, entry).name} first")
         return Place(entry.iteration, entry)
-    assert iteration is not None  # noqa: S101 - one of the two is there
+    assert iteration is not None  # noqa: S101 - one of the two is given
     at = next((each for _, each in on_the_way(timeline, active, way) if each.iteration == iteration), None)
     if at is None and not 0 <= iteration <= active.iteration:
-        message = f"{what}: wanted an iteration from 0 to {active.iteration}, which {active.name} has done"
-        raise UsageError(f"{message}, found {iteration}; eikon debug timeline shows them")
+        message = f"{what}: expected an iteration from 0 to {active.iteration} (done on {active.name})"
+        raise UsageError(f"{message}, got {iteration}; eikon debug timeline shows them")
     return Place(iteration, at)
 
 
 def lost_by(timeline: Timeline, place: Place) -> Lost:
-    """Return what the active branch loses by going to a place; a checkpoint that another branch begins at stays.
+    """Return what the active branch loses by a rewind; checkpoints at which branches were forked remain.
 
-    What was done since the two ways parted is lost, also where the place has another number of steps.
+    Everything since the two histories diverged is lost, even if the target has another number of steps.
     """
     active, target = timeline.active, place.checkpoint
     mine = active.evaluations

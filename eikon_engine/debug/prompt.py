@@ -1,4 +1,4 @@
-"""The prompt: words are read with completion and history, and what happens is shown above it as it comes."""
+"""The interactive prompt: read lines with completion and history, and print events above it as they arrive."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _LOOK_S: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What the prompt does with words."""
+    """What the prompt does with input."""
 
     run: Callable[[str], bool]
-    """Carry out a line; return whether the prompt goes on."""
+    """Execute a line; return whether to continue."""
     complete: Callable[[str], Iterable[str]]
-    """Return what the last word of a line may become."""
+    """Return completions of the last word of a line."""
     show: Callable[[JournalLine], None]
-    """Show what happens."""
+    """Print an event."""
     kept: Callable[[str], str | None]
-    """Return a line that was carried out as it may be written down; None if it may not be."""
+    """Return a line as it may be written to the history; None if it must not be."""
 
 
 class _History(FileHistory):
-    """Remember lines at once, and write them when it is known what of them is secret."""
+    """Remember lines at once, but write them only once redacted."""
 
     def store_string(self, string: str) -> None:
-        """Write nothing yet."""
+        """Defer writing until the line is redacted."""
 
     def keep(self, string: str) -> None:
         """Write a line."""
@@ -68,10 +68,10 @@ class _Completing(Completer):
 
 
 def run_prompt(folder: SessionFolder, words: Words) -> None:
-    """Read lines until somebody leaves, or the session ends; what is typed is kept for the next time.
+    """Read lines until the user leaves or the session ends; the history is kept for the next prompt.
 
     Raises:
-        OutputError: the history cannot be kept.
+        OutputError: the history cannot be written.
         EventsError: the events cannot be read.
     """
     history = _History(str(_history(folder.root.parent / HISTORY_FILE)))
@@ -106,7 +106,7 @@ def _place(folder: SessionFolder) -> str:
 
 
 def _history(path: Path) -> Path:
-    """Make the file of the history, for its user alone."""
+    """Create the history file, readable for its user only."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     except OSError as error:
@@ -115,7 +115,7 @@ def _history(path: Path) -> Path:
 
 
 def _leave(prompt: PromptSession[str]) -> None:
-    """Let the prompt end from another thread, if it waits for a line just now."""
+    """Exit the prompt from another thread, if it is waiting for input."""
     loop = prompt.app.loop
     if loop is not None and prompt.app.is_running:
         loop.call_soon_threadsafe(lambda: prompt.app.exit(exception=EOFError()) if prompt.app.is_running else None)
@@ -123,7 +123,7 @@ def _leave(prompt: PromptSession[str]) -> None:
 
 @contextmanager
 def _followed(folder: SessionFolder, show: Callable[[JournalLine], None], ended: Callable[[], None]) -> Iterator[None]:
-    """Show what happens from now on, in a thread of its own; `ended` is called when the session is over."""
+    """Print events from now on in a background thread; `ended` is called when the session is over."""
     over = threading.Event()
     newest = Newest(folder.events)
 

@@ -1,4 +1,4 @@
-"""Which checkpoints are dropped, so that a long session does not fill a disk."""
+"""Delete surplus checkpoints, so that a long session does not fill the disk."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ KEPT_AUTOMATIC: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunePolicy:
-    """What is kept beside the checkpoints that somebody made, and those that branches began at."""
+    """What is retained besides manual checkpoints and those at which branches were forked."""
 
     automatic: int = KEPT_AUTOMATIC
-    """How many of the checkpoints that the session made by itself, the newest ones; see `prune`."""
+    """How many automatic checkpoints are retained, newest first; see `select_surplus`."""
 
 
 def prune(branches: Sequence[Branch], policy: PrunePolicy | None = None) -> tuple[CheckpointEntry, ...]:
-    """Return which checkpoints of these branches are dropped.
+    """Return the checkpoints to delete.
 
-    A mission that has gone wrong diverges at step after step: what was made before a divergence that follows upon
-    another one goes before all else, and what was made before the first of a branch stays.
+    A mission that went wrong diverges at step after step: checkpoints before follow-up divergences are deleted first,
+    and the one before the first divergence of a branch is retained.
     """
     kept = (policy or PrunePolicy()).automatic
     stay = {branch.fork_point for branch in branches} | {_first_divergence(branch) for branch in branches}
@@ -47,6 +47,6 @@ def _first_divergence(branch: Branch) -> str | None:
 
 
 def _follows(branch: Branch, entry: CheckpointEntry) -> bool:
-    """Say whether a checkpoint was made between two divergences."""
+    """Return whether a checkpoint was created between two divergences."""
     last = next((step for step in branch.steps if step.iteration == entry.iteration), None)
     return entry.reason == "divergence" and last is not None and last.verdict == "diverged"

@@ -1,4 +1,4 @@
-"""What a session gives back to a command: the `result` of `command_done`."""
+"""What a session returns for a command: the `result` of `command_done`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from eikon_engine.trace.record import FiniteJson, Record
 
 
 class Stand(Record):
-    """Where the session stands."""
+    """The position of a session."""
 
     branch: str
     iteration: int
-    """How many steps are done."""
+    """Number of steps done."""
     step_count: int
     next: str | None
-    """What the next step does, for people; None at the end."""
+    """Label of the next step; None at the end."""
     reason: PauseReason
     detail: str = ""
     verdict: Verdict | None
-    """What the branch has come to so far; None before the first step."""
+    """Verdict of the branch so far; None before the first step."""
     doubts: tuple[str, ...] = ()
-    """Why that is not faithful to the recording, whatever the steps showed."""
+    """Why the position is not faithful to the recording, whatever the steps showed."""
 
     def __str__(self) -> str:
-        """Read as one line."""
+        """Format as one line."""
         why = self.reason.replace("_", " ") + (f": {self.detail}" if self.detail else "")
         so_far = (
             f", {self.verdict} so far" if self.verdict and self.next else f", {self.verdict}" if self.verdict else ""
@@ -39,34 +39,34 @@ class Stand(Record):
 
 
 class Listed(Record):
-    """The breakpoints there are."""
+    """All breakpoints."""
 
     breakpoints: tuple[ListedBreakpoint, ...]
 
 
 class Marked(Record):
-    """A checkpoint that was made or deleted."""
+    """A checkpoint that was created or deleted."""
 
     change: Literal["created", "deleted"]
     branch: str
     checkpoint: CheckpointEntry
 
     def __str__(self) -> str:
-        """Read as one line."""
+        """Format as one line."""
         label = f" {self.checkpoint.label!r}" if self.checkpoint.label else ""
         return f"{self.change} {self.checkpoint.id}{label} of {self.branch} at {self.checkpoint.iteration}"
 
 
 class JavaScriptRun(Record):
-    """What JavaScript gave back."""
+    """What JavaScript returned."""
 
     result: FiniteJson
     error: str | None
 
 
 class Saved(Record):
-    """What was written of a branch."""
+    """A branch that was written."""
 
     path: str
     lines: tuple[str, ...]
-    """What is to be said of it, for people."""
+    """What to report to the user."""

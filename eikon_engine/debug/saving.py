@@ -1,4 +1,4 @@
-"""Write a branch of a session for good."""
+"""Save a branch of a session permanently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.save import save_patch, save_trace
 from eikon_engine.debug.place_in_timeline import demand_branch
 from eikon_engine.debug.results import Saved
-from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.debug.session_folder import bundle_path
 from eikon_engine.errors import BranchError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 async def save(journey: Journey, command: BranchSave) -> Saved:
-    """Write a branch as a certified bundle of its own, or as a patch on the original.
+    """Save a branch as a certified bundle of its own, or as a patch on the original.
 
     Raises:
-        BranchError: there is no such branch, it is `main`, or it has answers that no patch can bring.
-        OutputError: something is there already, or it cannot be written.
-        EikonError: a replay that certifies could not come to its end.
+        BranchError: no such branch, it is `main`, or it has live responses that a patch cannot contain.
+        OutputError: the output exists, or cannot be written.
+        EikonError: a certifying replay could not be completed.
     """
     named = demand_branch(journey.timeline, command.name, "branch save")
     if named.name == MAIN_BRANCH:
-        raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; name another branch")
+        raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; choose another branch")
     journey.settle()
     branch, output = open_branch(bundle_path(journey.folder, named)), Path(command.output)
     if command.form == "patch":
@@ -45,8 +45,8 @@ async def save(journey: Journey, command: BranchSave) -> Saved:
 
 
 def told_of_trace(output: Path, report: CertificationReport) -> tuple[str, ...]:
-    """Say what became of a branch that was saved as a bundle, for people."""
-    first = f"{output}: a bundle of its own, {report.status}"
+    """Describe the result of saving a branch as a bundle, for the user."""
+    first = f"{output}: saved as a bundle, {report.status}"
     if report.status == "certified":
         return (first, *report.notes)
     return (f"{first}, without a certificate:", *render_certification(report).splitlines()[1:])

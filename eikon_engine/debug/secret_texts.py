@@ -1,6 +1,6 @@
-"""Secrets in commands: those with a name are named, what can be nothing else is refused.
+"""Secrets in commands: known values are replaced by their names, values that look like tokens are rejected.
 
-A command is written to a file before anybody carries it out, so what is done here is done before that.
+Commands are written to a file before they are executed, so redaction comes first.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.redaction import Redactor
 
-WAY_OUT: Final = 'begin the session with --secret NAME=VALUE, and name it: {"secret": "NAME"} as a text, '
-WAY_OUT_INSIDE: Final = "{{eikon-secret:NAME}} inside of one"
+WAY_OUT: Final = 'start the session with --secret NAME=VALUE and refer to it: {"secret": "NAME"} as a text, '
+WAY_OUT_INSIDE: Final = "{{eikon-secret:NAME}} inside a text"
 _COMMANDS: Final[TypeAdapter[Command]] = TypeAdapter(Command)
 _WHOLE: Final = re.compile(r"\{\{eikon-secret:([A-Za-z_][A-Za-z0-9_]*)\}\}")
 _WORDS: Final = frozenset({"change", "form", "on", "type"})
-"""Fields of which the values are words of commands."""
+"""Fields whose values are keywords of commands."""
 _TEXT_FIELD: Final = "action.text"
 
 
 def has_texts(command: Command) -> bool:
-    """Say whether somebody could have written a secret into a command."""
+    """Return whether the user may have written a secret into a command."""
     return any(name != "type" for name, _ in _texts(command.model_dump(mode="json", exclude_defaults=True), ""))
 
 
 def named(command: Command, redactor: Redactor) -> Command:
-    """Return a command with the names of secrets in the place of their values.
+    """Return a command with secret values replaced by the names of the secrets.
 
     Raises:
-        SecretGivenError: it has a token that nobody gave as a secret.
+        SecretGivenError: it contains a token that is not a known secret.
     """
     plain = _redacted(command.model_dump(mode="json"), "", redactor)
     demand_no_token(command.type, (text for _, text in _texts(plain, "")))
@@ -53,19 +53,19 @@ def named(command: Command, redactor: Redactor) -> Command:
 
 
 def demand_no_token(what: str, texts: Iterator[str]) -> None:
-    """Refuse texts with a token of a shape that is known, such as a key of an API.
+    """Reject texts that contain a token of a known shape, such as an API key.
 
     Raises:
-        SecretGivenError: there is one.
+        SecretGivenError: a text contains a token.
     """
     token = next((token for text in texts for token in tokens(text)), None)
     if token is not None:
-        message = f"{what}: wanted no secret in a command, which is written to a file, found what looks like a token"
+        message = f"{what}: commands are written to a file and must not contain secrets, got what looks like a token"
         raise SecretGivenError(f"{message} ({token.kind}); {WAY_OUT}{WAY_OUT_INSIDE}")
 
 
 def typed_by(command: Command) -> str | None:
-    """Return the text that a command has typed into a field, if it is written out."""
+    """Return the text that a command types into a field, if it is given literally."""
     match command:
         case BranchInsert(action=action) if hasattr(action, "target"):
             text = getattr(action, "text", None)
@@ -77,18 +77,18 @@ def typed_by(command: Command) -> str | None:
 
 
 def password_refused(what: str, selector: str) -> SecretGivenError:
-    """Return the error that a text for a password field is written out."""
-    message = f"{what}: wanted the name of a secret for the password field {selector}, found its text"
+    """Return the error for a literal text in a password field."""
+    message = f"{what}: expected the name of a secret for the password field {selector}, got its text"
     return SecretGivenError(f"{message}; {WAY_OUT}{WAY_OUT_INSIDE}")
 
 
 def names_password(selector: str) -> bool:
-    """Say whether a selector names a field for passwords, whether or not it is there yet."""
+    """Return whether a selector refers to a password field, which may not exist yet."""
     return any(map(is_password_name, re.findall(r"[\w-]+", selector)))
 
 
 def _redacted(value: JsonValue, name: str, redactor: Redactor) -> JsonValue:
-    """Name the secrets in what somebody has written, and leave the words of commands."""
+    """Redact user-written values; keep the keywords of commands."""
     match value:
         case str():
             return value if name in _WORDS else redactor.text(value)
@@ -101,13 +101,13 @@ def _redacted(value: JsonValue, name: str, redactor: Redactor) -> JsonValue:
 
 
 def _as_reference(text: JsonValue) -> JsonValue:
-    """Name a secret that is all of a text, so that it is typed as one."""
+    """Turn a text that consists of a secret only into a reference."""
     found = _WHOLE.fullmatch(text) if isinstance(text, str) else None
     return text if found is None else {"secret": found[1]}
 
 
 def _texts(value: JsonValue, name: str) -> Iterator[tuple[str, str]]:
-    """Yield all texts of a JSON value, with the names that they go by."""
+    """Yield all texts of a JSON value with their field names."""
     match value:
         case str():
             yield name, value

@@ -1,4 +1,4 @@
-"""See what breakpoints on selectors stop at: something matches now, or what matches has changed."""
+"""Detect what selector breakpoints stop at: changes of the elements that match."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What one selector matches in all pages."""
+    """What a selector matches in all pages."""
 
     matches: tuple[Matches, ...] = ()
-    """One for each document."""
+    """One per document."""
     failure: str | None = None
-    """Why it could not be looked for."""
+    """Why the selector could not be evaluated."""
 
     @property
     def count(self) -> int:
-        """Return how many elements match."""
+        """Return the number of matching elements."""
         return sum(each.count for each in self.matches)
 
     @property
     def digests(self) -> frozenset[tuple[int, str, str]]:
-        """Return what another sighting has to have for nothing to have changed."""
+        """Return what must be equal for the matches to be unchanged."""
         return frozenset((each.page, each.frame, each.digest) for each in self.matches if each.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What a step did to what a selector matches."""
+    """How a step changed what a selector matches."""
 
     before: int
-    """How many elements matched."""
+    """Number of elements that matched before."""
     now: int
     failure: str | None = None
-    """Why nobody can tell."""
+    """Why it is unknown."""
 
     def __str__(self) -> str:
-        """Read as what happened."""
+        """Format for messages."""
         if self.failure is not None:
-            return f"what matches could not be looked at: {self.failure}"
+            return f"the matches could not be determined: {self.failure}"
         if self.before == self.now:
-            return f"changed: {counted(self.now, 'element')} as before, not as they were"
+            return f"changed: still {counted(self.now, 'element')}, but different"
         if not self.before:
             return f"appeared: {counted(self.now, 'element')}"
         return f"changed: {counted(self.before, 'element')} before, {self.now or 'none'} now"
 
 
 async def look_for(session: Session, selectors: Iterable[str]) -> Mapping[str, Sighting]:
-    """Look for selectors in all pages of a session that stands still; nothing is done to them.
+    """Evaluate selectors in all pages of a paused session; read-only.
 
     Raises:
         BrowserDiedError: the browser went away.
@@ -70,21 +70,21 @@ async def look_for(session: Session, selectors: Iterable[str]) -> Mapping[str, S
 
 
 async def demand_selector(session: Session, selector: str) -> Sighting:
-    """Make sure that the browser can read a selector, and see what it matches now.
+    """Check that the browser accepts a selector, and return its matches.
 
     Raises:
-        BreakpointError: it cannot be read, or looked for.
+        BreakpointError: it is invalid, or cannot be evaluated.
         BrowserDiedError: the browser went away.
     """
     seen = await _look(session, selector)
     if seen.failure is not None:
-        message = f"selector: wanted one that the browser can read, found {selector!r} ({seen.failure})"
+        message = f"selector: the browser rejects {selector!r} ({seen.failure})"
         raise BreakpointError(message)
     return seen
 
 
 def changes(before: Mapping[str, Sighting], now: Mapping[str, Sighting]) -> Mapping[str, Changed]:
-    """Return the selectors that match something else now; those that were not looked for before have not changed."""
+    """Return the selectors whose matches changed; those that were not evaluated before have not changed."""
     return {
         selector: Changed(before=before[selector].count, now=seen.count, failure=seen.failure)
         for selector, seen in now.items()

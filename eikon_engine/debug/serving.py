@@ -1,4 +1,4 @@
-"""Carry out the commands of a session as they come, until it ends: by one of them, by a signal, by a fault."""
+"""Execute the commands of a session as they arrive, until a command, a signal or a fault ends it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Ended:
 
 
 async def serve(debugger: Debugger, vetting: Vetting, options: SessionOptions) -> Ended:
-    """Carry out what comes, until an end comes.
+    """Execute commands until the session ends.
 
-    A signal does not wait for the step that is being done: nobody knows what it waits for, and it may wait for what the
-    same signal has ended. The step is not done then, as where the process is killed.
+    A signal does not wait for the running step: it may wait for something that the same signal ended. The step counts
+    as not run, as if the process had been killed.
     """
     stop = anyio.Event()
     async with anyio.create_task_group() as tasks:
@@ -54,7 +54,7 @@ async def serve(debugger: Debugger, vetting: Vetting, options: SessionOptions) -
                 serving.fail(error)
             await debugger.quit()
         tasks.cancel_scope.cancel()
-    if serving.stopped_by is not None:  # the browser, which is of the same group, may have been stopped as well
+    if serving.stopped_by is not None:  # the signal may have stopped the browser, too (same process group)
         return Ended("interrupted", f"stopped by {serving.stopped_by}")
     if serving.fault is not None:
         raise serving.fault
@@ -65,7 +65,7 @@ async def serve(debugger: Debugger, vetting: Vetting, options: SessionOptions) -
 
 
 class _Serving:
-    """Answer commands as they come; mutable, because an end may come in the midst."""
+    """Respond to commands as they arrive; the session may end at any time."""
 
     def __init__(self, debugger: Debugger, vetting: Vetting, stop: anyio.Event, under_way: anyio.CancelScope) -> None:
         self.stopped_by: str | None = None
@@ -76,14 +76,14 @@ class _Serving:
         self._under_way = under_way
 
     async def begin(self, run: bool) -> None:  # noqa: FBT001 - given to a task group
-        """Take up the position in which the session begins."""
+        """Start the session at its initial position."""
         try:
             await self._debugger.begin(run=run)
         except EikonError as error:
             self.fail(error)
 
     async def answer(self, line: CommandLine | Rejected) -> None:
-        """Carry out one command, and tell what came of it; end the session where that cannot be written."""
+        """Execute a command and record its response; end the session if that cannot be written."""
         try:
             await self._answer(line)
         except OutputError as error:
@@ -107,7 +107,7 @@ class _Serving:
                     exit_status=error.exit_status,
                 )
             )
-            is_elsewhere = isinstance(command, BranchSave)  # what it cannot write is no file of the session
+            is_elsewhere = isinstance(command, BranchSave)  # its output is not a session file
             if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
                 self.fail(error)
         else:
@@ -116,24 +116,24 @@ class _Serving:
             self._stop.set()
 
     def interrupt(self, name: str) -> None:
-        """End the session, since a signal says so, and whatever is under way with it."""
+        """End the session and cancel what is running, because of a signal."""
         self.stopped_by = name
         self._stop.set()
         self._under_way.cancel()
 
     def lose_browser(self) -> None:
-        """End the session, since its browser went away while nobody asked for it."""
-        self.fail(BrowserDiedError("the browser went away; all pages went with it"))
+        """End the session, because its browser disconnected."""
+        self.fail(BrowserDiedError("the browser crashed or was closed; all its pages are gone"))
 
     def fail(self, error: EikonError) -> None:
-        """End the session, since it cannot go on; what went wrong first is why."""
+        """End the session with an error; the first error is reported."""
         self.fault = self.fault or error
         self._stop.set()
 
 
 @contextmanager
 def _heard(lines: Lines, lost: Callable[[], None]) -> Iterator[None]:
-    """Hear of a browser that goes away."""
+    """Call `lost` if the browser disconnects."""
     browser = lines.launched.browser
 
     def tell(_: object) -> None:

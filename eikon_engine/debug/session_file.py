@@ -1,4 +1,4 @@
-"""What a session is about: `session.json`."""
+"""The description of a session: `session.json`."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ SESSION_VERSION: Literal[1] = 1
 
 
 class SessionFile(Record):
-    """One debug session, as it was begun."""
+    """A debug session as it was started."""
 
     session_version: Literal[1] = SESSION_VERSION
     id: str
     mission_id: str
     mission_text: str
     trace: str
-    """Path of the bundle, absolute."""
+    """Absolute path of the bundle."""
     trace_id: str
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    """None while it runs, and where its process was killed or could not go on."""
+    """None while it runs, and if its process was killed or failed."""
     pid: int
-    """Of its process, for people; whether it lives is told by the lock."""
+    """Process id, informational; the lock tells whether it is alive."""
     headless: bool
     variables: dict[str, str] = Field(default_factory=dict)
-    """Values of variables of the trace that were given."""
+    """Values of trace variables that were given."""
     timeout_ms: float | None = None
-    """Deadline of every action, in page time; None for the recorded ones."""
+    """Deadline of every action, in page time; None uses the recorded ones."""
     browser_path: str | None = None
-    """Of the browser that was asked for; None where one was looked for."""
+    """Browser that was requested; None if it was searched for."""
     breakpoints: tuple[BreakpointAdd, ...] = ()
-    """Those at the start, the one on divergences included; without secrets."""
+    """Initial breakpoints, including the one on divergences; redacted."""
     checkpoint_interval: int
     keep_checkpoints: int
-    """How many of the automatic ones are kept."""
+    """How many automatic checkpoints are retained."""
     parked: int
     from_session: str | None = None
-    """Path of the session whose checkpoints it began with; None if it began with none."""
+    """Path of the session whose checkpoints it started with; None if there was none."""
 
 
 def read_session_file(path: Path) -> SessionFile:
     """Read `session.json`.
 
     Raises:
-        SessionError: it cannot be read, or holds something else.
+        SessionError: it cannot be read, or is invalid.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise SessionError(f"{path}: wanted a debug session, found {error.strerror}; check the path") from error
+        raise SessionError(f"{path}: the session cannot be read ({error.strerror}); check the path") from error
     try:
         return SessionFile.model_validate_json(data)
     except ValidationError as error:
@@ -67,7 +67,7 @@ def read_session_file(path: Path) -> SessionFile:
 
 
 def write_session_file(path: Path, session: SessionFile) -> None:
-    """Write `session.json`, whole.
+    """Write `session.json` atomically.
 
     Raises:
         OutputError: it cannot be written.

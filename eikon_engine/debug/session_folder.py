@@ -1,4 +1,4 @@
-"""The folders of debug sessions: where they are, what lies in one, and which of them still run."""
+"""The folders of debug sessions: location, layout, and whether a session is running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from eikon_engine.debug.session_file import SessionFile, read_session_file
 from eikon_engine.debug.session_lock import is_held
 from eikon_engine.debug.timeline import Timeline
 from eikon_engine.errors import OutputError, SessionError, UsageError
+from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.field_errors import trace_error
 from eikon_engine.trace.whole_file import cannot_write, write_whole
 
@@ -23,15 +25,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+    from eikon_engine.debug.timeline import Branch
+
 SESSIONS_DIR_NAME: Final = "EIKON_DEBUG_DIR"
-"""Variable of the environment that names the folder of all sessions."""
+"""Environment variable that sets the folder of all sessions."""
 PRIVATE: Final = 0o700
-"""What a page shows is nobody else's business: pictures and storage of a session are readable for its user alone."""
+"""Screenshots and storage of a session are readable for its user only."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 SessionState: TypeAlias = Literal["running", "ended", "crashed"]
-"""`ended`: somebody ended it. `crashed`: nobody did, and nobody runs it."""
+"""`ended`: ended by the user. `crashed`: its process ended without that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +51,27 @@ class SessionFolder:
 
     @property
     def session(self) -> Path:
-        """Return where it stands what the session is about."""
+        """Return the path of the session's description."""
         return self.root / "session.json"
 
     @property
     def events(self) -> Path:
-        """Return where everything that happens is written."""
+        """Return the path of the event log."""
         return self.root / EVENTS_FILE
 
     @property
     def commands(self) -> Path:
-        """Return where others write what the session is to do."""
+        """Return the path of the command file."""
         return self.root / "commands.jsonl"
 
     @property
     def vetting(self) -> Path:
-        """Return the link to the socket on which a session that runs says what of a command may be written."""
+        """Return the link to the socket on which a running session redacts commands."""
         return self.root / "vetting"
 
     @property
     def timeline(self) -> Path:
-        """Return where branches and checkpoints are listed."""
+        """Return the path of the list of branches and checkpoints."""
         return self.root / "timeline.json"
 
     @property
@@ -82,16 +86,16 @@ class SessionFolder:
 
     @property
     def discarded(self) -> Path:
-        """Return the folder of what was discarded, kept until the session is quit."""
+        """Return the folder of discarded steps, kept until the session quits."""
         return self.root / "discarded"
 
     @property
     def lock(self) -> Path:
-        """Return the file that the process of the session holds the lock of."""
+        """Return the lock file that the session's process holds."""
         return self.root / ".lock"
 
     def read(self) -> SessionFile:
-        """Read what the session is about.
+        """Read the session's description.
 
         Raises:
             SessionError: it cannot be read.
@@ -99,11 +103,11 @@ class SessionFolder:
         return read_session_file(self.session)
 
     def runs(self) -> bool:
-        """Say whether the process of the session lives."""
+        """Return whether the session's process is alive."""
         return is_held(self.lock)
 
     def state(self) -> SessionState:
-        """Say whether the session runs, or how it went.
+        """Return whether the session is running, ended or crashed.
 
         Raises:
             SessionError: its file cannot be read.
@@ -113,7 +117,7 @@ class SessionFolder:
         return "crashed" if self.read().ended_at is None else "ended"
 
     def read_timeline(self) -> Timeline:
-        """Read the branches and checkpoints; at none of them a page waits, unless the session runs.
+        """Read the branches and checkpoints; contexts are parked only while the session runs.
 
         Raises:
             SessionError: they cannot be read.
@@ -121,7 +125,7 @@ class SessionFolder:
         try:
             data = self.timeline.read_bytes()
         except OSError as error:
-            message = f"{self.timeline}: wanted the timeline of a session, found {error.strerror}; restore the file"
+            message = f"{self.timeline}: the timeline cannot be read ({error.strerror}); restore the file"
             raise SessionError(message) from error
         try:
             timeline = Timeline.model_validate_json(data)
@@ -130,7 +134,7 @@ class SessionFolder:
         return timeline if self.runs() else timeline.with_parked(())
 
     def write_timeline(self, timeline: Timeline) -> None:
-        """Write the branches and checkpoints, whole.
+        """Write the branches and checkpoints atomically.
 
         Raises:
             OutputError: they cannot be written.
@@ -138,8 +142,19 @@ class SessionFolder:
         write_whole(self.timeline, timeline.model_dump_json(indent=1).encode() + b"\n")
 
 
+def bundle_path(folder: SessionFolder, branch: Branch) -> Path:
+    """Return the path of a branch's bundle: below the session, or, for `main`, the recording itself.
+
+    Raises:
+        BundlePathError: the path leaves the session folder.
+    """
+    if branch.name == MAIN_BRANCH:
+        return folder.root / branch.bundle  # an absolute path stays as it is
+    return inside(folder.root, branch.bundle, f"{folder.timeline}: bundle of {branch.name}")
+
+
 def sessions_dir(chosen: Path | None, environ: Mapping[str, str]) -> Path:
-    """Return the folder of all sessions: the chosen one, that of the environment, or the one of the user's state."""
+    """Return the folder of all sessions: the given one, that of the environment, or the user's state folder."""
     if chosen is not None:
         return chosen.absolute()
     named = environ.get(SESSIONS_DIR_NAME)
@@ -156,20 +171,20 @@ def session_id(now: datetime, mark: str) -> str:
 
 
 def demand_name(name: str) -> str:
-    """Return the id of a session that somebody chose.
+    """Return a user-chosen session id.
 
     Raises:
-        UsageError: it is no name of a folder.
+        UsageError: not usable as a folder name.
     """
     if not _NAME.fullmatch(name):
-        message = f"--session: wanted letters, digits, dots, dashes and underscores, up to 64, found {name!r}"
+        message = f"--session: expected up to 64 letters, digits, dots, dashes and underscores, got {name!r}"
         raise UsageError(message)
     return name
 
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Have every file and folder that this process makes be for its user alone: copies of them are, too."""
+    """Create all files and folders of this process readable for its user only, copies included."""
     before = os.umask(0o777 & ~PRIVATE)
     try:
         yield
@@ -178,28 +193,28 @@ def private_files() -> Iterator[None]:
 
 
 def demand_room(parent: Path, name: str | None) -> None:
-    """Make sure that a session can have a folder, before anything is begun for it; nothing is written.
+    """Check that the folder of a session can be created, before anything is started; nothing is written.
 
     Raises:
         UsageError: the id is taken.
-        OutputError: the folder of all sessions is none, or cannot be written.
+        OutputError: the folder of all sessions is not a folder, or not writable.
     """
     if name is not None and (parent / name).exists():
         raise _taken(parent / name)
     there = next(each for each in (parent, *parent.parents) if each.exists())
     if not there.is_dir():
-        raise OutputError(f"--sessions-dir {parent}: wanted a folder, found the file {there}; choose another one")
+        raise OutputError(f"--sessions-dir {parent}: expected a folder, got the file {there}; choose another one")
     if not os.access(there, os.W_OK | os.X_OK):
-        message = f"--sessions-dir {parent}: wanted a folder that can be written, found that {there} cannot"
+        message = f"--sessions-dir {parent}: expected a writable folder, but {there} is not writable"
         raise OutputError(f"{message}; choose another one")
 
 
 def create_session_folder(parent: Path, name: str) -> SessionFolder:
-    """Make the folder of a new session, for its user alone.
+    """Create the folder of a new session, readable for its user only.
 
     Raises:
         UsageError: the id is taken.
-        OutputError: it cannot be made.
+        OutputError: it cannot be created.
     """
     demand_room(parent, name)
     folder = SessionFolder(parent / name)
@@ -208,7 +223,7 @@ def create_session_folder(parent: Path, name: str) -> SessionFolder:
         folder.root.mkdir(mode=PRIVATE)
         folder.checkpoints.mkdir(mode=PRIVATE)
         folder.commands.touch(0o600, exist_ok=False)
-    except FileExistsError as error:  # somebody was quicker
+    except FileExistsError as error:  # another process was faster
         raise _taken(folder.root) from error
     except OSError as error:
         raise OutputError(cannot_write(folder.root, error)) from error
@@ -216,17 +231,17 @@ def create_session_folder(parent: Path, name: str) -> SessionFolder:
 
 
 def _taken(root: Path) -> UsageError:
-    return UsageError(f"--session {root.name}: wanted a new id, found one that is taken by {root}; choose another one")
+    return UsageError(f"--session {root.name}: the id is taken by {root}; choose another one")
 
 
 def _is_session(folder: Path) -> bool:
-    """Say whether a folder is one of a session, if only from its lock: its other files may be lost."""
+    """Return whether a folder belongs to a session; its lock suffices, other files may be missing."""
     session = SessionFolder(folder)
     return session.session.is_file() or session.lock.is_file()
 
 
 def session_folders(parent: Path) -> Iterator[SessionFolder]:
-    """Yield the folders of the sessions, in the order in which they began."""
+    """Yield the folders of all sessions, oldest first."""
     try:
         names = sorted(entry.name for entry in parent.iterdir() if _is_session(entry))
     except FileNotFoundError:

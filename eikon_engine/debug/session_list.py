@@ -1,4 +1,4 @@
-"""The list of all sessions."""
+"""List all sessions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class ListedSession:
 
     name: str
     state: SessionState | None
-    """None where its files cannot be read."""
+    """None if its files cannot be read."""
     session: SessionFile | None = None
     timeline: Timeline | None = None
-    """None where it had not come so far."""
+    """None if it does not exist yet."""
     problem: str | None = None
     """What is wrong with its files."""
 
 
 def list_sessions(parent: Path) -> tuple[ListedSession, ...]:
-    """Return all sessions, also those whose files are damaged.
+    """Return all sessions, including damaged ones.
 
     Raises:
         SessionError: the folder cannot be read.
@@ -57,9 +57,9 @@ def sessions_json(sessions: Iterable[ListedSession]) -> str:
 
 
 def render_sessions(parent: Path, sessions: tuple[ListedSession, ...]) -> str:
-    """Return the list as text, a line each."""
+    """Return the list as text, one line per session."""
     if not sessions:
-        return f"no sessions in {parent}; begin one with `eikon debug start --trace …`\n"
+        return f"no sessions in {parent}; start one with `eikon debug start --trace …`\n"
     return "".join(f"{_line(each)}\n" for each in sessions)
 
 

@@ -1,7 +1,7 @@
-"""The lock that a session's process holds: who asks whether it lives asks for the lock.
+"""The lock that a session's process holds; whether it is held tells whether the process is alive.
 
-The system takes the lock from a process that dies, however it dies, so nothing has to be cleaned up, and an old process
-id that another program has by now misleads nobody.
+The operating system releases the lock when the process dies, so nothing needs cleanup, and a reused process id misleads
+no one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def held_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a session; those who ask whether it is held wait for nothing, and hold it for a moment only.
+    """Hold the lock of a session; liveness checks do not block, and hold it only briefly.
 
     Raises:
-        OutputError: its file cannot be written.
+        OutputError: the lock file cannot be written.
     """
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -38,7 +38,7 @@ def held_lock(path: Path) -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Say whether a process that lives holds the lock."""
+    """Return whether a live process holds the lock."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:

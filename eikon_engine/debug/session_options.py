@@ -1,4 +1,4 @@
-"""Everything that can be chosen about a session."""
+"""All options of a session."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
-    """Everything that can be chosen about a session."""
+    """All options of a session."""
 
     trace: Path
     """Bundle of the mission."""
     parent: Path
     """Folder of all sessions."""
     name: str | None = None
-    """Id of the session; None makes one."""
+    """Session id; None generates one."""
     lines: LineOptions = field(default_factory=LineOptions)
     marking: Marking = field(default_factory=Marking)
     breakpoints: tuple[BreakpointAdd, ...] = ()
     run: bool = False
-    """Whether it goes on at once, instead of waiting before the first step."""
+    """Whether to run at once instead of pausing before the first step."""
     from_session: SessionFolder | None = None
-    """Session whose checkpoints and branches it begins with."""
+    """Session whose checkpoints and branches it starts with."""
     readers: tuple[Callable[[JournalLine], None], ...] = ()
-    """Readers of the stream of events."""
+    """Receive every event."""
     is_deaf: bool = False
-    """Whether Ctrl-C is meant for somebody else at this terminal."""
+    """Whether another process of this terminal handles Ctrl-C."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id

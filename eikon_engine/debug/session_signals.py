@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, while a session runs: they end it, instead of the program."""
+"""Let Ctrl-C and SIGTERM end the running session instead of the program."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def _named(number: signal.Signals) -> tuple[str, ...]:
-    """Return what a `KeyboardInterrupt` says of a signal: nothing of Ctrl-C."""
+    """Return the arguments of a `KeyboardInterrupt` for a signal; none for Ctrl-C."""
     return () if number is signal.SIGINT else (number.name,)
 
 
 @contextmanager
 def signals(stop: Callable[[str], None], *, is_deaf: bool) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the session instead of the program; afterwards they do as before."""
+    """Let Ctrl-C and SIGTERM end the session instead of the program; restore the handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

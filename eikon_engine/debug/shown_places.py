@@ -1,4 +1,4 @@
-"""What the files of a session tell: its timeline, checkpoints and branches, for people and for programs."""
+"""Answer queries from the files of a session: timeline, checkpoints and branches, as text and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint, scre
 from eikon_engine.debug.doubts import doubts_of
 from eikon_engine.debug.passing import holder
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
-from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.debug.session_folder import bundle_path
 from eikon_engine.debug.timeline_svg import draw_timeline
 from eikon_engine.debug.timeline_text import render_timeline
 from eikon_engine.errors import SessionError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def told_timeline(folder: SessionFolder, form: Literal["text", "json", "svg"], output: Path | None) -> Told:
-    """Draw the timeline; where it goes to a file, tell only that.
+    """Render the timeline; if it is written to a file, report only that.
 
     Raises:
         SessionError: it cannot be read.
@@ -66,11 +66,11 @@ def told_checkpoints(folder: SessionFolder) -> Told:
 
 
 def told_checkpoint(folder: SessionFolder, name: str) -> Told:
-    """Show one checkpoint, after it was proved that nothing of it was changed.
+    """Show one checkpoint after verifying it.
 
     Raises:
-        CheckpointMissingError: there is none.
-        CheckpointError: it was changed by hand, or is one of another trace.
+        CheckpointMissingError: no such checkpoint.
+        CheckpointError: it was modified, or belongs to another trace.
     """
     timeline = folder.read_timeline()
     branch, entry = find_checkpoint(timeline, name, "checkpoint show")
@@ -78,19 +78,19 @@ def told_checkpoint(folder: SessionFolder, name: str) -> Told:
     saved = read_checkpoint(checkpoint_file(folder.checkpoints, entry.id), bundle.trace)
     picture = screenshot_file(folder.checkpoints, entry.id)
     lines = [
-        f"{saved.id}: {branch.name} at {saved.iteration}, {saved.reason}, made {saved.timestamp:%Y-%m-%d %H:%M:%S %Z}",
+        f"{saved.id}: {branch.name} at {saved.iteration}, {saved.reason}, at {saved.timestamp:%Y-%m-%d %H:%M:%S %Z}",
         *([f"label: {saved.label}"] if saved.label else []),
         f"page: {saved.state.url or 'none'}",
         f"steps: {saved.trace_sha256}",
         *(f"{layer}: {digest}" for layer, digest in saved.state.digests.model_dump().items()),
-        *(f"run by hand at {each.iteration}: {each.expression}" for each in saved.evaluations),
-        *([f"picture: {picture}"] if picture.exists() else []),
+        *(f"run manually at {each.iteration}: {each.expression}" for each in saved.evaluations),
+        *([f"screenshot: {picture}"] if picture.exists() else []),
     ]
     return Told("".join(f"{line}\n" for line in lines), saved.model_dump(mode="json"))
 
 
 def told_branches(folder: SessionFolder) -> Told:
-    """List the branches; the active one has a star.
+    """List the branches; a star marks the active one.
 
     Raises:
         SessionError: the timeline cannot be read.
@@ -108,9 +108,9 @@ def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
     """Compare two branches.
 
     Raises:
-        BranchError: one is not there.
-        SessionError: one was changed by somebody else.
-        TraceError: the bundle of one cannot be read.
+        BranchError: no such branch.
+        SessionError: a bundle was modified outside the session.
+        TraceError: a bundle cannot be read.
     """
     timeline = folder.read_timeline()
     first, second = (demand_branch(timeline, name, "diff") for name in (one, other))
@@ -125,7 +125,7 @@ def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
 
 
 def _seen_otherwise(timeline: Timeline, branch: Branch) -> tuple[int, ...]:
-    """Return the steps of a branch at which the session saw something else than was recorded of them."""
+    """Return the steps of a branch that differed from the recording in this session."""
     parent = None if branch.parent_branch is None else timeline.branch(branch.parent_branch)
     before = () if parent is None else _seen_otherwise(timeline, parent)
     own = (each.iteration for each in branch.steps if each.verdict == "diverged" and not each.is_new)
@@ -157,7 +157,7 @@ def _bundle(folder: SessionFolder, branch: Branch) -> Bundle:
     """Open the bundle of a branch.
 
     Raises:
-        SessionError: its trace is another one than the session has.
+        SessionError: its trace changed since the session started.
         TraceError: it cannot be read.
     """
     path = bundle_path(folder, branch)
@@ -165,6 +165,6 @@ def _bundle(folder: SessionFolder, branch: Branch) -> Bundle:
         return open_branch(path).bundle
     bundle = open_bundle(path)
     if branch.trace_sha256 not in {None, trace_sha256(bundle.trace)}:
-        message = f"{path}: wanted the trace with which session {folder.name} began, found one that was changed since"
+        message = f"{path}: the trace was modified since session {folder.name} started"
         raise SessionError(f"{message}; restore it")
     return bundle

@@ -1,4 +1,4 @@
-"""Answers of a session as text."""
+"""Render the results of commands as text, and choose the events to show."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ _FOLLOWED: Final = (BranchDeleted, CommandFailed, CommandRejected, Evaluated, Pa
 
 
 def is_worth_showing(event: Event) -> bool:
-    """Say whether who waits for an answer wants to see an event; the answer itself tells the rest."""
+    """Return whether to print an event while waiting for a response, which reports the rest."""
     return isinstance(event, _SHOWN)
 
 
 def is_worth_following(event: Event) -> bool:
-    """Say whether who follows a session wants to see an event: also where it pauses, and what it refuses."""
+    """Return whether to print an event when following a session: pauses and failed commands as well."""
     return isinstance(event, (*_SHOWN, *_FOLLOWED))
 
 
 def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 - one case a kind
-    """Return what a command gave back, as lines of text."""
+    """Return the result of a command as lines of text."""
     text = canonical_json(result)
     match command:
         case BreakpointAdd() | BreakpointList() | BreakpointChange() | BreakpointClear():
@@ -88,7 +88,7 @@ def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 
         case BranchSave():
             return "".join(f"{line}\n" for line in Saved.model_validate_json(text).lines)
         case Quit():
-            return "the session has ended\n"
+            return "session ended\n"
         case _:
             return f"{Stand.model_validate_json(text)}\n"
 
@@ -99,5 +99,5 @@ def _breakpoints(breakpoints: tuple[ListedBreakpoint, ...]) -> str:
 
 def _evaluated(evaluated: JavaScriptRun) -> str:
     if evaluated.error is not None:
-        return f"failed: {evaluated.error}\nthe state may have changed; checkpoints and branches tell so\n"
-    return f"{json.dumps(evaluated.result, ensure_ascii=False)}\nthe state may have changed; checkpoints tell so\n"
+        return f"failed: {evaluated.error}\nthe state may have changed; checkpoints and branches note it\n"
+    return f"{json.dumps(evaluated.result, ensure_ascii=False)}\nthe state may have changed; checkpoints note it\n"

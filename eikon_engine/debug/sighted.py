@@ -1,4 +1,4 @@
-"""What a line has seen: the pages as they were last, and a digest of each moment before."""
+"""What a context observed: the pages as they were last, and a digest per iteration."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Sighted:
-    """Take down what each step of one worker showed."""
+    """Record what each step of a worker showed."""
 
     def __init__(self, worker: Worker, masks: tuple[Mask, ...]) -> None:
-        """Begin with nothing seen."""
+        """Start with nothing observed."""
         self.masks = masks
-        """What is left out of digests."""
+        """What digests exclude."""
         self.moments: dict[int, StateDigest] = {}
-        """By the number of steps that were done."""
+        """By iteration."""
         self._worker = worker
         self._misses_seen = 0
         self._result: Result | None = None
@@ -34,20 +34,20 @@ class Sighted:
 
     @property
     def sight(self) -> Sight:
-        """Return what was seen last."""
+        """Return the last observation."""
         if self._sight is None:
             raise InternalError(_UNSEEN)
         return self._sight
 
     @property
     def state(self) -> StateDigest:
-        """Return its digests."""
+        """Return its digest."""
         if self._state is None:
             raise InternalError(_UNSEEN)
         return self._state
 
     def digest(self, sight: Sight, result: Result | None) -> StateDigest:
-        """Digest what was seen after a step that ended so."""
+        """Digest an observation after a step with this result."""
         return digest_of(
             sight,
             result=result,
@@ -57,11 +57,11 @@ class Sighted:
         )
 
     def digest_now(self, sight: Sight) -> StateDigest:
-        """Digest pages that were looked at again since the last step."""
+        """Digest pages that were observed again since the last step."""
         return self.digest(sight, self._result)
 
     def shows(self, expected: StateDigest) -> Agrees:
-        """Return what says whether an action showed what was expected."""
+        """Return a predicate that tells whether an action led to the expected state."""
 
         def shows(performed: Performed) -> bool:
             return performed.sight is None or self.digest(performed.sight, performed.result) == expected
@@ -69,12 +69,12 @@ class Sighted:
         return shows
 
     def look(self, sight: Sight) -> StateDigest:
-        """Take down what was seen between two steps."""
+        """Record an observation between two steps."""
         self._sight, self._state = sight, self.digest_now(sight)
         return self._state
 
     def step(self, iteration: int, event: ActionTaken | SkillUsed, performed: Performed | None) -> None:
-        """Take down what a step showed; `performed` is the last action that was."""
+        """Record what a step showed; `performed` is the last performed action."""
         self._result = event.outcome.result
         if isinstance(event, SkillUsed) or self._result is None:
             output = event.output.model_dump(mode="json") if isinstance(event, SkillUsed) else None
@@ -86,4 +86,4 @@ class Sighted:
         self.moments[iteration] = self._state
 
 
-_UNSEEN = "a line is used before its pages were looked at"
+_UNSEEN = "a context is used before its pages were observed"

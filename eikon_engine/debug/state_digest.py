@@ -1,4 +1,4 @@
-"""What a mission showed at one moment, as one digest a layer: two moments are compared without keeping either."""
+"""The state of a mission after a step, as one digest per layer, so that states are compared without storing them."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ StateLayer: TypeAlias = Literal[
     "dom", "url", "title", "storage", "target", "network", "console", "dialogs", "clock", "result"
 ]
 STATE_LAYERS: tuple[StateLayer, ...] = get_args(StateLayer)
-"""All layers, in the order in which differences are told."""
+"""All layers, in the order in which differences are reported."""
 STANDING_LAYERS: frozenset[StateLayer] = frozenset({"dom", "url", "title", "storage", "clock"})
-"""Those that pages keep while nothing happens; the others tell what a step brought."""
+"""Layers that idle pages keep; the others describe what a step did."""
 
 Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class StateDigest(Record):
-    """SHA-256 of each layer, lower-case hex, of what a replay compares; see `digest_of`."""
+    """SHA-256 of each layer that a replay compares, in lower-case hex; see `digest_state`."""
 
     dom: Sha256
     """Frames of all pages with the digests of their documents."""
     url: Sha256
-    """Addresses of pages and frames."""
+    """URLs of pages and frames."""
     title: Sha256
     storage: Sha256
-    """Cookies and items, without the cookies that end within a day of the real clock."""
+    """Cookies and storage items, without cookies that expire within a day of the real clock."""
     target: Sha256
-    """Value of the element that the step acted on."""
+    """Value of the step's target element."""
     network: Sha256
-    """Keys of the requests of the step, which of them the recording has no answer for, and the documents that came."""
+    """Keys of the step's requests, those missing from the recording, and the received documents."""
     console: Sha256
     dialogs: Sha256
-    """Dialogs with their answers, downloads, and which pages were opened and closed."""
+    """Dialogs with their responses, downloads, and opened and closed pages."""
     clock: Sha256
     """Page time, in whole milliseconds."""
     result: Sha256
     """How the step ended."""
 
     def differences(self, other: StateDigest) -> tuple[StateLayer, ...]:
-        """Return the layers in which two moments differ."""
+        """Return the layers that differ."""
         return tuple(layer for layer in STATE_LAYERS if getattr(self, layer) != getattr(other, layer))
 
 
@@ -71,9 +71,9 @@ def digest_of(
     masks: tuple[Mask, ...] = (),
     page_ms: float = 0.0,
 ) -> StateDigest:
-    """Digest what was seen after a step, without what `masks` name.
+    """Digest the state after a step, without what `masks` exclude.
 
-    Left out is what replays do not compare: messages of failures, page time that actions took, brief cookies.
+    Also excluded is what replays do not compare: failure messages, page time used by actions, short-lived cookies.
     `page_ms` is the page time at the end of the step, `misses` are those of the step.
     """
     seen = _compared(sight, masks)
@@ -100,19 +100,19 @@ def digest_of(
 
 
 def result_digest(result: Result | None, output: JsonValue = None) -> str:
-    """Digest how a step ended, and what a skill gave."""
+    """Digest how a step ended, and the output of a skill."""
     if result is None:
         return _digest(None, output)
     return _digest([result.kind, getattr(result, "code", None)], output)
 
 
 def waited_in_vain(seen: StateDigest) -> bool:
-    """Say whether the step that led here waited to its deadline for something that did not come."""
+    """Return whether the step timed out waiting for something."""
     return seen.result in _IN_VAIN
 
 
 def _compared(sight: Sight, masks: tuple[Mask, ...]) -> Observation:
-    """Return what was seen without what masks name."""
+    """Return an observation without what masks exclude."""
     seen = sight.observation
     if not masks:
         return seen

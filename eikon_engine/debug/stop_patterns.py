@@ -1,7 +1,6 @@
-"""Patterns by which breakpoints choose steps: regular expressions and URLs with `*`, searched for a bounded time.
+"""Patterns of breakpoints: regular expressions and URLs with `*`, searched for a limited time.
 
-A regular expression can take longer than the universe lasts (`(a+)+$`). One that is not decided in time says so, and
-whoever asked must not take that for "no".
+A regular expression can take exponential time (`(a+)+$`). An undecided search is reported, never treated as "no match".
 """
 
 from __future__ import annotations
@@ -21,48 +20,48 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEARCH_S: Final = 0.05
-"""Processor time within which all texts of a step have to be decided: a busy machine changes no answer."""
+"""Processor time for all texts of a step; the load of the machine does not change results."""
 LEAST_S: Final = 0.001
-"""Time for each text, however many there are."""
+"""Minimum time per text."""
 LONGEST: Final = 2_000
-"""Characters of a pattern, at most."""
+"""In characters."""
 
 
 class Found(Enum):
-    """What became of a search."""
+    """Result of a search."""
 
     YES = "yes"
     NO = "no"
     UNDECIDED = "undecided"
-    """It was given up after `SEARCH_S`."""
+    """Aborted after `SEARCH_TIMEOUT_S`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPattern:
-    """A regular expression that is found anywhere in a text, whatever the case of its letters."""
+    """A case-insensitive regular expression, searched anywhere in a text."""
 
     source: str
     _compiled: regex.Pattern[str] = field(compare=False, repr=False)
 
     @classmethod
     def read(cls, source: str, what: str) -> Self:
-        """Read the syntax of Python's `re`; `what` names the pattern in messages.
+        """Parse the syntax of Python's `re`; `what` names the pattern in messages.
 
         Raises:
-            BreakpointError: it is empty, too long, or no regular expression.
+            BreakpointError: empty, too long, or not a regular expression.
         """
         _demand_length(source, what)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what may mean something else one day
+                warnings.simplefilter("ignore")  # deprecated syntax
                 re.compile(source, re.IGNORECASE)
             return cls(source, regex.compile(_as_python(source, what), regex.IGNORECASE))
         except (re.error, regex.error, OverflowError, RecursionError) as error:
-            message = f"{what}: wanted a regular expression, found {source!r} ({error}); escape what is meant literally"
+            message = f"{what}: expected a regular expression, got {source!r} ({error}); escape literal characters"
             raise BreakpointError(message) from error
 
     def search(self, text: str, timeout_s: float = SEARCH_S) -> Found:
-        """Say whether a text has it."""
+        """Search a text."""
         try:
             return Found.NO if self._compiled.search(text, timeout=timeout_s) is None else Found.YES
         except TimeoutError:
@@ -71,29 +70,29 @@ class TextPattern:
 
 @dataclass(frozen=True, slots=True)
 class RequestPattern:
-    """A URL in which `*` stands for any text, behind a method or for all of them: `*/api/*`, `POST */cart`."""
+    """A URL with `*` for any text, optionally preceded by a method: `*/api/*`, `POST */cart`."""
 
     source: str
     _method: str
     _pieces: tuple[str, ...]
-    """What stands between the stars."""
+    """Literal parts between the stars."""
 
     @classmethod
     def read(cls, source: str) -> Self:
-        """Read a pattern; it has to fit the whole URL, query included, fragment left out.
+        """Parse a pattern; it must match the whole URL with its query, without its fragment.
 
         Raises:
-            BreakpointError: it is empty, too long, or has a space where a URL has none.
+            BreakpointError: empty, too long, or contains a misplaced space.
         """
         method, _, url = source.rpartition(" ")
         if not url or method != method.strip() or " " in method:
-            message = f"request: wanted a URL, such as '*/api/*' or 'POST */cart', found {source!r}"
+            message = f"request: expected a URL such as '*/api/*' or 'POST */cart', got {source!r}"
             raise BreakpointError(message)
         _demand_length(source, "request")
         return cls(source, method.upper(), tuple(url.split("*")))
 
     def search(self, key: str, _timeout_s: float = SEARCH_S) -> Found:
-        """Say whether it fits a request, given by its key; that takes no time to speak of."""
+        """Match a request key; never undecided."""
         method, _, url = key.partition(BODY_MARK)[0].partition(" ")
         if self._method and method.upper() != self._method:
             return Found.NO
@@ -116,7 +115,7 @@ class RequestPattern:
 
 
 def first_found(pattern: TextPattern | RequestPattern, texts: Sequence[str]) -> tuple[Found, str]:
-    """Search texts in order, for `SEARCH_S` in all; return what came of it, with the text that decided."""
+    """Search texts in order within `SEARCH_TIMEOUT_S`; return the result, with the deciding text."""
     each_s = max(SEARCH_S / max(len(texts), 1), LEAST_S)
     for text in texts:
         found = pattern.search(text, each_s)
@@ -126,13 +125,13 @@ def first_found(pattern: TextPattern | RequestPattern, texts: Sequence[str]) -> 
 
 
 def _as_python(source: str, what: str) -> str:
-    """Write a pattern of Python's `re` so that `regex` takes it for the same.
+    """Rewrite a pattern of Python's `re` so that `regex` reads it the same way.
 
-    `regex` has more: braces may count errors (`a{e}`), and sets may have named parts (`[[:alpha:]]`). To Python these
-    are letters as any other.
+    `regex` has additional syntax: braces may count errors (`a{e}`), sets may have named parts (`[[:alpha:]]`). In
+    Python these are literal characters.
 
     Raises:
-        BreakpointError: white space has no meaning in it, so that it cannot be told what is a comment.
+        BreakpointError: the pattern uses verbose mode.
     """
 
     def same(token: re.Match[str]) -> str:
@@ -144,9 +143,7 @@ def _as_python(source: str, what: str) -> str:
             case "up_to":
                 return f"{{0{token['up_to']}}}"
             case "verbose":
-                message = (
-                    f"{what}: wanted a pattern in which white space counts, found {source!r}; leave the flag x out"
-                )
+                message = f"{what}: verbose patterns are not supported, got {source!r}; remove the flag x"
                 raise BreakpointError(message)
             case _:
                 return token[0]
@@ -165,10 +162,10 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What `regex` may take for something else than Python does, and what has to be stepped over to find it."""
+"""Syntax that `regex` may read differently from Python, and what must be skipped to find it."""
 
 
 def _demand_length(source: str, what: str) -> None:
     if not 1 <= len(source) <= LONGEST:
-        message = f"{what}: wanted a pattern of 1 to {LONGEST} characters, found one of {len(source)}"
+        message = f"{what}: expected a pattern of 1 to {LONGEST} characters, got {len(source)}"
         raise BreakpointError(message)

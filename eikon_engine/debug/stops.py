@@ -1,7 +1,7 @@
-"""Ask the breakpoints of a session: before each step, and after it. Pure.
+"""Evaluate the breakpoints of a session before and after each step; pure.
 
-Whoever goes on from a breakpoint does the step first: that it has stopped the session there is for the caller to know.
-Hits carry their breakpoint with its hit counted, for `BreakpointTable.updated`.
+Callers remember that a breakpoint already stopped the session before a step. Hits carry their breakpoint with the hit
+counted, for `BreakpointTable.with_updated`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Hit:
     breakpoint: Breakpoint
     """With this hit counted."""
     why: str | None = None
-    """The error, divergence, request or change that it was hit by; None where the step that comes next is why."""
+    """The error, divergence, request or change that caused the hit; None if the next step is the cause."""
 
 
 def check_before(table: BreakpointTable, planned: PlannedStep, seen: Observation | None) -> tuple[Hit, ...]:
-    """Return the breakpoints that stop the session before a step; `seen` is what its pages showed last."""
+    """Return the breakpoints hit before a step; `seen` is the last observation."""
     coming = _Coming(planned, seen)
     return _hits(table, lambda stop: _before(stop, coming))
 
@@ -59,16 +59,16 @@ def check_before(table: BreakpointTable, planned: PlannedStep, seen: Observation
 def check_after(
     table: BreakpointTable, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, Changed] | None = None
 ) -> tuple[Hit, ...]:
-    """Return the breakpoints that stop the session after a step, whose events are given, before the next one.
+    """Return the breakpoints hit after a step, given its events, and before the next one.
 
-    `changed` is what the step did to what selectors match, as `selector_watch.changes` tells it.
+    `changed` maps selectors to their changes, as returned by `selector_watch.find_changes`.
     """
     done = _Done(planned, events, changed or {})
     return _hits(table, lambda stop: _after(stop, done))
 
 
 def hit_event(hit: Hit, following: PlannedStep | None, iteration: int, branch: str) -> BreakpointHit:
-    """Tell of a hit at a place where `iteration` steps are done; `following` is None at the end of the mission."""
+    """Return the event of a hit after `iteration` steps; `following` is None at the end of the mission."""
     coming = None if following is None else _Coming(following, None)
     return BreakpointHit(
         breakpoint=hit.breakpoint.named,
@@ -84,7 +84,7 @@ def hit_event(hit: Hit, following: PlannedStep | None, iteration: int, branch: s
 
 
 class _Coming:
-    """The step that comes next, as breakpoints ask for it."""
+    """The next step, as breakpoints see it."""
 
     def __init__(self, planned: PlannedStep, seen: Observation | None) -> None:
         self.planned = planned
@@ -107,12 +107,12 @@ class _Coming:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Return everything that a pattern is looked for in: the input, addresses, recorded requests."""
+        """Return the texts that patterns search: input, page URLs and recorded requests."""
         return (self.input_text, *self._addresses(), *map(_without_digest, self.requests))
 
     @cached_property
     def requests(self) -> tuple[str, ...]:
-        """Return the keys of the requests that were made when the step was recorded."""
+        """Return the keys of the requests made during recording."""
         return _requests(self._step.observation if isinstance(self._step, ActionTrace) else None)
 
     @property
@@ -127,7 +127,7 @@ class _Coming:
 
 
 class _Done:
-    """A step that was done, as breakpoints ask for it."""
+    """A finished step, as breakpoints see it."""
 
     def __init__(self, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, Changed]) -> None:
         self.changed = changed
@@ -137,7 +137,7 @@ class _Done:
 
     @property
     def failure(self) -> str | None:
-        """Say how the step failed; None if it did not."""
+        """Return how the step failed; None if it did not."""
         for each in self._events:
             if isinstance(each, ActionTaken | SkillUsed) and isinstance(each.outcome.result, Failed):
                 return f"{each.outcome.result.code}: {each.outcome.result.message}"
@@ -145,7 +145,7 @@ class _Done:
 
     @cached_property
     def new_requests(self) -> tuple[str, ...]:
-        """Return the keys of requests that the recording of the step does not have."""
+        """Return the keys of requests that are not in the step's recording."""
         step = self._planned.step
         recorded = set(_requests(step.observation if isinstance(step, ActionTrace) else None))
         observed = [each.observation for each in self._events if isinstance(each, ObservationMade)]
@@ -162,7 +162,7 @@ def _hits(table: BreakpointTable, ask: Callable[[Stop], str | None]) -> tuple[Hi
 
 
 def _before(stop: Stop, coming: _Coming) -> str | None:  # noqa: PLR0911 - one case a kind
-    """Say why a step is stopped at: nothing more than the step itself where the text is empty, not at all if None."""
+    """Return why to stop before a step: empty if the step itself is the cause, None to continue."""
     match stop:
         case AtTool(name=name) if name != coming.tool:
             return None
@@ -190,7 +190,7 @@ def _after(stop: Stop, done: _Done) -> str | None:
         case AtDivergence():
             return "; ".join(f"{each.code}: {each.message}" for each in done.divergences) or None
         case AtRequest(pattern=request):
-            return _found(request, done.new_requests, "request that the recording of the step does not have")
+            return _found(request, done.new_requests, "request not in the recording of the step")
         case AtSelector(selector=selector):
             changed = done.changed.get(selector)
             return None if changed is None else str(changed)
@@ -208,7 +208,7 @@ def _found(pattern: TextPattern | RequestPattern, texts: Sequence[str], what: st
         case Found.YES:
             return f"{what}: {_without_digest(text)}" if what else ""
         case Found.UNDECIDED:
-            return f"{pattern.source!r} was not decided within {SEARCH_S * 1000:.0f} ms: write it in a simpler way"
+            return f"{pattern.source!r} was not decided within {SEARCH_S * 1000:.0f} ms; simplify the pattern"
 
 
 def _requests(seen: Observation | None) -> tuple[str, ...]:

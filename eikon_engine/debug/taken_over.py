@@ -1,4 +1,4 @@
-"""Begin a session with what an earlier one on the same trace has left: checkpoints and branches, verified."""
+"""Start a session with the verified checkpoints and branches of an earlier session on the same trace."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.doubts import doubts_of
-from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.debug.session_folder import bundle_path
 from eikon_engine.debug.whole_part import last_checkpoint, whole_part
 from eikon_engine.errors import OutputError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def take_over(journey: Journey, before: SessionFolder) -> None:
-    """Copy the checkpoints and branches of an earlier session that are whole, and stand at the start of `main`.
+    """Copy the intact checkpoints and branches of an earlier session, and start at the beginning of `main`.
 
-    What is damaged is left behind, and told.
+    Damaged ones are skipped and reported.
 
     Raises:
-        SessionError: the timeline of the earlier session cannot be read.
-        CheckpointError: a checkpoint was changed meanwhile.
+        SessionError: the earlier timeline cannot be read.
+        CheckpointError: a checkpoint changed in the meantime.
         OutputError: the files cannot be copied.
     """
     whole = whole_part(before, journey.line.bundle)
@@ -47,25 +47,25 @@ def take_over(journey: Journey, before: SessionFolder) -> None:
     for branch in whole.timeline.branches:
         _take_branch(journey, whole.timeline, branch)
     for each in whole.lost:
-        journey.tell(Note(text=f"not taken over: {each}"))
+        journey.tell(Note(text=f"not imported: {each}"))
     counts = f"{counted(len(taken), 'checkpoint')}, {len(whole.timeline.branches)} branches"
-    journey.tell(Note(text=f"taken over from {before.name}: {counts}"))
+    journey.tell(Note(text=f"imported from {before.name}: {counts}"))
 
 
 def verify(before: SessionFolder, bundle: Bundle) -> None:
-    """Prove that an earlier session was one on the mission of `bundle`.
+    """Check that an earlier session ran the mission of `bundle`.
 
     Raises:
-        SessionError: its timeline cannot be read, or is one of another mission.
+        SessionError: its timeline cannot be read, or belongs to another mission.
     """
     timeline, mission = before.read_timeline(), bundle.trace.mission_id
     if timeline.mission_id != mission:
-        message = f"{before.timeline}: wanted a session on {mission}"
-        raise SessionError(f"{message}, found one on {timeline.mission_id}; restore the file")
+        message = f"{before.timeline}: expected a session on mission {mission}"
+        raise SessionError(f"{message}, got {timeline.mission_id}; restore the file")
 
 
 def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
-    """Take over one branch, which has come as far as its last checkpoint; `main` stands at its start."""
+    """Import one branch, positioned at its last checkpoint; `main` is positioned at its start."""
     if branch.name == MAIN_BRANCH:
         here = journey.active.model_copy(update={"checkpoints": branch.checkpoints})
     else:
@@ -84,7 +84,7 @@ def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
 
 
 def _evaluated(begun: SavedCheckpoint, branch: Branch) -> dict[str, object]:
-    """Return what a branch tells of JavaScript that was run by hand, as far as it has come."""
+    """Return what a branch reports about manual JavaScript, up to its position."""
     evaluations = tuple(each.entry for each in begun.evaluations)
     gone = tuple(each for each in branch.left_out if each.iteration <= begun.iteration)
     return {"evaluations": evaluations, "doubts": doubts_of(evaluations, gone)}
@@ -96,5 +96,5 @@ def _copy(source: Path, target: Path) -> None:
             shutil.copytree(source, target, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
         raise OutputError(
-            f"{source}: cannot be copied to {target} ({error}); make room, or check permissions"
+            f"{source}: cannot be copied to {target} ({error}); free disk space or check permissions"
         ) from error

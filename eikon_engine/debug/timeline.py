@@ -1,4 +1,4 @@
-"""Branches and checkpoints of a session: `timeline.json`."""
+"""The branches and checkpoints of a session: `timeline.json`."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ TIMELINE_VERSION: Literal[1] = 1
 
 
 class StepEntry(Record):
-    """One step of a branch, after its fork, that was done."""
+    """One step of a branch, done after its fork."""
 
     iteration: int = Field(ge=1)
     id: str
-    """Of the step in the trace."""
+    """Id of the step in the trace."""
     label: str
     verdict: Verdict
     is_new: bool = False
-    """Whether the recording does not have it so: it was edited, inserted, or comes after such a step."""
+    """Whether it differs from the recording: it was edited or inserted, or comes after such a step."""
 
 
 class EvaluationEntry(Record):
-    """JavaScript that was run by hand on the way."""
+    """JavaScript that the user ran."""
 
     iteration: int = Field(ge=0)
-    """How many steps were done."""
+    """Number of steps done."""
     page: int
     frame: str
     expression: str
-    """Without secrets."""
+    """Redacted."""
 
 
 class LeftOutEntry(Record):
-    """A step of the recording that a branch does not do."""
+    """A step of the recording that a branch skips."""
 
     iteration: int = Field(ge=0)
-    """After how many steps of the branch it would have come."""
+    """Number of the branch's steps before it."""
     id: str
-    """Of the step in the trace of the recording."""
+    """Id of the step in the recorded trace."""
     label: str
 
 
 class CheckpointEntry(Record):
-    """One checkpoint; its file has the state."""
+    """One checkpoint; its file holds the state."""
 
     id: str
     label: str
@@ -59,59 +59,59 @@ class CheckpointEntry(Record):
     reason: CheckpointReason
     timestamp: AwareDatetime
     steps_sha256: Sha256
-    """Of the steps up to there, see `trace_sha256`."""
+    """Digest of the steps before it, see `steps_sha256`."""
     evaluations: tuple[EvaluationEntry, ...] = ()
-    """What was run by hand on the way to it."""
+    """JavaScript that the user ran before it."""
     parted_after: int | None = None
-    """After how many steps its branch does others since it was made: the branches that begin there have its steps."""
+    """Number of equal steps before its branch diverged from it; branches forked there still have its steps."""
     is_parked: bool = False
-    """Whether a page waits there now, so that going back is quick; none does once the session is over."""
+    """Whether a context is parked there now, which makes rewinding fast; false once the session ended."""
 
 
 class Branch(Record):
-    """One way of the mission."""
+    """One branch of a mission."""
 
     name: str
     parent_branch: str | None = None
     """None for `main`."""
     fork_point: str | None = None
-    """Id of the checkpoint at which it left its parent; None for `main`."""
+    """Id of the checkpoint where it was forked; None for `main`."""
     fork_iteration: int = 0
-    """How many steps are those of the parent."""
+    """Number of steps shared with the parent."""
     created: AwareDatetime
     bundle: str
     """Path of its bundle: below the session, or that of the recording for `main`."""
     trace_sha256: str | None = None
-    """Of `main`: digest of the trace with which the session began; branches tell theirs in their own files."""
+    """For `main`: digest of the trace when the session started; other branches store it in their own files."""
     parent_sha256: str | None = None
-    """Digest of the parent's trace when it was forked; None for `main`."""
+    """Digest of the parent's trace at the fork; None for `main`."""
     is_live: bool = False
-    """Whether requests that the recording does not know go to the network."""
+    """Whether requests missing from the recording go to the network."""
     iteration: int = 0
-    """How many steps are done."""
+    """Number of steps done."""
     step_count: int
-    """How many steps it has in all."""
+    """Total number of steps."""
     steps: tuple[StepEntry, ...] = ()
-    """Those done after the fork."""
+    """Steps done after the fork."""
     evaluations: tuple[EvaluationEntry, ...] = ()
-    """What was run by hand on the way to where it is, the way of its parents included."""
+    """JavaScript that the user ran before its position, including on its parents."""
     left_out: tuple[LeftOutEntry, ...] = ()
-    """Steps of the recording that it does not do."""
+    """Steps of the recording that it skips."""
     doubts: tuple[str, ...] = ()
     """Why it is not faithful to the recording, whatever its steps show."""
     checkpoints: tuple[CheckpointEntry, ...] = ()
     verdict: Verdict | None = None
-    """What the branch came to; None before its end."""
+    """Verdict of the finished branch; None before its end."""
 
 
 class Timeline(Record):
-    """Everything that a session has been through, as far as it was not discarded."""
+    """Everything that happened in a session and was not discarded."""
 
     timeline_version: Literal[1] = TIMELINE_VERSION
     session_id: str
     mission_id: str
     branches: tuple[Branch, ...]
-    """`main` first, then in the order in which they were made."""
+    """`main` first, then in order of creation."""
     active_branch: str = MAIN_BRANCH
 
     @property
@@ -120,17 +120,17 @@ class Timeline(Record):
         return next(each for each in self.branches if each.name == self.active_branch)
 
     def branch(self, name: str) -> Branch | None:
-        """Return a branch by name; None if there is none."""
+        """Return a branch by name, or None."""
         return next((each for each in self.branches if each.name == name), None)
 
     def with_branch(self, branch: Branch) -> Timeline:
-        """Return the timeline with a branch in the place of the one of that name, or after all others."""
+        """Return the timeline with a branch added, or replaced by name."""
         known = self.branch(branch.name) is not None
         kept = tuple(branch if each.name == branch.name else each for each in self.branches)
         return self.model_copy(update={"branches": kept if known else (*kept, branch)})
 
     def with_parked(self, ids: Collection[str]) -> Timeline:
-        """Return the timeline with pages that wait at the checkpoints of these ids, and at no other ones."""
+        """Return the timeline with contexts parked at exactly these checkpoints."""
         if all(entry.is_parked == (entry.id in ids) for _, entry in self.checkpoints()):
             return self
         branches = tuple(

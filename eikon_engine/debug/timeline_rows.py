@@ -1,4 +1,4 @@
-"""Where everything of a timeline stands in its picture: rows from top to bottom, one line for each branch."""
+"""Lay out a timeline for drawing: rows from top to bottom, one lane per branch."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import Verdict
 
 LINE: Final = 18
-"""Height of one line of text; this and what follows is in pixels."""
+"""Height of one line of text; this and the following are in pixels."""
 GAP: Final = 10
 """Between two rows."""
 LANE: Final = 22
-"""From the line of a branch to that of a branch of it."""
+"""Between the lanes of a branch and its child."""
 LANES: Final = 132
-"""Width of all lines together, at most."""
+"""Total width of all lanes."""
 BESIDE: Final = 18
-"""From a line to its texts."""
+"""From a lane to its text."""
 ADVANCE: Final = 7.9
-"""Width of a letter: that of monospaced fonts of 13 pixels."""
+"""For a monospaced 13-pixel font."""
 LONGEST: Final = 4
-"""Lines of one text; the tooltip has all of it."""
+"""Lines per text; the tooltip has the full text."""
 
 Sign: TypeAlias = "Verdict | Literal['branch', 'checkpoint', 'here', 'to-come']"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One thing of a branch."""
+    """One item of a branch."""
 
     sign: Sign
     depth: int
-    """How many branches lead to its own."""
+    """Number of ancestor branches."""
     text: str
     about: str = ""
-    """What is written below, less brightly."""
+    """Dimmed text below."""
     is_active: bool = False
     """Whether its branch is the active one."""
     forks_at: int | None = None
-    """Of the first row of a branch: the number of the row where it leaves its parent, from 0."""
+    """For the first row of a branch: index of the parent's row where it forks, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a row stands."""
+    """A row with its coordinates."""
 
     row: Row
     x: float
-    """Of the line of its branch."""
+    """Of its branch's lane."""
     top: float
     lines: tuple[str, ...]
     about: tuple[str, ...]
@@ -78,12 +78,12 @@ class Place:
 
     @property
     def height(self) -> float:
-        """Return its height, without the gap below."""
+        """Return its height without the gap below."""
         return LINE * (len(self.lines) + len(self.about))
 
 
 def place(trees: Sequence[BranchTree], *, left: float, top: float, right: float) -> tuple[Place, ...]:
-    """Put the rows of trees below each other, with texts that end at `right`."""
+    """Stack the rows of all trees, with texts wrapped at `right`."""
     rows: list[Row] = []
     for tree in trees:
         _branch(rows, tree, 0, None)
@@ -139,7 +139,7 @@ def _last_of(rows: Sequence[Row], depth: int) -> int:
 
 
 def _broken(text: str, columns: int) -> tuple[str, ...]:
-    """Break a text into lines, letters of double width counted as two columns."""
+    """Wrap a text; double-width characters count as two columns."""
     if not text:
         return ()
     shown = Text(printable(text.replace("\n", " ")))
@@ -148,4 +148,4 @@ def _broken(text: str, columns: int) -> tuple[str, ...]:
 
 
 _CONSOLE: Final = Console(file=io.StringIO(), width=80, legacy_windows=False)
-"""What rich wants for breaking lines; nothing is written to it."""
+"""Needed by rich for wrapping; nothing is written to it."""

@@ -1,7 +1,7 @@
-"""Draw a timeline as a picture (SVG): a line for each branch, leaving its parent at the fork.
+"""Draw a timeline as SVG: one line per branch, leaving its parent at the fork.
 
-The picture has its own colours for light and dark surroundings. Texts are broken into lines, so that it stays narrow.
-Verdicts differ in shape, not in colour alone.
+The SVG has colours for light and dark themes. Texts are wrapped to keep it narrow. Verdicts differ in shape, not
+only in colour.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from eikon_engine.debug.timeline_rows import Place, Sign
 
 WIDTH: Final = 480
-"""Pixels; it is drawn smaller where there is less room."""
+"""Pixels; scaled down if less space is available."""
 MARGIN: Final = 16
 HEAD: Final = 64
 LEGEND: Final = 44
 BEND: Final = 14
-"""Radius with which a branch leaves its parent."""
+"""Radius of the curve where a branch leaves its parent."""
 
 _IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML document may have: https://www.w3.org/TR/xml/#charsets."""
+"""Characters not allowed in XML: https://www.w3.org/TR/xml/#charsets."""
 _VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 _SHOWN: Final[tuple[Sign, ...]] = (*_VERDICTS, "checkpoint")
 _MARKS: Final = {
@@ -39,7 +39,7 @@ _MARKS: Final = {
 
 
 def draw_timeline(timeline: Timeline) -> str:
-    """Return the picture as an SVG document."""
+    """Return the timeline as an SVG document."""
     places = place(grow(timeline), left=MARGIN + 8, top=HEAD, right=WIDTH - MARGIN)
     height = places[-1].top + places[-1].height + GAP + LEGEND
     root = Element(
@@ -69,17 +69,17 @@ def draw_timeline(timeline: Timeline) -> str:
 
 
 def _line(root: Element, at: Place, above: Place | None, places: tuple[Place, ...]) -> None:
-    """Draw the line from a row up to the one before it in its branch, or to where the branch leaves its parent."""
+    """Draw the line from a row up to the previous one of its branch, or to the fork in its parent."""
     words = ["line", *(["active"] if at.row.is_active else []), *(["to-come"] if at.row.sign == "to-come" else [])]
     if at.row.sign != "branch" and above is not None:
-        way = f"M{_number(at.x)} {_number(above.y)} V{_number(at.y)}"
+        history = f"M{_number(at.x)} {_number(above.y)} V{_number(at.y)}"
     elif at.row.forks_at is not None:
         origin = places[at.row.forks_at]
         down = f"M{_number(origin.x)} {_number(origin.y)} V{_number(at.y - BEND)}"
-        way = f"{down} Q{_number(origin.x)} {_number(at.y)} {_number(at.x)} {_number(at.y)}"
+        history = f"{down} Q{_number(origin.x)} {_number(at.y)} {_number(at.x)} {_number(at.y)}"
     else:
         return
-    SubElement(root, "path", {"class": " ".join(words), "d": way})
+    SubElement(root, "path", {"class": " ".join(words), "d": history})
 
 
 def _row(root: Element, at: Place) -> None:
@@ -118,7 +118,7 @@ def _sign(group: Element, sign: Sign, at: tuple[float, float], *, is_active: boo
 
 
 def _legend(root: Element, height: float) -> None:
-    """Say below what the signs mean."""
+    """Draw the meaning of the markers."""
     y = height - MARGIN - LINE / 2
     rule = {"x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": _number(y - LINE), "y2": _number(y - LINE)}
     SubElement(root, "line", {"class": "rule"} | rule)

@@ -1,4 +1,4 @@
-"""Draw a timeline as a tree for a terminal."""
+"""Render a timeline as a tree for the terminal."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import Verdict
 
 UNLIMITED: Final = 10_000
-"""Columns where nobody says how wide the terminal is: lines are not broken."""
+"""Columns if the terminal's width is unknown; lines are not wrapped."""
 _COLOURS: Final[dict[Verdict, str]] = {"faithful": "green", "diverged": "red", "unverifiable": "yellow"}
 
 
 def render_timeline(timeline: Timeline, *, width: int | None = None, colour: bool = False) -> str:
-    """Return the lines of the tree: branches where they fork, the active one in bold, where the session stands.
+    """Return the tree as lines: branches at their forks, the active one in bold, and the session's position.
 
     `width` is that of the terminal, in columns.
     """

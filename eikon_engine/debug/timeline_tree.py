@@ -1,4 +1,4 @@
-"""A timeline as it is drawn: each branch with its steps and checkpoints in order, its own branches where they fork."""
+"""A timeline as a tree: the steps and checkpoints of each branch in order, with child branches at their forks."""
 
 from __future__ import annotations
 
@@ -24,83 +24,83 @@ if TYPE_CHECKING:
 _Entry = TypeVar("_Entry", "StepEntry", "EvaluationEntry", "LeftOutEntry")
 
 MARKS: Final[dict[Verdict, str]] = {"faithful": "✓", "diverged": "✗", "unverifiable": "?"}
-"""What stands for a verdict where there is little room."""
+"""Symbol of each verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepItem:
-    """A step that was done."""
+    """A done step."""
 
     step: StepEntry
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointItem:
-    """A checkpoint, with the branches that begin there."""
+    """A checkpoint, with the branches forked there."""
 
     checkpoint: CheckpointEntry
     forks: tuple[BranchTree, ...]
     is_left: bool = False
-    """Whether its branch has gone another way; it stands where that began."""
+    """Whether its branch diverged from it; it is listed where that happened."""
 
     def __str__(self) -> str:
-        """Read as its label, or else why it was made, and its id."""
+        """Return its label or reason, and its id."""
         made = self.checkpoint
         parked = ", parked" if made.is_parked else ""
-        changed = "steps that were changed since" if made.parted_after is not None else "another way"
+        changed = "steps that were changed since" if made.parted_after is not None else "another history"
         left = f", at {made.iteration}, on {changed}" if self.is_left else ""
         return f"{made.label or made.reason} [{made.id}]{parked}{left}"
 
 
 @dataclass(frozen=True, slots=True)
 class ForkItem:
-    """A branch whose checkpoint is not there any more."""
+    """A branch whose checkpoint no longer exists."""
 
     tree: BranchTree
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationItem:
-    """JavaScript that was run by hand."""
+    """JavaScript that the user ran."""
 
     evaluation: EvaluationEntry
 
     def __str__(self) -> str:
-        """Read as what was run."""
-        return f"run by hand: {self.evaluation.expression}"
+        """Return the expression."""
+        return f"run manually: {self.evaluation.expression}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOutItem:
-    """A step of the recording that is not done."""
+    """A skipped step of the recording."""
 
     left_out: LeftOutEntry
 
     def __str__(self) -> str:
-        """Read as what is missing."""
-        return f"left out: {self.left_out.label}"
+        """Return the skipped step."""
+        return f"skipped: {self.left_out.label}"
 
 
 @dataclass(frozen=True, slots=True)
 class HereItem:
-    """Where the session stands."""
+    """The session's position."""
 
     iteration: int
     step_count: int
 
     def __str__(self) -> str:
-        """Read as a place."""
+        """Return the position."""
         return f"here: {self.iteration} of {counted(self.step_count, 'step')} done"
 
 
 @dataclass(frozen=True, slots=True)
 class ToComeItem:
-    """Steps that were not done."""
+    """Steps that were not run."""
 
     count: int
 
     def __str__(self) -> str:
-        """Read as what is left."""
+        """Return the number of remaining steps."""
         return f"{counted(self.count, 'step')} to come"
 
 
@@ -109,7 +109,7 @@ Item: TypeAlias = StepItem | CheckpointItem | ForkItem | EvaluationItem | LeftOu
 
 @dataclass(frozen=True, slots=True)
 class BranchTree:
-    """One branch, and what is drawn below its name."""
+    """One branch and its items."""
 
     branch: Branch
     is_active: bool
@@ -117,7 +117,7 @@ class BranchTree:
 
     @property
     def about(self) -> str:
-        """Say in a few words what there is to know of the branch beside its name."""
+        """Return details of the branch besides its name."""
         branch = self.branch
         origin = "" if branch.fork_point is None else f"from {branch.parent_branch} at [{branch.fork_point}]"
         live = "live" if branch.is_live else ""
@@ -125,12 +125,12 @@ class BranchTree:
 
 
 def grow(timeline: Timeline) -> tuple[BranchTree, ...]:
-    """Return the trees of a timeline: that of `main`, and of each branch whose parent is not there."""
+    """Return the trees of a timeline: that of `main`, and those of branches without a parent."""
     return _Growing(timeline).trees()
 
 
 class _Growing:
-    """Takes each branch once, whatever its file says of parents."""
+    """Adds each branch once, whatever its file says about parents."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
@@ -175,7 +175,7 @@ class _Growing:
         evaluations: Sequence[EvaluationEntry],
         forks: list[Branch],
     ) -> Iterator[Item]:
-        """Yield what there is between two steps: checkpoints before what was run by hand there, and behind it."""
+        """Yield the items between two steps: checkpoints before and after manual JavaScript."""
         behind = [each for each in checkpoints if set(each.evaluations) & set(evaluations)]
         before = [each for each in checkpoints if each not in behind]
         for entries, run in ((before, evaluations), (behind, ())):
@@ -200,7 +200,7 @@ def _by_iteration(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
 
 
 def _by_place(branch: Branch) -> dict[int, list[CheckpointEntry]]:
-    """Sort checkpoints by where they stand: those that their branch goes no more, where it left their way."""
+    """Group checkpoints by where they are listed: those that their branch left, where it left them."""
     found: dict[int, list[CheckpointEntry]] = {}
     for each in branch.checkpoints:
         left = left_after(branch, each)

@@ -1,8 +1,8 @@
-"""Tell clients what of a command may be written to a file: only the session knows its secrets, and its pages.
+"""Redact commands for clients: only the session knows its secrets and its pages.
 
-The session listens on a socket of the user's own, to which the link `vetting` in its folder leads. A client writes one
-line, `{"command": …}` or `{"text": …}`, and is answered by one: the same without secrets, or `{"refused": why}`. What
-passes here is written nowhere.
+The session listens on a Unix socket of the user, to which the link `vetting` in its folder points. A client sends one
+line, `{"command": …}` or `{"text": …}`, and receives one: the same, redacted, or `{"refused": why}`. Nothing that
+passes here is stored.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ if TYPE_CHECKING:
 
 _COMMANDS: Final[TypeAdapter[Command]] = TypeAdapter(Command)
 _ANSWER_S: Final = 20.0
-"""Wall time within which a session says what of a command may be written."""
+"""Wall time within which a session must redact a command."""
 _PASSWORD: Final = ("type", "password")
 
 
 class Vetting:
-    """Know what is secret in a session."""
+    """Redact commands with the secrets of a session."""
 
     def __init__(self, journey: Journey, secrets: Mapping[str, str]) -> None:
-        """Know the secrets that were given, and the fields of the pages where the journey stands."""
+        """Use the session's secrets, and the password fields of its pages."""
         self._journey = journey
         self._redactor = Redactor(secrets)
 
     async def command(self, command: Command) -> Command:
-        """Return a command as it may be written, and is carried out.
+        """Return a command that may be written to a file, and is executed in this form.
 
         Raises:
-            SecretGivenError: it has a token, or the text for a password field.
+            SecretGivenError: it contains a token, or a literal text for a password field.
         """
-        vetted = named(command, self._redactor)
-        target = None if typed_by(vetted) is None else self._target(vetted)
+        redacted = named(command, self._redactor)
+        target = None if typed_by(redacted) is None else self._target(redacted)
         if target is not None and await self._is_for_password(target):
             raise password_refused(command.type, target.selector)
-        return vetted
+        return redacted
 
     def text(self, text: str) -> str:
-        """Return a line that was typed as it may be written.
+        """Return an input line that may be written to a file.
 
         Raises:
-            SecretGivenError: it has a token.
+            SecretGivenError: it contains a token.
         """
-        vetted = self._redactor.text(text)
-        demand_no_token("the line", iter([vetted]))
-        return vetted
+        redacted = self._redactor.text(text)
+        demand_no_token("the line", iter([redacted]))
+        return redacted
 
     async def _is_for_password(self, target: Target) -> bool:
-        """Judge a target as it was typed: a placeholder has words of its own."""
+        """Check a target with its original selector; a stand-in consists of other words."""
         in_clear = self._redactor.restore(target.selector.encode()).decode()
         return names_password(in_clear) or await self._is_password(target.model_copy(update={"selector": in_clear}))
 
@@ -89,7 +89,7 @@ class Vetting:
                 return None
 
     async def _is_password(self, target: Target) -> bool:
-        """Ask the pages, while they stand still; while they do not, the command is refused in any case."""
+        """Check the element on the page of a paused session; while it runs, the command is rejected anyway."""
         line = self._journey.line
         page = line.session.page(0)
         if page is None or not line.is_whole:
@@ -97,16 +97,16 @@ class Vetting:
         try:
             identity = (await look(page, target, Readiness(visible=False))).identity
         except ActionError:
-            return False  # that it is no selector is told when the command is carried out
+            return False  # an invalid selector is reported when the command is executed
         return identity is not None and _PASSWORD in identity.attributes
 
 
 @asynccontextmanager
 async def vetted(folder: SessionFolder, vetting: Vetting) -> AsyncIterator[None]:
-    """Answer clients of a session.
+    """Redact commands for the clients of a session.
 
     Raises:
-        OutputError: there can be no socket.
+        OutputError: the socket cannot be created.
     """
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -144,22 +144,22 @@ async def _answered(vetting: Vetting, line: bytes) -> JsonValue:
 
 
 def vetted_command(folder: SessionFolder, command: Command) -> Command:
-    """Ask a session for a command as it may be written.
+    """Have a session redact a command.
 
     Raises:
-        SecretGivenError: it has a secret that cannot be named.
-        SessionEndedError: the session does not answer.
+        SecretGivenError: it contains a secret that the session does not know.
+        SessionEndedError: the session does not respond.
     """
     answer = _asked(folder, {"command": command.model_dump(mode="json")})
     return _COMMANDS.validate_json(json.dumps(answer.get("command")))
 
 
 def vetted_text(folder: SessionFolder, text: str) -> str:
-    """Ask a session for a line as it may be written.
+    """Have a session redact an input line.
 
     Raises:
-        SecretGivenError: it has a secret that cannot be named.
-        SessionEndedError: the session does not answer.
+        SecretGivenError: it contains a secret that the session does not know.
+        SessionEndedError: the session does not respond.
     """
     return str(_asked(folder, {"text": text})["text"])
 
@@ -173,11 +173,11 @@ def _asked(folder: SessionFolder, question: Mapping[str, JsonValue]) -> dict[str
             with asking.makefile("rb") as answers:
                 answer: dict[str, JsonValue] = json.loads(answers.readline() or b"null") or {}
     except (OSError, ValueError) as error:
-        message = f"session {folder.name}: wanted to hear what of a command is secret, found no answer ({error})"
+        message = f"session {folder.name}: no response to a redaction request ({error})"
         raise SessionEndedError(f"{message}; nothing was written") from error
     if "refused" in answer:
         raise SecretGivenError(str(answer["refused"]))
     if answer.keys().isdisjoint(question):
-        message = f"session {folder.name}: wanted to hear what of a command is secret, found {sorted(answer)}"
+        message = f"session {folder.name}: unexpected response to a redaction request, got {sorted(answer)}"
         raise SessionEndedError(f"{message}; nothing was written")
     return answer

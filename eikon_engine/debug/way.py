@@ -1,4 +1,4 @@
-"""The way on which a mission came to where it stands, and whether another one went the same."""
+"""The steps and manual JavaScript that led to a position, and whether two histories are equal."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ if TYPE_CHECKING:
 
 
 class Evaluation(Record):
-    """JavaScript that was run by hand: it belongs to the way, and is run again where the way is done again."""
+    """JavaScript that the user ran: part of the history, and repeated when the history is re-run."""
 
     iteration: int
-    """How many steps were done."""
+    """Number of steps done."""
     page: int
     frame: str
     expression: str
-    """Without secrets."""
+    """Redacted."""
     result: FiniteJson = None
     error: str | None = None
     overdue: bool = False
-    """Whether it was not over in time, as it will not be when it is run again."""
+    """Whether it timed out, as it will when repeated."""
     state: StateDigest
-    """What the pages showed afterwards."""
+    """State of the pages afterwards."""
 
     @property
     def asked(self) -> tuple[int, int, str, str]:
-        """Return what makes two of them the same."""
+        """Return what identifies it."""
         return self.iteration, self.page, self.frame, self.expression
 
     @property
     def entry(self) -> EvaluationEntry:
-        """Return what the timeline tells of it."""
+        """Return its timeline entry."""
         return EvaluationEntry(iteration=self.iteration, page=self.page, frame=self.frame, expression=self.expression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Everything that has to be done again to come to an iteration once more, and what was seen there."""
+    """What must be re-run to reach an iteration, and the states that were observed."""
 
     bundle: Bundle
     evaluations: tuple[Evaluation, ...] = ()
-    """In the order in which they were made; those after the iteration that is asked for are left out."""
+    """In order; those after the requested iteration are ignored."""
     seen: Mapping[int, StateDigest] = field(default_factory=dict)
-    """What the session saw after so many steps; where it did not look, nothing is compared."""
+    """Expected state by iteration; where missing, nothing is compared."""
 
     def until(self, iteration: int) -> Way:
-        """Return the way as far as an iteration."""
+        """Return the history up to an iteration."""
         return Way(
             bundle=self.bundle,
             evaluations=tuple(each for each in self.evaluations if each.iteration <= iteration),
@@ -68,9 +68,9 @@ class Way:
         )
 
     def key(self, iteration: int, answers: str | None = None) -> str:
-        """Digest what leads to an iteration, evaluations aside: the steps, the start, what answers.
+        """Digest what leads to an iteration, except evaluations: the steps, the start and the recorded responses.
 
-        `answers` are those of a line that was opened before; else what lies in the bundle now.
+        `answers` is the digest of an open context's responses; by default that of the bundle now.
         """
         trace = self.bundle.trace
         parts: list[JsonValue] = [
@@ -83,7 +83,7 @@ class Way:
 
 
 def answers_of(bundle: Bundle) -> str:
-    """Digest what answers a sealed replay of a bundle, and when."""
+    """Digest the responses of a sealed replay of a bundle, with their timeline."""
     network = bundle.trace.network
     return _sha256(
         [network_sha256(bundle.root, bundle.trace), None if network is None else network.model_dump(mode="json")]
@@ -91,19 +91,19 @@ def answers_of(bundle: Bundle) -> str:
 
 
 def steps_of(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
-    """Yield the steps of a mission in their order."""
+    """Yield the steps of a mission in order."""
     for subgoal in trace.subgoal_traces:
         yield from subgoal.steps
 
 
 def trace_sha256(trace: ExecutionTrace, iteration: int) -> str:
-    """Digest the first steps of a mission as canonical JSON, with everything that was recorded of them."""
+    """Digest the first steps of a mission with everything recorded of them, as canonical JSON."""
     steps = [step.model_dump(mode="json") for step, _ in zip(steps_of(trace), range(iteration), strict=False)]
     return _sha256([trace.mission_id, *steps])
 
 
 def is_same_deed(one: ActionTrace | SkillUsage, other: ActionTrace | SkillUsage) -> bool:
-    """Say whether two steps do the same; what was recorded of them may differ."""
+    """Return whether two steps do the same; what was recorded of them may differ."""
     return _deed(one) == _deed(other)
 
 
@@ -114,7 +114,7 @@ def _deed(step: ActionTrace | SkillUsage) -> JsonValue:
 
 
 def _without_identities(value: JsonValue) -> JsonValue:
-    """Drop what an action learnt of its elements when it was performed."""
+    """Drop the recorded element identities of an action."""
     match value:
         case dict():
             return {name: _without_identities(each) for name, each in value.items() if name != "identity"}

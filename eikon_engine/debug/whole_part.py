@@ -1,4 +1,4 @@
-"""What of an earlier session is whole: checkpoints and branches that can be gone on from, and why others cannot."""
+"""Which checkpoints and branches of an earlier session are intact, and why others are not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
 from eikon_engine.debug.passing import holder, is_passed
-from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.debug.session_folder import bundle_path
 from eikon_engine.errors import CheckpointError, EikonError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WholePart:
-    """What is left of a timeline."""
+    """The intact part of a timeline."""
 
     timeline: Timeline
     lost: tuple[str, ...]
-    """A line each: what is not whole, and why."""
+    """One line per damaged item, with the reason."""
 
 
 def whole_part(before: SessionFolder, bundle: Bundle) -> WholePart:
-    """Prove each checkpoint and branch of a session on the recording `bundle`, and leave out those that are damaged.
+    """Verify every checkpoint and branch of a session on the recording `bundle`, and omit damaged ones.
 
-    A branch is left out where no checkpoint is whole at which it could go on.
+    A branch without an intact checkpoint to continue from is omitted.
 
     Raises:
         SessionError: the timeline cannot be read.
@@ -53,7 +53,7 @@ def whole_part(before: SessionFolder, bundle: Bundle) -> WholePart:
 
 
 def last_checkpoint(timeline: Timeline, branch: Branch) -> str:
-    """Return the id of the checkpoint at which a branch goes on: the last one that it has come to, or its first."""
+    """Return the id of the checkpoint where a branch continues: the last one it passed, or its fork."""
     own = (entry for entry in branch.checkpoints if entry.parted_after is None)
     passed = [entry for entry in own if entry.iteration <= branch.iteration and is_passed(branch.evaluations, entry)]
     last = max(passed, key=lambda each: (each.iteration, len(each.evaluations)), default=None)
@@ -85,16 +85,16 @@ def _without_checkpoints(timeline: Timeline, damaged: set[str]) -> Timeline:
 
 
 def _left(timeline: Timeline, readable: set[str], lost: list[str]) -> WholePart:
-    """Leave out branches that cannot be read, or that have nowhere to go on, with those that begin on them."""
+    """Omit branches that cannot be read or continued, and those forked from them."""
     whole = {entry.id for _, entry in timeline.checkpoints()}
     kept: dict[str, Branch] = {}
     for branch in timeline.branches:  # parents come first
         if branch.name not in readable:
             continue
         if branch.parent_branch is not None and branch.parent_branch not in kept:
-            lost.append(f"branch {branch.name}: it begins on {branch.parent_branch}, which is not whole")
+            lost.append(f"branch {branch.name}: its parent {branch.parent_branch} is damaged")
         elif branch.name != MAIN_BRANCH and last_checkpoint(timeline, branch) not in whole:
-            lost.append(f"branch {branch.name}: no checkpoint is whole at which it could go on")
+            lost.append(f"branch {branch.name}: no intact checkpoint to continue from")
         else:
             kept[branch.name] = branch
     active = timeline.active_branch if timeline.active_branch in kept else MAIN_BRANCH

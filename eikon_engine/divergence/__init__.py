@@ -1,1 +1,1 @@
-"""Findings: what differs between a recording and its replay, layer by layer."""
+"""Compare a recording with its replay, layer by layer, and explain what differs."""

@@ -1,7 +1,7 @@
-"""Accessibility: which elements a person, or an agent that reads the accessibility tree, can perceive at all.
+"""Detect elements that became hidden or visible in the accessibility tree.
 
-Roles, names and states follow from the DOM, which is compared by itself. What the DOM does not tell is what style
-sheets hide; what is not rendered is not in the accessibility tree:
+Roles, names and states follow from the DOM, which is compared separately. Style sheets can also hide elements, and
+elements that are not rendered are not in the accessibility tree:
 https://www.w3.org/TR/core-aam-1.2/#exclude_elements2
 """
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import FrameObservation, PageObservation
 
 SHOWN: Final = 20
-"""Elements that are named in the evidence."""
+"""Maximum number of elements listed in the evidence."""
 _HIDDEN: Final = "hidden"
 _LONGEST: Final = 60
 _STEP: Final = " > "
 
 
 def detect_accessibility(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare which elements are hidden, of those that both documents have."""
+    """Compare the visibility of the elements that both documents have."""
     if comparison.recorded.observation is None or comparison.observed is None:
         return
     pages = {page.page: page for page in comparison.observed.pages}
@@ -56,7 +56,7 @@ def _differences(
     recorded = _document(comparison.recorded_dom(page.page), pair[0].path)
     observed = _document(comparison.observed_dom(page.page), pair[0].path)
     if recorded is None or observed is None:
-        if pair[0].digest == pair[1].digest:  # else that is told, and more is not known
+        if pair[0].digest == pair[1].digest:  # otherwise the DOM divergence is reported, and nothing more is known
             yield _divergence(comparison, page, pair[0].path, [], [])
         return
     gone, come = visibility_changes(recorded, observed)
@@ -72,26 +72,26 @@ def _divergence(
     comparison: Comparison, page: PageObservation, path: str, gone: list[str], come: list[str]
 ) -> Divergence:
     where = f" in frame {path}" if path else ""
-    lines = [*(f"hidden now: {each}" for each in gone), *(f"shown now: {each}" for each in come)]
+    lines = [*(f"now hidden: {each}" for each in gone), *(f"now visible: {each}" for each in come)]
     first = (gone or come or ["the recorded elements"])[0]
     return comparison.diverged(
         "accessibility",
         "visibility-changed",
-        expected=f"{first} {'hidden' if come and not gone else 'shown'}",
-        observed=f"it is {'shown' if come and not gone else 'hidden'}" if gone or come else "other elements shown",
+        expected=f"{first} {'hidden' if come and not gone else 'visible'}",
+        observed=("visible" if come and not gone else "hidden") if gone or come else "different elements visible",
         message=f"On page {page.page}{where}, {_found(gone, come)}.",
         detail="\n".join(lines[:SHOWN]),
     )
 
 
 def _found(gone: list[str], come: list[str]) -> str:
-    hidden = f"{counted(len(gone), 'element')} that had been shown {'is' if len(gone) == 1 else 'are'} hidden"
-    shown = f"{counted(len(come), 'element')} that had been hidden {'is' if len(come) == 1 else 'are'} shown"
-    return " and ".join(each for each, found in ((hidden, gone), (shown, come)) if found) or "other elements are shown"
+    hidden = f"{counted(len(gone), 'element')} {'is' if len(gone) == 1 else 'are'} now hidden"
+    shown = f"{counted(len(come), 'element')} {'is' if len(come) == 1 else 'are'} now visible"
+    return " and ".join(each for each, found in ((hidden, gone), (shown, come)) if found) or "visibility has changed"
 
 
 def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tuple[list[str], list[str]]:
-    """Name the elements that are hidden now, and those that are shown now, without what is in them."""
+    """Return the outermost elements that became hidden, and those that became visible."""
     before, after = (PageSnapshot(frames=(replace(each, root=_marked(each)),)) for each in (recorded, observed))
     changes = [each for each in diff_snapshots(before, after) if (each.kind, each.name) == ("state", _HIDDEN)]
     gone = _outermost([each.path for each in changes if each.observed == "true"])
@@ -109,7 +109,7 @@ def _outermost(paths: list[str]) -> list[str]:
 
 
 def _marked(frame: FrameSnapshot) -> DomNode:
-    """Return the tree of a document in which every hidden element says so in its state."""
+    """Return the tree of a document with the state `hidden` on every hidden element."""
     flips = set(frame.extras.flips or ())
     nodes: list[tuple[DomNode, bool]] = []
     waiting = [(frame.root, True)]
@@ -128,7 +128,7 @@ def _marked(frame: FrameSnapshot) -> DomNode:
 
 
 def _named(frame: FrameSnapshot, paths: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield some elements by their paths, as a person names them."""
+    """Yield the path and a readable description of the elements at some paths."""
     waiting: list[tuple[DomNode, str]] = [(frame.root, steps((frame.root,))[0])]
     while waiting:
         node, path = waiting.pop()

@@ -1,4 +1,4 @@
-"""What differs between a recorded answer and a live one: values with their places, for people and for explanations."""
+"""Compare a recorded response with a live one, value by value."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The parts of an answer that are compared."""
+    """The compared parts of a response."""
 
     url: str
     """After all redirects."""
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
-    """None if there is none, or it could not be read."""
+    """None if there is no body or it could not be read."""
 
 
 def compare_answers(recorded: Answer, live: Answer) -> Iterator[ValueChange]:
-    """Yield every difference that says something: URL, status, named headers, and the values inside the body."""
+    """Yield every relevant difference: URL, status, selected headers, cookie names, and values inside the body."""
     yield from changed("url", recorded.url, live.url)
     yield from changed("status", str(recorded.status), str(live.status))
     yield from changed("header content-type", _content_type(recorded), _content_type(live))
@@ -42,7 +42,7 @@ def _header(answer: Answer, name: str) -> str:
 
 
 def _content_type(answer: Answer) -> str:
-    """Return the content type with nothing that is only spelled otherwise."""
+    """Return the content type in lower case, without quotes and extra spaces."""
     return ";".join(part.strip() for part in _header(answer, "content-type").lower().replace('"', "").split(";"))
 
 

@@ -1,4 +1,4 @@
-"""Explain a finding by the live answers that differ from the recorded ones."""
+"""Find the changed live responses that explain a divergence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 SHOWN: Final = 5
-"""More explanations than these explain nothing."""
+"""Maximum number of explanations; more would not help."""
 _TRIVIAL: Final = frozenset({"", "true", "false", "null", "[]", "{}"})
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _CUT: Final = re.compile(r"… \(\d+ characters\)\Z")
@@ -24,12 +24,12 @@ _CUT: Final = re.compile(r"… \(\d+ characters\)\Z")
 def because(
     texts: Sequence[tuple[str, str]], changes: Sequence[ResponseChange], here: tuple[str, int]
 ) -> tuple[str, ...]:
-    """Name the changes of answers behind a finding, the likeliest first.
+    """Describe the changed responses behind a divergence, most likely first.
 
-    `texts` are the expected and observed texts of the finding, `changes` those of answers up to the action `here`
-    (subgoal attempt and sequence). A change is behind it if its recorded value occurs in an expected text and its
-    live value in an observed one. If none is, the answers that came during the action itself are named; if none came
-    with it, those of the last action before it: a script that came earlier can do otherwise now.
+    `texts` are the expected and observed texts of the divergence, `changes` the changed responses up to the action
+    `here` (subgoal attempt and sequence). A change explains the divergence if its recorded value occurs in an expected
+    text and its live value in an observed one. If none does, the changes during the action itself are returned, or
+    else those of the last action before it, since a script loaded earlier may behave differently.
     """
     expected = "\n".join(text for text, _ in texts)
     observed = "\n".join(text for _, text in texts)
@@ -53,8 +53,8 @@ def _is_here(change: ResponseChange, here: tuple[str, int]) -> bool:
 
 
 def behind(first: Divergence, changes: Sequence[ResponseChange], here: tuple[str, int]) -> tuple[ResponseChange, ...]:
-    """Return the changed answers that a finding names, the likeliest first, and in each what is named first."""
-    named = {said: place for place, said in enumerate(first.because)}
+    """Return the changed responses that a divergence names, and in each its values, most likely first."""
+    named = {text: place for place, text in enumerate(first.because)}
     found: list[tuple[int, ResponseChange]] = []
     for change in changes:
         places = [named.get(sentence(change, value, here), len(named)) for value in change.what]
@@ -65,20 +65,21 @@ def behind(first: Divergence, changes: Sequence[ResponseChange], here: tuple[str
 
 
 def sentence(change: ResponseChange, value: ValueChange, here: tuple[str, int]) -> str:
-    """Name a changed value, with the answer, and with the action unless it came `here`."""
-    earlier = "" if _is_here(change, here) else f", during {change.subgoal or 'the start'}, {change.sequence}"
+    """Describe a changed value with its request, and with its step unless it was received `here`."""
+    step = f"at step {change.sequence} of {change.subgoal}" if change.subgoal else "before the first step"
+    earlier = "" if _is_here(change, here) else f" ({step})"
     return f"{change.key}{earlier}: {value}"
 
 
 def _explains(value: ValueChange, expected: str, observed: str) -> bool:
-    """Say whether both sides of a changed value occur on their sides of the finding; nothing occurs everywhere."""
+    """Return whether both sides of a changed value occur in the texts of the divergence; an absent side always does."""
     recorded, live = (_CUT.sub("", side) for side in (value.recorded, value.live))
     sides = [_occurs(side, text) for side, text in ((recorded, expected), (live, observed)) if side not in {ABSENT, ""}]
     return bool(sides) and all(sides)
 
 
 def _occurs(value: str, text: str) -> bool:
-    """Find a value as a whole: 3 does not occur in 30, and 3.5 does in 3.50."""
+    """Return whether a text contains a value as a whole: 3 does not occur in 30, but 3.5 occurs in 3.50."""
     plain = " ".join(value.split())
     if plain in _TRIVIAL:
         return False

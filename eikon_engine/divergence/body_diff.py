@@ -1,4 +1,4 @@
-"""In which values two bodies differ, each with its place: a path in JSON, a line of text, an event of a stream."""
+"""Find the values in which two bodies differ: by JSON path, text line, or event of a stream."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 ABSENT: Final = "(absent)"
 READ_LIMIT: Final = 2 * 1024 * 1024
-"""Bodies above this many bytes are compared by digest alone."""
+"""Larger bodies, in bytes, are compared by digest alone."""
 LEAVES: Final = 20
-"""Values shown of a JSON element that came or went as a whole."""
+"""Maximum number of values shown of a JSON element that was added or removed."""
 ALIGNED: Final = 500
-"""Messages above this number are not aligned, which takes the square of it."""
+"""Longer sequences of messages are not aligned, since that takes quadratic time."""
 EVENT_STREAM: Final = "text/event-stream"
 _Pair: TypeAlias = "tuple[bytes | None, bytes | None]"
 _SHOWN: Final = 160
@@ -35,13 +35,13 @@ _TEXTUAL: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv
 
 
 def changed(part: str, recorded: str, live: str) -> Iterator[ValueChange]:
-    """Yield what differs in one value, if it does."""
+    """Yield a change if two values differ."""
     if recorded != live:
         yield ValueChange(part=part, recorded=shortened(recorded) or ABSENT, live=shortened(live) or ABSENT)
 
 
 def body_changes(before: bytes, after: bytes, media_types: set[str]) -> Iterator[ValueChange]:
-    """Yield the values in which two different bodies of these types differ; for others, that they do."""
+    """Yield the values in which two different bodies differ; one digest change if their type has no values."""
     if max(len(before), len(after)) <= READ_LIMIT:
         if all(_is_json(each) for each in media_types):
             try:
@@ -59,7 +59,7 @@ def body_changes(before: bytes, after: bytes, media_types: set[str]) -> Iterator
 
 
 def message_changes(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
-    """Yield which messages of a sequence came, went, or differ; they are numbered from 1 as they were recorded."""
+    """Yield added, removed and changed messages of a sequence, numbered from 1 in recorded order."""
     start = _alike(before, after)
     end = _alike(before[start:][::-1], after[start:][::-1])
     for begin, pairs in _runs(before[start : len(before) - end], after[start : len(after) - end]):
@@ -68,13 +68,13 @@ def message_changes(kind: str, before: Sequence[bytes], after: Sequence[bytes]) 
 
 
 def _alike(before: Sequence[bytes], after: Sequence[bytes]) -> int:
-    """Count the messages at the beginning that are equal."""
+    """Return the number of equal messages at the beginning."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
 def _runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int, Iterable[_Pair]]]:
-    """Yield the runs of messages that differ, each with its place; of very many, the n-th is that of the n-th."""
+    """Yield the runs of differing messages with their index; very long sequences are paired by position."""
     if max(len(before), len(after)) > ALIGNED:
         yield from ((place, (pair,)) for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
         return
@@ -107,7 +107,7 @@ def _message(content: bytes | None) -> str:
 
 
 def _events(stream: bytes) -> list[bytes]:
-    """Part a stream into its events, of those with data alone what they say; comments say nothing.
+    """Split a stream into events; of events with only data, return the data. Comments are ignored.
 
     https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
     """
@@ -138,7 +138,7 @@ def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
 def _json_change(change: OutputChange) -> ValueChange:
     part, expected, observed = f"body {change.path}", change.expected, change.observed
     if isinstance(expected, str) and isinstance(observed, str):
-        if max(len(expected), len(observed)) > _SHOWN:  # show the place where two long texts differ
+        if max(len(expected), len(observed)) > _SHOWN:  # show the first difference of two long texts
             _, expected, observed = next(diff_text(expected, observed), (0, expected, observed))
         return ValueChange(part=part, recorded=shortened(expected), live=shortened(observed))
     show = _plain if _plain(expected) != _plain(observed) else canonical_json
@@ -146,7 +146,7 @@ def _json_change(change: OutputChange) -> ValueChange:
 
 
 def _leaves(path: str, value: JsonValue) -> list[tuple[str, JsonValue]]:
-    """Return the values inside an element, in their order, not more than are looked at."""
+    """Return at most `LEAVES` values inside an element, in order."""
     leaves: list[tuple[str, JsonValue]] = []
     waiting: list[tuple[str, JsonValue]] = [(path, value)]
     while waiting and len(leaves) < LEAVES:
@@ -177,7 +177,7 @@ def _plain(value: JsonValue) -> str:
 
 
 def shortened(text: str) -> str:
-    """Cut a long text for display, and make it one that a file can hold."""
+    """Shorten a long text for display, and replace lone surrogates, which files cannot hold."""
     sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
     return sound if len(sound) <= _SHOWN else f"{sound[:_SHOWN]}… ({len(sound)} characters)"
 

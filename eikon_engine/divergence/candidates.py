@@ -1,8 +1,8 @@
-"""Name the elements that a missing or changed one may have become. They are shown to people and never acted upon.
+"""Find elements similar to a missing or changed target. They are shown in reports and never acted upon.
 
-Each property of the recorded element has a weight; the score of another element is the weighted mean of how like its
-properties are. Properties that neither element has do not count. An element is plausible if at least half agrees, and
-something that names it - a text, a name, an id, an address - is like the recorded one.
+The score of an element is the weighted mean of the similarity of its properties to the recorded ones; properties that
+neither element has do not count. A candidate is plausible if its score is at least one half, and a naming property (a
+text, a name, an id, a URL) is similar to the recorded one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 SHOWN: Final = 3
 PLAUSIBLE: Final = 0.5
 NAMES_ALIKE: Final = 0.6
-"""How like something that names an element has to be."""
+"""Minimum similarity of a naming property."""
 LOOKED_AT: Final = 60
-"""Elements, the likeliest at a first glance, whose texts are compared letter by letter."""
+"""Number of elements with the best preliminary score whose texts are compared in detail."""
 
 _WEIGHTS: Final = {"tag": 1.0, "role": 1.5, "name": 3.0, "text": 2.0, "ancestors": 1.5, "ordinal": 0.5}
 _ATTRIBUTE_WEIGHTS: Final = {
@@ -39,7 +39,7 @@ _DESCRIBED: Final = 60
 
 
 def candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
-    """Return the likeliest elements of a page, best first; none if none is plausible."""
+    """Return the most similar plausible elements of a page, best first."""
     glances = ((_glance(recorded, each), each) for frame in page.frames for each in locate_all(frame))
     likely = heapq.nlargest(LOOKED_AT, glances, key=lambda each: each[0])
     judged = ((each, tuple(_agreements(recorded, each.identity))) for _, each in likely)
@@ -88,7 +88,7 @@ def _agreements(recorded: Identity, observed: Identity) -> Iterator[Agreement]:
 
 
 def _glance(recorded: Identity, observed: Located) -> float:
-    """Guess a score without comparing letters."""
+    """Return a preliminary score that is cheap to compute."""
     wanted, seen = dict(recorded.attributes), dict(observed.attributes)
     words = 2 * _shared_words(recorded.text, observed.text)
     if recorded.name:
@@ -101,7 +101,7 @@ def _glance(recorded: Identity, observed: Located) -> float:
 
 
 def _stands_alike(recorded: Identity, observed: Located) -> bool:
-    """Say whether the element around an observed one is like that around the recorded one."""
+    """Return whether the parents of the observed and the recorded element have the same tag and id."""
     if not recorded.ancestors or observed.above is None:
         return not recorded.ancestors and observed.above is None
     nearest, node = recorded.ancestors[0], observed.above.node
@@ -116,7 +116,7 @@ def _shared_words(one: str, other: str) -> float:
 
 
 def _alike(one: str, other: str) -> float:
-    """Compare two texts, regardless of their case."""
+    """Return the similarity of two texts, ignoring case."""
     if one == other:
         return 1.0
     if not one or not other:

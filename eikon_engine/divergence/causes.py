@@ -1,6 +1,6 @@
-"""Tell why a replay diverged: the first class, in causal order, for which there is evidence.
+"""Classify the cause of a divergence: the first cause, in causal order, for which there is evidence.
 
-No class is a guess. Where nothing speaks for any of them, the cause is unknown, and what would tell is named.
+A cause is never a guess. Without evidence the cause is unknown, and the explanation says how to find it.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import DocumentLoad, Observation
 
 LOGIN: Final = re.compile(r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in|auth|sso)(?:[/_.-]|$)", re.IGNORECASE)
-"""Parts of a path that name a page on which people log in."""
+"""Parts of a URL path that indicate a login page."""
 NO_SESSION: Final[Mapping[int, str]] = MappingProxyType(
-    {401: "asks for a login", 403: "refuses access", 419: "says that the page has expired", 440: "asks for a login"}
+    {401: "login required", 403: "access denied", 419: "page expired", 440: "login required"}
 )
-"""What statuses say to who is not logged in: RFC 9110, section 15.5; 419 and 440 are those of Laravel and of IIS."""
+"""Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
 FIRST_ERROR: Final = 400
 DATA: Final = re.compile(r"body \$|(?:message|event) \d")
-"""How parts of answers begin that carry data, and neither markup nor scripts."""
+"""Start of `ValueChange.part` for data, as opposed to markup and scripts."""
 _LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """The first step that diverged, and what is known around it."""
+    """The first step that diverged, with everything known about it."""
 
     first: Divergence
     also: tuple[Divergence, ...] = ()
-    """Other findings at the same step."""
+    """Other divergences at the same step."""
     before: Observation | None = None
-    """What the recording saw before the step."""
+    """Last recorded observation before the step."""
     recorded: Observation | None = None
     observed: Observation | None = None
     changes: tuple[ResponseChange, ...] = ()
-    """Answers up to this step that differ from the recorded ones."""
+    """Responses up to this step that differ from the recorded ones."""
     behind: tuple[ResponseChange, ...] = ()
-    """Those of them that the divergence may follow from, likeliest first."""
+    """The responses among them that may have caused the divergence, most likely first."""
     network_mode: NetworkMode = "sealed"
     is_answered_by_other: bool = False
-    """Whether another recording answered."""
+    """Whether another recording served the responses."""
     possible_cause: str | None = None
-    """What is different in the environment of the replay."""
+    """The differences of the environment, if there are any."""
 
     @property
     def values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
-        """Yield every changed value of the answers behind the divergence, the likeliest first."""
+        """Yield every changed value of the responses behind the divergence, most likely first."""
         return ((change, value) for change in self.behind for value in change.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A class of causes, with what it follows from."""
+    """A cause with its evidence."""
 
     cause: Cause
     why: str
@@ -81,104 +81,104 @@ def judge(case: Case) -> Judged:
 def _environment(case: Case) -> str | None:
     if case.first.layer != "environment":
         return None
-    return f"the replay could not be set up as the recording was: {case.first.expected}, now {case.first.observed}"
+    return f"the replay could not reproduce the recorded environment: {case.first.expected}, now {case.first.observed}"
 
 
 def _skill(case: Case) -> str | None:
     if case.first.layer != "skill":
         return None
-    return "the skill was rerun on the stored document, so only the skill, or what it uses, can be another one"
+    return "the skill was rerun on the stored document, so the skill or its dependencies must have changed"
 
 
 def _session(case: Case) -> str | None:
     for load in _new_documents(case):
         if load.status is not None and load.status in NO_SESSION and load.status not in _recorded_statuses(case):
-            return f"{load.url} was answered with status {load.status}, which {NO_SESSION[load.status]}"
+            return f"{load.url} returned status {load.status} ({NO_SESSION[load.status]})"
         if _is_login(load.url) and not any(_is_login(each.url) for each in _documents(case.recorded)):
-            return f"the site led to {load.url}, where one logs in"
+            return f"the site redirected to a login page, {load.url}"
     for change, value in case.values:
         if value.part == "status" and value.live.isdigit() and int(value.live) in NO_SESSION:
-            return f"{change.key} was answered with status {value.live}, which {NO_SESSION[int(value.live)]}"
+            return f"{change.key} returned status {value.live} ({NO_SESSION[int(value.live)]})"
         if value.part == "header location" and _is_login(value.live) and not _is_login(value.recorded):
-            return f"{change.key} led to {value.live}, where one logs in"
+            return f"{change.key} redirected to a login page, {value.live}"
     return None
 
 
 def _site_error(case: Case) -> str | None:
     for load in _new_documents(case):
         if load.status is not None and load.status >= FIRST_ERROR and load.status not in _recorded_statuses(case):
-            return f"{load.url} was answered with status {load.status}"
+            return f"{load.url} returned status {load.status}"
     for change, value in case.values:
         if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR:
-            return f"{change.key} was answered with status {value.live} instead of {value.recorded}"
+            return f"{change.key} returned status {value.live} instead of {value.recorded}"
     return None
 
 
 def _network(case: Case) -> str | None:
     for change, value in case.values:
-        said = no_answer(change, value)
-        if said is not None:
-            return said
+        reason = no_answer(change, value)
+        if reason is not None:
+            return reason
     found = re.search(r"net::ERR_\w+", case.first.observed)
-    return None if found is None or found[0] in case.first.expected else f"the browser got no answer: {found[0]}"
+    return None if found is None or found[0] in case.first.expected else f"the browser got no response: {found[0]}"
 
 
 def _trace(case: Case) -> str | None:
-    """Find a target that is not on a page which is the recorded one to the last node: then the trace is at odds."""
+    """Find a target that is missing on a page equal to the recorded one, which means that the trace is inconsistent."""
     if case.first.code not in _LOST or case.changes or case.network_mode == "live" or case.possible_cause is not None:
         return None
     if any(each.code == "request-not-recorded" for each in case.also):
         return None
     if case.first.candidates and case.first.candidates[0].score == 1:
-        return "the recorded element is on the page in every respect, and its recorded target does not find it alone"
+        return "the recorded element is on the page unchanged, but the recorded selector does not match it alone"
     if case.before is None or case.observed is None or _shown(case.before) != _shown(case.observed):
         return None
-    return "the page was as recorded when the action began, so its recorded target never was on it"
+    return "the page equalled the recorded one before the action, so the recorded target was never on it"
 
 
 def _timing(case: Case) -> str | None:
     if case.first.code != "wait-timeout" or case.network_mode != "live" or case.changes:
         return None
-    return "what was waited for did not come in time, and no answer differs from the recorded ones"
+    return "the awaited condition was not met in time, and no response differs from the recorded ones"
 
 
 def _test_data(case: Case) -> str | None:
-    """Find a change of data alone: values of JSON, or messages, while markup and scripts are as recorded."""
+    """Find a change of data only: JSON values or messages, while markup and scripts are as recorded."""
     parts = [value.part for _, value in case.values]
     if not parts or not all(DATA.match(part) for part in parts):
         return None
     change, value = next(case.values)
-    return f"{change.key} brought other data: {value}"
+    return f"{change.key} returned different data: {value}"
 
 
 def _site(case: Case) -> str | None:
-    told = next(case.values, None)
-    if told is not None:
-        change, value = told
-        return f"the site answers otherwise than when it was recorded: {change.key}: {value}"
+    first = next(case.values, None)
+    if first is not None:
+        change, value = first
+        return f"the site responds differently than in the recording: {change.key}: {value}"
     if case.network_mode == "live" and case.possible_cause is None:
-        return "the page is another one, and came from the live site"
+        return "the page, served by the live site, differs from the recorded one"
     return None
 
 
 _SERVED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "sealed": "every answer was served as recorded, in the recorded environment",
-        "other": "no answer of the other recording differs so far, and the environment is the recorded one",
-        "live": "no answer is known to differ, and the environment is the recorded one",
-        "snapshot": "the documents were shown as they were stored, in the recorded environment",
+        "sealed": "every response was served from the recording, in the recorded environment",
+        "other": "no response of the other recording differs so far, and the environment is the recorded one",
+        "live": "no response is known to differ, and the environment is the recorded one",
+        "snapshot": "the stored documents were shown, in the recorded environment",
     }
 )
 
 
 def _unknown(case: Case) -> Judged:
     if case.possible_cause is not None:
-        why = f"no answer is known to differ; {case.possible_cause}"
-        return Judged(cause="unknown", why=why, settle="replay with the recorded browser, on the recorded platform")
+        why = f"no response is known to differ; {case.possible_cause}"
+        return Judged(cause="unknown", why=why, settle="replay with the recorded browser on the recorded platform")
     return Judged(
         cause="unknown",
         why=_SERVED["other" if case.is_answered_by_other else case.network_mode],
-        settle="`eikon certify` shows whether this bundle replays alike at all; if it does, the trace was changed",
+        settle="run `eikon certify` to check that this bundle replays deterministically; if so, the trace was edited",
     )
 
 
@@ -193,7 +193,7 @@ JUDGES: Final[tuple[tuple[Cause, Callable[[Case], str | None]], ...]] = (
     ("timing", _timing),
     ("site-changed", _site),
 )
-"""In the order in which one class hides another: a page that asks for a login is another page, too."""
+"""Ordered by precedence: a login page, for example, is also a changed page, so session-expired is tested first."""
 
 
 def _documents(observation: Observation | None) -> tuple[DocumentLoad, ...]:
@@ -201,7 +201,7 @@ def _documents(observation: Observation | None) -> tuple[DocumentLoad, ...]:
 
 
 def _new_documents(case: Case) -> Iterator[DocumentLoad]:
-    """Yield the documents that came otherwise than recorded: at another address, or with another status."""
+    """Yield the documents that were not recorded with the same URL, status and redirects."""
     known = _documents(case.recorded)
     return (load for load in _documents(case.observed) if load not in known)
 

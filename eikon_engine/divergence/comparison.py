@@ -1,4 +1,4 @@
-"""One action as recorded and as replayed, side by side: what every detector is given."""
+"""The input of every detector: one action as recorded and as replayed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where in the mission something is compared."""
+    """Position in the mission of the step that is compared."""
 
     subgoal: str
     """Id of the subgoal attempt."""
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
-    """PNG files of one page."""
+    """Recorded and replayed screenshot of one page, as PNG."""
 
     recorded: bytes = field(repr=False)
     observed: bytes = field(repr=False)
@@ -37,33 +37,32 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Everything known of one action."""
+    """Everything known about one action, recorded and replayed."""
 
     place: Place
     recorded: ActionTrace
     result: Result
     observed: Observation | None
     misses: tuple[NetworkMiss, ...] = ()
-    """Requests of this action that the bundle had no answer for."""
+    """Requests of this action without a recorded response."""
     response_changes: tuple[ResponseChange, ...] = ()
-    """Live answers up to this action that differ from the recorded ones."""
+    """Live responses up to this action that differ from the recorded ones."""
     recorded_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
-    """DOM of a page after the action, as recorded."""
+    """Recorded DOM of a page (by ordinal) after the action."""
     observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
 
     is_sealed: bool = False
-    """Whether nothing but the recording answers: only then are the order of requests, and what the browser keeps,
-    the page's own."""
+    """Whether all responses come from the recording. Only then are request order and browser storage compared."""
     compares_stored_values: bool = False
-    """Whether their values are, too: not where a recording by the natural clock may have kept times, and not where
-    another recording answers, which has sessions of its own."""
+    """Whether the values of cookies and storage items are compared as well. False for recordings with the natural
+    clock, whose values may contain times, and if another recording serves the responses, with sessions of its own."""
     pictures: Pictures | None = None
-    """What a screenshot showed, where both were taken in one environment."""
+    """Screenshots, if both were taken in comparable environments."""
 
     def diverged(
         self, layer: Layer, code: str, *, expected: str, observed: str, message: str, detail: str = ""
     ) -> Divergence:
-        """Make a finding at this action."""
+        """Create a divergence at this action."""
         return Divergence(
             code=code,
             layer=layer,

@@ -1,4 +1,4 @@
-"""Keep what a snapshot notes beside its tree right when masks take nodes out of it."""
+"""Update the node numbers in the extras of a snapshot when masks remove nodes from its tree."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 ListKind: TypeAlias = Literal["child", "shadow"]
 Spot: TypeAlias = tuple[int, ListKind, int]
-"""`id` of the element above, which of its lists of nodes, and the place in it."""
+"""`id` of the parent element, which of its lists of nodes, and the index in it."""
 
 
 def cut_extras(root: DomNode, extras: FrameExtras, gone: set[Spot]) -> tuple[FrameExtras, tuple[int, ...]]:
-    """Count nodes without those that are `gone`; name the places of the frames that went with them."""
+    """Renumber the extras without the nodes that are `gone`; also return the indices of the removed frames."""
     blocks = extras.data or ()
     rows: tuple[tuple[int, object] | tuple[int, object, object], ...]
     rows = (*extras.canvas, *blocks, *extras.frames, *extras.scroll)
@@ -37,7 +37,7 @@ def cut_extras(root: DomNode, extras: FrameExtras, gone: set[Spot]) -> tuple[Fra
 
 
 def _kept(root: DomNode, gone: set[Spot], noted: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield the old and the new number of noted nodes that stay; nodes are counted in document order."""
+    """Yield the old and the new number of each noted node that stays; nodes are numbered in document order."""
     old, new = 0, 0
     waiting: list[tuple[DomNode, bool]] = [(root, True)]
     while waiting:

@@ -1,4 +1,4 @@
-"""Say how two data blocks differ: by their JSON, where both are."""
+"""Describe the difference of two data blocks (`<script type="application/json">`) by their JSON values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.json_value import JsonValue
 
 SHOWN: Final = 3
-"""More values than these are only counted."""
+"""Maximum number of values shown; the others are counted."""
 
 
 def blocks_of(frame: FrameSnapshot) -> dict[int, str]:
-    """Return the texts of the data blocks of a document that were kept, by `id(node)`."""
+    """Return the stored texts of the data blocks of a document, by `id(node)`."""
     texts = block_texts(frame.extras)
     if not texts:
         return {}
@@ -30,7 +30,7 @@ def blocks_of(frame: FrameSnapshot) -> dict[int, str]:
 
 
 def block_difference(expected: str, observed: str) -> tuple[str, str]:
-    """Return what two different data blocks say at the places where they differ; the texts where JSON tells nothing."""
+    """Return the differing values of two data blocks; the whole texts if they cannot be compared as JSON."""
     try:
         changes = compare_outputs(json.loads(expected), json.loads(observed))
     except (ValueError, RecursionError, TraceFieldError):

@@ -1,4 +1,4 @@
-"""Tell which later steps depend on what changed on a page: those whose targets are not what they were."""
+"""Find the later steps that depend on a changed page: those whose targets changed or are gone."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def dependents(
     later: Iterable[ActionTrace | SkillUsage], page: int, recorded: PageSnapshot, observed: PageSnapshot
 ) -> Iterator[tuple[ActionTrace | SkillUsage, str]]:
-    """Yield the steps after a divergence that will go wrong because of it, with the reason.
+    """Yield the later steps that are expected to fail because of a divergence, with the reason.
 
-    Only what can be known is told: steps on the page that differs, up to the one that replaces its document. An
-    element that is not on the recorded page either came later, and says nothing.
+    Only steps on the changed page are considered, up to the one that loads a new document. Targets that are not on the
+    recorded page yet are ignored, since they are added later.
     """
     before, after = _Elements(recorded), _Elements(observed)
     documents = {(frame.path, frame.url) for frame in recorded.frames}
@@ -32,7 +32,7 @@ def dependents(
         if not isinstance(step, ActionTrace):
             source = step.source
             if source is not None and (source.frame, source.url) in documents:
-                yield step, "it reads the page that differs"
+                yield step, "it reads the changed page"
             continue
         target = getattr(step.action, "target", None)
         if step.action.page == page and target is not None and target.identity is not None:
@@ -44,29 +44,29 @@ def dependents(
 
 
 class _Elements:
-    """The elements of a page, to be looked up by who they are, and by where."""
+    """The elements of a page, indexed by identity and by location."""
 
     def __init__(self, page: PageSnapshot) -> None:
         self._alike: defaultdict[object, list[Located]] = defaultdict(list)
         self._inside: defaultdict[int, list[Located]] = defaultdict(list)
-        """The elements right inside of one, by its `id`; those without one are those of frames, by 0."""
+        """Child elements by the `id` of their parent; 0 for the roots of frames."""
         for each in (each for frame in page.frames for each in locate_all(frame)):
             self._alike[each.node.tag, each.text, each.attributes].append(each)
             self._inside[0 if each.above is None else id(each.above)].append(each)
 
     def find(self, wanted: Identity) -> Located | None:
-        """Return the first element that is the wanted one in every respect."""
+        """Return the first element whose identity equals the wanted one."""
         alike = self._alike.get((wanted.tag, wanted.text, wanted.attributes), [])
         return next((each for each in alike if not identity_differences(wanted, each.identity)), None)
 
     def at(self, place: Located) -> Located | None:
-        """Return the element at the place of one of another page."""
-        way = [place]
-        while way[-1].above is not None:
-            way.append(way[-1].above)
+        """Return the element at the same location as an element of another page."""
+        chain = [place]
+        while chain[-1].above is not None:
+            chain.append(chain[-1].above)
         above = 0
         found: Located | None = None
-        for wanted in reversed(way):
+        for wanted in reversed(chain):
             found = next((each for each in self._inside[above] if _is_at(each, wanted)), None)
             if found is None:
                 return None
@@ -85,4 +85,4 @@ def _why(wanted: Identity, before: _Elements, after: _Elements) -> str | None:
     now = after.at(there)
     if now is None:
         return f"its target is no longer at {there.path}"
-    return f"its target at {there.path} differs: {'; '.join(identity_differences(wanted, now.identity))}"
+    return f"its target at {there.path} has changed: {'; '.join(identity_differences(wanted, now.identity))}"

@@ -30,7 +30,7 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
     detect_accessibility,
     detect_pixels,
 )
-"""One a file. Adding one touches its file, this line, its test and its section in `docs/divergences.md`."""
+"""One detector per file. A new one needs its file, a line here, a test, and a section in `docs/divergences.md`."""
 
 CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"environment"}),
@@ -47,18 +47,18 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"accessibility"}),
     frozenset({"pixels"}),
 )
-"""Codes and layers in the order in which one leads to the next: the element is bound before anything is asked for, a
-document comes before what it asks for, its DOM comes late, and what is drawn of it is last."""
+"""Codes and layers, causes before effects: the target is resolved before any request is sent, a document loads before
+its subresources, then its DOM changes, and its rendering comes last."""
 
 
 def detect(comparison: Comparison) -> tuple[Divergence, ...]:
-    """Return all findings at one action, the cause before its consequences."""
+    """Return all divergences at one action, causes before consequences."""
     found = [divergence for detector in DETECTORS for divergence in detector(comparison)]
     return tuple(_explained(comparison, divergence) for divergence in sorted(found, key=_rank))
 
 
 def _explained(comparison: Comparison, divergence: Divergence) -> Divergence:
-    """Say which live answers are behind a finding, unless its detector has."""
+    """Attach the live responses that explain a divergence, unless its detector has done so."""
     if divergence.because or not comparison.response_changes:
         return divergence
     here = (comparison.place.subgoal, comparison.place.sequence)
@@ -67,7 +67,7 @@ def _explained(comparison: Comparison, divergence: Divergence) -> Divergence:
 
 
 def _rank(divergence: Divergence) -> int:
-    """Say how early in the life of an action a finding has its place."""
+    """Return the place of a divergence in the causal order."""
     for rank, codes in enumerate(CAUSAL_ORDER):
         if divergence.code in codes or divergence.layer in codes:
             return rank

@@ -1,11 +1,12 @@
-"""DOM: the documents of every page, frame by frame, by digest; the difference is for people."""
+"""Detect DOM changes of every page by frame digest, and describe them with a diff."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.because import because
-from eikon_engine.divergence.dom_diff import ABSENT, diff_snapshots, render_diff
+from eikon_engine.divergence.body_diff import ABSENT
+from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def detect_dom(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare the digests of all frames, and explain the first difference by the stored snapshots."""
+    """Compare the digests of all frames, and describe differences using the stored snapshots."""
     if comparison.recorded.observation is None or comparison.observed is None:
         return
     observed = {page.page: page for page in comparison.observed.pages}
@@ -40,7 +41,7 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
             "dom-changed",
             expected=f"DOM digest {_short(page)}",
             observed=f"DOM digest {_short(now)}",
-            message=f"The DOM of page {page.page} is another one; no snapshot was kept to show the difference.",
+            message=f"The DOM of page {page.page} differs; no snapshot was stored to show the difference.",
         )
     changes = diff_snapshots(before, after)
     if not changes:
@@ -49,7 +50,7 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
             "dom-changed",
             expected=f"{counted(len(page.frames), 'frame')}, digest {_short(page)}",
             observed=f"{counted(len(now.frames), 'frame')}, digest {_short(now)}",
-            message=f"The frames of page {page.page} are other ones.",
+            message=f"Page {page.page} has different frames.",
         )
     first = changes[0]
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
@@ -68,7 +69,7 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
 
 
 def _side(change: DomChange, value: str) -> str:
-    """Say what one side of a change shows, so that it can be read without the other."""
+    """Describe one side of a change so that it is readable on its own."""
     element = change.path.rpartition(" > ")[2]
     match change.kind:
         case "attribute" | "state" if value == ABSENT:
@@ -82,4 +83,4 @@ def _side(change: DomChange, value: str) -> str:
 
 
 def _short(page: PageObservation) -> str:
-    return " ".join(frame.digest[:12] for frame in page.frames) or "of no frame"
+    return " ".join(frame.digest[:12] for frame in page.frames) or "(no frames)"

@@ -1,7 +1,7 @@
 """Find the smallest differences between two snapshots.
 
-Digests tell which subtrees are equal; only unequal ones are looked into. Children are matched by digest, then by what
-names them (id, name, key), then by their order. The result explains a difference; digests decide whether there is one.
+Equal subtrees are skipped by digest. Children are matched by digest, then by identifying attribute (id, name, key),
+then by order. The diff explains a difference; the digests alone decide whether there is one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from eikon_engine.divergence.body_diff import ABSENT
 from eikon_engine.divergence.data_changes import block_difference, blocks_of
 from eikon_engine.divergence.dom_match import match_children
 from eikon_engine.divergence.dom_path import join, steps
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 ChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
 
 _SHOWN: Final = 200
-ABSENT: Final = "(absent)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ class DomChange:
 
     kind: ChangeKind
     frame: str
-    """Path of the frame, empty for the main one."""
+    """Frame path; empty for the main frame."""
     path: str
-    """Where in the expected document; for added nodes, where in the observed one."""
+    """Path in the expected document; for added nodes, in the observed one."""
     name: str = ""
     """Name of the attribute or state."""
     expected: str = ""
@@ -40,11 +40,11 @@ class DomChange:
     observed: str = ""
     """Shortened for display."""
     is_text: bool = False
-    """Whether what was added or removed is a text; its path is that of the element it stands in, if it is alone."""
+    """Whether the added or removed node is a text. An only text has the path of its element."""
 
 
 def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomChange, ...]:
-    """Return the differences of two pages in document order; none exactly when their digests are equal."""
+    """Return the differences of two pages in document order; empty if and only if their digests are equal."""
     before = {frame.path: frame for frame in expected.frames}
     after = {frame.path: frame for frame in observed.frames}
     changes: list[DomChange] = []
@@ -65,12 +65,12 @@ def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomC
 
 
 def render_diff(changes: Sequence[DomChange]) -> str:
-    """Write changes for people, one block each."""
+    """Format changes as readable text, one block each."""
     return "\n".join(_block(change) for change in changes)
 
 
 def _block(change: DomChange) -> str:
-    """Write one change."""
+    """Format one change."""
     frame = f"frame {change.frame}: " if change.frame else ""
     name = f" {change.name}" if change.name else ""
     values = f"  expected: {change.expected}\n  observed: {change.observed}\n"
@@ -79,7 +79,7 @@ def _block(change: DomChange) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """Two nodes that stand for each other and differ."""
+    """Two matched nodes that differ."""
 
     path: str
     expected: DomNode
@@ -88,7 +88,7 @@ class _Pair:
 
 @dataclass(slots=True)
 class _Walk:
-    """A comparison of two documents under way."""
+    """State of the comparison of two documents."""
 
     frame: str
     blocks: dict[int, str] = field(default_factory=dict)
@@ -115,7 +115,7 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
 
 
 def _diff_nodes(pair: _Pair, walk: _Walk) -> Iterator[_Pair | DomChange]:
-    """Compare two nodes themselves and yield the pairs below them that differ."""
+    """Compare two nodes, and yield their differences and the differing pairs below them."""
     before, after = pair.expected, pair.observed
     if before.text is not None or after.text is not None or not _same_kind(before, after):
         kind: ChangeKind = "text" if before.is_text and after.is_text else "replaced"
@@ -132,7 +132,7 @@ def _diff_nodes(pair: _Pair, walk: _Walk) -> Iterator[_Pair | DomChange]:
 
 
 def _same_kind(before: DomNode, after: DomNode) -> bool:
-    """Tell whether two nodes are elements of one name."""
+    """Return whether two nodes have the same tag and namespace."""
     return before.tag == after.tag and before.namespace == after.namespace
 
 
@@ -142,7 +142,7 @@ def _diff_values(
     walk: _Walk,
     values: tuple[tuple[tuple[str, StateValue], ...], tuple[tuple[str, StateValue], ...]],
 ) -> Iterator[DomChange]:
-    """Yield one change for each name whose value differs."""
+    """Yield one change for each attribute or state that differs."""
     before, after = dict(values[0]), dict(values[1])
     for name in sorted(before.keys() | after.keys()):
         wanted, found = _shown_value(before.get(name)), _shown_value(after.get(name))
@@ -154,7 +154,7 @@ def _diff_values(
 
 
 def _shown_value(value: StateValue | None) -> str:
-    """Write an attribute or state."""
+    """Format the value of an attribute or state."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):
@@ -165,7 +165,7 @@ def _shown_value(value: StateValue | None) -> str:
 def _diff_children(
     path: str, children: tuple[tuple[DomNode, ...], tuple[DomNode, ...]], walk: _Walk
 ) -> Iterator[_Pair | DomChange]:
-    """Match two lists of children and yield what became of each."""
+    """Match two lists of children and yield the differences."""
     before = tuple(node for node in children[0] if is_significant(node))
     after = tuple(node for node in children[1] if is_significant(node))
     digests = ([node_digest(node) for node in before], [node_digest(node) for node in after])
@@ -194,7 +194,7 @@ def _diff_children(
 
 
 def _outline(node: DomNode) -> str:
-    """Write a node in one line: its start tag and the beginning of its text."""
+    """Format a node as one line: its start tag and the beginning of its text."""
     if node.text is not None:
         return node.text.strip(BLANKS)
     attributes = "".join(f' {name}="{_cut(value, _SHOWN // 4)}"' for name, value in node.attributes)
@@ -210,7 +210,7 @@ def _outline(node: DomNode) -> str:
 
 
 def _cut(text: str, length: int) -> str:
-    """Shorten a text by cutting its middle out."""
+    """Shorten a text by removing its middle."""
     if len(text) <= length:
         return text
     half = (length - 3) // 2
@@ -218,7 +218,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def _change(kind: ChangeKind, frame: str, path: str, *, expected: str, observed: str, name: str = "") -> DomChange:
-    """Make a change whose values fit on a screen and still show where they differ."""
+    """Create a change with shortened values that still show the difference."""
     wanted, found = _cut(expected, _SHOWN), _cut(observed, _SHOWN)
     if wanted == found and expected != observed:
         wanted, found = _around_difference(expected, observed)
@@ -226,7 +226,7 @@ def _change(kind: ChangeKind, frame: str, path: str, *, expected: str, observed:
 
 
 def _around_difference(expected: str, observed: str) -> tuple[str, str]:
-    """Cut two long texts so that the first place where they differ is shown."""
+    """Shorten two long texts to the surroundings of their first difference."""
     shorter = min(len(expected), len(observed))
     place = next((i for i in range(shorter) if expected[i] != observed[i]), shorter)
     start = max(0, place - _SHOWN // 2)
@@ -235,5 +235,5 @@ def _around_difference(expected: str, observed: str) -> tuple[str, str]:
 
 
 def _window(text: str, start: int, stop: int) -> str:
-    """Return a part of a text, with dots where something was left out."""
+    """Return a part of a text, with `...` where text was removed."""
     return f"{'...' if start else ''}{text[start:stop]}{'...' if stop < len(text) else ''}"

@@ -1,4 +1,4 @@
-"""Match the children of two elements: which became which, and which changed their order."""
+"""Match the children of two elements, and find those that changed their order."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KEYS: Final = frozenset({"id", "name", "data-key", "data-id", "data-testid", "k
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """Which child became which."""
+    """The matched children of two elements."""
 
     partner: dict[int, int]
-    """Place among the observed children by place among the expected ones."""
+    """Index of the observed child by index of the expected child."""
     moved: frozenset[int]
-    """Expected places of those that are in another order."""
+    """Indices of expected children that are in a different order."""
 
 
 def match_children(
@@ -46,7 +46,7 @@ def match_children(
 
 
 def _match_ends(digests: tuple[list[bytes], list[bytes]], partner: dict[int, int]) -> int:
-    """Match equal children at both ends; return how many at the far end."""
+    """Match equal children at both ends; return the number matched at the far end."""
     shorter = min(map(len, digests))
     start = 0
     while start < shorter and digests[0][start] == digests[1][start]:
@@ -65,7 +65,7 @@ def _match_unique(
     places: tuple[Sequence[int], Sequence[int]],
     partner: dict[int, int],
 ) -> None:
-    """Match what occurs exactly once on both sides; `None` matches nothing."""
+    """Match values that occur exactly once on both sides; `None` matches nothing."""
     counted = (_single_places(before), _single_places(after))
     for value, place in counted[0].items():
         found = counted[1].get(value)
@@ -74,7 +74,7 @@ def _match_unique(
 
 
 def _single_places(values: Sequence[Hashable | None]) -> dict[Hashable, int | None]:
-    """Return the place of each value, `None` for those that repeat."""
+    """Return the index of each value, `None` for repeated values."""
     seen: dict[Hashable, int | None] = {}
     for place, value in enumerate(values):
         if value is not None:
@@ -83,13 +83,13 @@ def _single_places(values: Sequence[Hashable | None]) -> dict[Hashable, int | No
 
 
 def _left(rest: tuple[range, range], partner: dict[int, int]) -> tuple[list[int], list[int]]:
-    """Return the places that have no partner yet."""
+    """Return the indices that have no partner yet."""
     taken = set(partner.values())
     return [i for i in rest[0] if i not in partner], [i for i in rest[1] if i not in taken]
 
 
 def _key(node: DomNode) -> tuple[str, str, str] | None:
-    """Return what names an element among its siblings."""
+    """Return the attribute that identifies an element among its siblings."""
     for name, value in node.attributes:
         if name in _KEYS and value:
             return (node.tag, name, value)
@@ -97,7 +97,7 @@ def _key(node: DomNode) -> tuple[str, str, str] | None:
 
 
 def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """Return the places of a longest increasing subsequence: what kept its order."""
+    """Return the indices of a longest increasing subsequence: the items that kept their order."""
     tails: list[int] = []
     ends: list[int] = []
     previous: list[int] = []
@@ -117,7 +117,7 @@ def _longest_rise(numbers: Sequence[int]) -> set[int]:
 def _match_gaps(
     values: tuple[Sequence[Hashable], Sequence[Hashable]], anchors: list[tuple[int, int]], partner: dict[int, int]
 ) -> list[tuple[int, int]]:
-    """Match equal values between two steady neighbours, in order; return the steady pairs with the new ones."""
+    """Match equal values between two anchors, in order; return the anchors together with the new pairs."""
     taken = set(partner.values())
     found: list[tuple[int, int]] = []
     start = (0, 0)

@@ -1,4 +1,4 @@
-"""Name places in a document so that a person finds them, and so that they stay the same where the document does."""
+"""Readable and stable paths of nodes in a stored document, such as `html > body > li:nth(2)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN_ID: Final = re.compile(r"[A-Za-z_][\w\-]*")
 
 
 def steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
-    """Name each of some siblings: by tag and id, or by tag and its number among its like."""
+    """Name siblings by tag and id, or by tag and position among siblings of the same tag."""
     total = Counter(node.tag for node in siblings)
     seen: Counter[str] = Counter()
     names: list[str] = []
@@ -32,5 +32,5 @@ def steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
 
 
 def join(path: str, step: str) -> str:
-    """Go one step down; the only text of an element needs no step of its own."""
+    """Append a step to a path; the only text of an element has the path of the element."""
     return path if step == "text()" else f"{path} > {step}"

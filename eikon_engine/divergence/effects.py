@@ -1,7 +1,7 @@
-"""Tell changes of a page that touch nothing of a mission from those that do: the policy `effects`.
+"""The policy `effects`: distinguish DOM changes that affect the mission from those that do not.
 
-A change of the DOM touches the mission if it lies where the recorded action changed the page, if a later step has its
-target there, or if a skill that reads the page returns something else for it.
+A DOM change affects the mission if it is at a place that the recorded action changed, if it changes the target of a
+later step, or if it changes the output of a skill that reads the page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import PageSnapshot
 
 PolicyName: TypeAlias = Literal["strict", "effects"]
-"""`strict`: whatever differs is a divergence; `effects`: changes of the DOM that touch nothing are findings."""
+"""`strict`: every difference is a divergence. `effects`: DOM changes that do not affect the mission are findings."""
 _STEP: Final = " > "
 _LISTS: Final = frozenset({"added", "removed", "moved"})
 
@@ -23,10 +23,10 @@ _LISTS: Final = frozenset({"added", "removed", "moved"})
 def touched_effect(
     before: PageSnapshot | None, recorded: PageSnapshot, observed: PageSnapshot
 ) -> tuple[DomChange, DomChange] | None:
-    """Return an observed change and the recorded effect that it lies at; None if there is none.
+    """Return an observed change and the recorded effect of the action that it overlaps; None if there is none.
 
-    `before` is the page before the action, None where the action loaded it: then the document is its effect, and not
-    what stands in it. Places are those of the recorded page after the action.
+    `before` is the page before the action; None if the action loaded it, since then the effect is the document and not
+    its content. Paths are those of the recorded page after the action.
     """
     if before is None:
         return None
@@ -39,11 +39,11 @@ def touched_effect(
 
 
 def _meet(change: DomChange, effect: DomChange) -> bool:
-    """Say whether a change lies where an action had its effect.
+    """Return whether a change overlaps an effect of the action.
 
-    The recorded page is the first of both differences: what an action removed is "added" in its effect. Where an action
-    changed which children an element has, its effect is the list: everything in those of the same tag, since another
-    one may have come or gone instead.
+    Both differences start from the recorded page after the action, so an element removed by the action is "added" in
+    its effect. If an action changed the children of an element, its effect covers all children of the same tag, since
+    a different one may have been added or removed instead.
     """
     if effect.kind in _LISTS:
         return _lies_among(change, effect)
@@ -53,7 +53,7 @@ def _meet(change: DomChange, effect: DomChange) -> bool:
 
 
 def _lies_among(change: DomChange, effect: DomChange) -> bool:
-    """Say whether a change is one of, or lies in, the children of the tag that an action added, removed or moved."""
+    """Return whether a change is in the children with the tag that an action added, removed or moved."""
     parent = _parent(effect)
     if not _lies_in(change.path, parent):
         return _lies_in(parent, change.path) and change.kind != "added"

@@ -1,4 +1,4 @@
-"""Environment: what was made as recorded must be so; what is as it is may differ, and is named."""
+"""Compare environments: settings must equal the recorded ones; given properties may differ and are listed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ AS_IT_IS: Final[Mapping[str, tuple[Aspect, ...]]] = {
     "browser_kind": _LOOKS,
     "fonts_digest": _LOOKS,
 }
-"""Parts that nobody can re-create, each with what means nothing once it differs. DOM, requests, URLs and values are
-compared exactly all the same: where they are equal in spite of a difference, they are equal."""
+"""Properties that a replay cannot set, with the aspects that are not comparable if they differ. DOM, requests, URLs and
+values are always compared."""
 
 WITHOUT_CAUSE: Final = frozenset({"environment", "skill"})
-"""Layers whose findings no browser can be the cause of, or that name the difference themselves."""
+"""Layers whose divergences the given properties cannot cause, or that already name the difference."""
 UNKNOWN: Final = "unknown"
 SHOWN_DIGITS: Final = 12
 
 
 def detect_environment(place: Place, recorded: Environment | None, here: Environment) -> Iterator[Divergence]:
-    """Compare the parts that are made as recorded: as they were set, and as a page is told of them."""
+    """Compare the settings of the environment, as configured and as visible to pages."""
     if recorded is None:
         return
     parts = (name for name in Environment.model_fields if name not in AS_IT_IS and name != "page_view")
@@ -44,9 +44,9 @@ def detect_environment(place: Place, recorded: Environment | None, here: Environ
 
 
 def environment_differences(recorded: Environment | None, here: Environment) -> tuple[str, ...]:
-    """Name the parts that are as they are and differ, as `part: recorded -> here`, and what is not comparable then."""
+    """Return the given properties that differ as `name: recorded -> here`, with the aspects that are not comparable."""
     if recorded is None:
-        return ("the recording kept none; the replay ran in one of its own",)
+        return ("the recording has no environment; the replay used its own",)
     return tuple(
         f"{name}: {' -> '.join(_shown(name, recorded, here))}{_without(AS_IT_IS[name])}"
         for name in _differing(recorded, here)
@@ -54,21 +54,21 @@ def environment_differences(recorded: Environment | None, here: Environment) -> 
 
 
 def is_comparable(aspect: Aspect, recorded: Environment | None, here: Environment) -> bool:
-    """Say whether something means the same in two environments."""
+    """Return whether an aspect is comparable between two environments."""
     return recorded is not None and not any(aspect in AS_IT_IS[name] for name in _differing(recorded, here))
 
 
 def possible_cause(first: Divergence, recorded: Environment | None, here: Environment) -> str | None:
-    """Name the differing environment where it may have led to a finding; None where it cannot have."""
+    """Describe the differing environment if it may have caused a divergence; None if it cannot have."""
     if first.layer in WITHOUT_CAUSE:
         return None
     if recorded is None:
-        return "a possible cause: the recording kept no environment, and the replay ran in one of its own"
+        return "possible cause: the recording has no environment, and the replay used its own"
     names = _differing(recorded, here)
     if not names:
         return None
     parts = ", ".join(f"{name} {' -> '.join(_shown(name, recorded, here))}" for name in names)
-    return f"a possible cause: the environment is another one: {parts}"
+    return f"possible cause: the environment differs: {parts}"
 
 
 def _differing(recorded: Environment, here: Environment) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _differing(recorded: Environment, here: Environment) -> tuple[str, ...]:
 
 
 def _said(name: str, recorded: Environment) -> bool:
-    """Leave out a kind or flags that a recording does not know; fonts that cannot be told count as others."""
+    """Return whether the recording knows a property. Unknown kind and flags are ignored; unknown fonts differ."""
     return name not in {"browser_kind", "flags"} or bool(getattr(recorded, name))
 
 
@@ -89,9 +89,9 @@ def _shown(name: str, recorded: Environment, here: Environment) -> tuple[str, st
 
 
 def _only(flags: tuple[str, ...], others: tuple[str, ...]) -> str:
-    """Show what stands in one list alone; all of it where only the order differs."""
+    """Return the flags that are only in the first list, or a note that only the order differs."""
     own = [flag for flag in flags if flag not in others]
-    return " ".join(own) or ("other order" if set(flags) == set(others) else "none")
+    return " ".join(own) or ("different order" if set(flags) == set(others) else "none")
 
 
 def _without(aspects: tuple[Aspect, ...]) -> str:
@@ -110,5 +110,5 @@ def _changed(place: Place, recorded: Record, here: Record, names: tuple[str, ...
                 sequence=place.sequence,
                 expected=f"{name}: {before}",
                 observed=f"{name}: {after}",
-                message=f"The replay was to be made with the recorded {name}, and has another one.",
+                message=f"The replay could not reproduce the recorded {name}.",
             )

@@ -1,4 +1,4 @@
-"""Explain the first divergence of a replay: one sentence, its cause, the evidence, and what follows from it."""
+"""Explain the first divergence of a replay: one sentence, the cause, the evidence and the consequences."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 _CAUSES: Final[dict[Cause, str]] = {
     "site-changed": "The site has changed",
-    "site-error": "The site answered with an error",
+    "site-error": "The site returned an error",
     "network": "The network failed",
-    "timing": "The site took longer than when it was recorded",
-    "session-expired": "The session is not logged in any more",
-    "test-data": "The site has other data than when it was recorded",
-    "environment": "The replay runs in another environment",
-    "skill-changed": "A skill works otherwise than when it was recorded",
-    "trace-invalid": "The trace does not fit its own recording",
-    "unknown": "Why is not known",
+    "timing": "The site was slower than in the recording",
+    "session-expired": "The session is no longer logged in",
+    "test-data": "The data of the site has changed",
+    "environment": "The environment differs from the recorded one",
+    "skill-changed": "A skill behaves differently than in the recording",
+    "trace-invalid": "The trace contradicts its own recording",
+    "unknown": "The cause is unknown",
 }
-"""The class of a cause, as a sentence begins."""
+"""The start of the sentence, by cause."""
 _TOLD: Final = 5
-"""Values of answers, and console lines, that are shown."""
+"""Maximum number of response values and of console lines shown as evidence."""
 
 
 def explain(
     case: Case, label: str, artifacts: Sequence[Artifact] = (), consequences: tuple[Consequence, ...] = ()
 ) -> Explanation:
-    """Explain the first step that diverged; `label` says what it does."""
+    """Explain the first step that diverged; `label` describes its action."""
     judged = judge(case)
     first = case.first
     place = f"at step {first.sequence} of {first.subgoal_id}, {label},"
@@ -56,40 +56,40 @@ def explain(
 
 
 def happened(first: Divergence) -> str:
-    """Say what was seen, as the end of a sentence."""
+    """Describe the divergence as the end of a sentence."""
     expected, observed = _short(first.expected), _short(first.observed)
-    said = _WORDS.get(first.code)
-    return said.format(expected=expected, observed=observed) if said else _lowered(first.message)
+    template = _WORDS.get(first.code)
+    return template.format(expected=expected, observed=observed) if template else _lowered(first.message)
 
 
 _WORDS: Final = {
-    "target-missing": "{expected} was not on the page",
-    "target-ambiguous": "more than one element is what {expected} was alone",
-    "target-changed": "{expected} is not the element that it was",
-    "target-not-actionable": "{expected} is there but cannot be used",
-    "request-not-recorded": "the page asked for something that was not recorded: {observed}",
+    "target-missing": "{expected} is not on the page",
+    "target-ambiguous": "more than one element matches {expected}",
+    "target-changed": "{expected} is now a different element",
+    "target-not-actionable": "{expected} is on the page but cannot be used",
+    "request-not-recorded": "the page sent a request that is not in the recording: {observed}",
     "request-missing": "the page did not send {expected}",
-    "request-unexpected": "the page sent {observed}, which it did not when it was recorded",
-    "document-missing": "where {expected} was loaded, there was {observed}",
-    "document-unexpected": "{observed} was loaded, where no page was when it was recorded",
+    "request-unexpected": "the page sent {observed}, which it did not send in the recording",
+    "document-missing": "expected {expected} to load, got {observed}",
+    "document-unexpected": "{observed} was loaded; the recording loaded no document",
     "document-changed": "{observed} was loaded instead of {expected}",
-    "redirects-changed": "the way led by {observed} instead of {expected}",
-    "status-changed": "{observed} came instead of {expected}",
+    "redirects-changed": "the document was loaded via {observed} instead of {expected}",
+    "status-changed": "the site returned {observed} instead of {expected}",
     "url-changed": "the page is at {observed} instead of {expected}",
-    "title-changed": "the page is called '{observed}' instead of '{expected}'",
-    "dialog-missing": "no dialog came, where there was {expected}",
-    "dialog-unexpected": "a dialog came that was not recorded: {observed}",
+    "title-changed": "the page title is '{observed}' instead of '{expected}'",
+    "dialog-missing": "a recorded dialog did not open: {expected}",
+    "dialog-unexpected": "a dialog opened that is not in the recording: {observed}",
     "dialog-changed": "the dialog was {observed} instead of {expected}",
-    "download-missing": "nothing was downloaded, where there was {expected}",
-    "download-unexpected": "{observed} was downloaded, which it was not when it was recorded",
+    "download-missing": "a recorded download did not start: {expected}",
+    "download-unexpected": "a download started that is not in the recording: {observed}",
     "download-changed": "the download was {observed} instead of {expected}",
-    "value-changed": "{expected} was expected in the field, and {observed} was there",
+    "value-changed": "the value of the field is {observed} instead of {expected}",
     "dom-changed": "the page showed {observed} instead of {expected}",
-    "unexpected-success": "the action succeeded, though it had failed when it was recorded",
+    "unexpected-success": "the action failed in the recording but succeeded now",
     "skill-output-changed": "it returned {observed} instead of {expected}",
-    "environment-changed": "{observed} stands for {expected}",
+    "environment-changed": "the environment has {observed} instead of {expected}",
 }
-"""What happened, by code; the other codes tell it in their message."""
+"""Description of the divergence by code; for other codes, the message is used."""
 
 
 def _evidence(case: Case, artifacts: Sequence[Artifact]) -> Iterator[Evidence]:
@@ -105,7 +105,7 @@ def _evidence(case: Case, artifacts: Sequence[Artifact]) -> Iterator[Evidence]:
     if first.candidates == ():
         yield Evidence(kind="candidate", title="Did you mean", text="no plausible candidate")
     for line in _new_errors(case)[:_TOLD]:
-        yield Evidence(kind="console", title="New in the console", text=line)
+        yield Evidence(kind="console", title="New console error", text=line)
     for artifact in artifacts:
         yield Evidence(kind="file", title=artifact.name, text=artifact.path)
 
@@ -119,7 +119,7 @@ def _new_errors(case: Case) -> list[str]:
 
 
 def _short(text: str) -> str:
-    """Leave out what only a program needs: digests, and all but the first line."""
+    """Remove digests, failure codes, and all but the first line."""
     line = re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", text.split("\n", 1)[0])
     return re.sub(r"^target-[a-z-]+: ", "", line).strip()
 

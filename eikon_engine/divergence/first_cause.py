@@ -1,4 +1,4 @@
-"""Find the first step of a replay that diverged, explain it, and tell which other findings follow from it."""
+"""Find and explain the first step of a replay that diverged, and list the divergences that follow from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def first_cause(
     *,
     is_answered_by_other: bool = False,
 ) -> Explanation | None:
-    """Explain the first divergence; None if there is none. The network is without what masks name."""
+    """Explain the first divergence; None if there is none. `network` must not contain masked requests."""
     done = [(subgoal, step) for subgoal in subgoals for step in subgoal.steps]
     place = next((place for place, (_, step) in enumerate(done) if step.divergences), None)
     if place is None:
@@ -57,7 +57,7 @@ def first_cause(
 
 
 def _recorded(trace: ExecutionTrace, place: _Place) -> tuple[Observation | None, Observation | None]:
-    """Return what the recording saw last before a step, and after it."""
+    """Return the last recorded observation before a step, and the one after it."""
     before: Observation | None = None
     for subgoal in trace.subgoal_traces:
         for step in subgoal.steps:
@@ -69,7 +69,7 @@ def _recorded(trace: ExecutionTrace, place: _Place) -> tuple[Observation | None,
 
 
 def _consequences(first: StepOutcome, later: list[tuple[SubgoalOutcome, StepOutcome]]) -> Iterator[Consequence]:
-    """Yield the steps that depend on the first one, then those that diverged after it for what reason ever."""
+    """Yield the steps that depend on the first one, then all others that diverged after it."""
     expected = first.dependents if first.kind == "action" else ()
     diverged = {(subgoal.id, step.sequence): (subgoal, step) for subgoal, step in later if step.divergences}
     for each in expected:
@@ -81,7 +81,7 @@ def _consequences(first: StepOutcome, later: list[tuple[SubgoalOutcome, StepOutc
             subgoal_id=subgoal.subgoal_id,
             sequence=step.sequence,
             label=_label(step),
-            why=f"it came after the first divergence: {found.message}",
+            why=f"it diverged later: {found.message}",
             diverged=True,
         )
 

@@ -1,4 +1,4 @@
-"""Tell who every element of a stored document is, as binding tells it of a live one."""
+"""Compute the identity of the elements of a stored document, as target binding does for live elements."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ STABLE: Final = frozenset(
     {"action", "alt", "data-id", "data-test", "data-testid", "for", "formaction", "href", "id", "method", "name"}
     | {"placeholder", "role", "src", "target", "title", "type"}
 )
-"""Attributes that tell an element from others; `bind.js` has the same list."""
+"""Attributes that identify an element; `bind.js` has the same list."""
 ANCESTORS: Final = 5
 _SPACES: Final = re.compile(r"[\s\ufeff]+")
 
 
 @dataclass(slots=True)
 class _Root:
-    """A document or shadow root: names and labels are looked up in it alone."""
+    """A document or shadow root: the scope of ids and labels."""
 
     texts: dict[int, str]
     """Text of every node of the document, by `id(node)`."""
     ids: dict[str, DomNode] = field(default_factory=dict)
     labels: dict[str, list[DomNode]] = field(default_factory=dict)
-    """Labels by what they are for."""
+    """Labels by their `for` attribute."""
     alike: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Elements so far, by tag and text."""
+    """Number of elements so far, by tag and text."""
     names: dict[int, dict[int, str]] = field(default_factory=dict)
-    """Parts of paths, by `id(siblings)` and `id(node)`."""
+    """Path steps, by `id(siblings)` and `id(node)`."""
 
     def step(self, siblings: tuple[DomNode, ...], node: DomNode) -> str:
-        """Name one of some siblings."""
+        """Return the path step of a node among its siblings."""
         names = self.names.get(id(siblings))
         if names is None:
             shown = tuple(each for each in siblings if is_significant(each))
@@ -61,41 +61,41 @@ class _Root:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Located:
-    """An element of a stored document, with its place in it.
+    """An element of a stored document, with its location.
 
-    There are thousands, and little is asked of most: all but text and number is found out when it is asked for.
+    A document has thousands of them, so everything but text and ordinal is computed on demand.
     """
 
     frame: str
-    """Path of the frame, empty for the main one."""
+    """Frame path; empty for the main frame."""
     node: DomNode
     above: Located | None
-    """The element it is in, or the host of the shadow root."""
+    """Parent element, or host of the shadow root."""
     siblings: tuple[DomNode, ...]
     label: DomNode | None
-    """The label it stands in."""
+    """Enclosing label."""
     root: _Root
     text: str = ""
     ordinal: int = 0
 
     @property
     def role(self) -> str:
-        """Return its ARIA role."""
+        """Return the ARIA role."""
         return role_of(self.node)
 
     @property
     def name(self) -> str:
-        """Return its accessible name."""
+        """Return the accessible name."""
         return _name(self)
 
     @property
     def attributes(self) -> tuple[tuple[str, str], ...]:
-        """Return the attributes that tell it from others; both lists are sorted by name."""
+        """Return the identifying attributes, sorted by name."""
         return tuple(pair for pair in self.node.attributes if pair[0] in STABLE)
 
     @property
     def ancestors(self) -> tuple[Ancestor, ...]:
-        """Return the elements it is in, nearest first."""
+        """Return the nearest ancestors, closest first."""
         found: list[Ancestor] = []
         above = self.above
         while above is not None and len(found) < ANCESTORS:
@@ -106,12 +106,12 @@ class Located:
 
     @property
     def is_in_shadow(self) -> bool:
-        """Say whether it stands right in the shadow root of the element above."""
+        """Return whether the element is a direct child of its parent's shadow root."""
         return self.above is not None and self.siblings is not self.above.node.children
 
     @property
     def path(self) -> str:
-        """Return where it stands in its document."""
+        """Return the path in the document."""
         names: list[str] = []
         each: Located | None = self
         while each is not None:
@@ -123,13 +123,13 @@ class Located:
 
     @property
     def step(self) -> str:
-        """Return its part of the path."""
+        """Return the last step of the path."""
         return self.root.step(self.siblings, self.node)
 
     @property
     def identity(self) -> Identity:
-        """Return who it is."""
-        return Identity.model_construct(  # no part comes from outside
+        """Return the identity."""
+        return Identity.model_construct(  # no validation needed: all parts are computed here
             tag=self.node.tag,
             role=self.role,
             name=self.name,
@@ -141,7 +141,7 @@ class Located:
 
 
 def locate_all(frame: FrameSnapshot) -> Iterator[Located]:
-    """Yield every element of a document in document order, those of a shadow root before the children of its host."""
+    """Yield every element of a document in document order, a shadow root before the children of its host."""
     texts = _texts(frame.root)
     top = (frame.root,)
     first = Located(frame=frame.path, node=frame.root, above=None, siblings=top, label=None, root=_root_of(top, texts))
@@ -159,14 +159,14 @@ def locate_all(frame: FrameSnapshot) -> Iterator[Located]:
 
 
 def _inner(above: Located, nodes: tuple[DomNode, ...], label: DomNode | None, root: _Root) -> Iterator[Located]:
-    """Yield the elements among some nodes, the last one first."""
+    """Yield the elements among nodes, last first."""
     for node in reversed(nodes):
         if node.text is None:
             yield Located(frame=above.frame, node=node, above=above, siblings=nodes, label=label, root=root)
 
 
 def _count(here: Located) -> None:
-    """Read the text of an element, and number it among its like."""
+    """Set the text of an element, and its ordinal among elements with the same tag and text."""
     node, root = here.node, here.root
     here.text = "" if node.tag in FIELDS else _text(node, root.texts)
     alike = node.tag, here.text
@@ -175,7 +175,7 @@ def _count(here: Located) -> None:
 
 
 def _root_of(nodes: tuple[DomNode, ...], texts: dict[int, str]) -> _Root:
-    """Look through a root for what names refer to, without the shadow roots in it."""
+    """Index the ids and labels of a root, without nested shadow roots."""
     root = _Root(texts)
     waiting = list(reversed(nodes))
     while waiting:
@@ -192,7 +192,7 @@ def _root_of(nodes: tuple[DomNode, ...], texts: dict[int, str]) -> _Root:
 
 
 def _name(here: Located) -> str:
-    """Name an element by the first of: what it refers to, its label, its value, its content, its hints."""
+    """Return the accessible name: aria-labelledby, aria-label, labels, value, alt, content, title or placeholder."""
     node, texts, has = here.node, here.root.texts, dict(here.node.attributes)
     referred = squeezed(has.get("aria-labelledby"))
     if referred:
@@ -234,7 +234,7 @@ def _text(node: DomNode, texts: dict[int, str]) -> str:
 
 
 def _texts(root: DomNode) -> dict[int, str]:
-    """Return the text of every node by `id(node)`, white space collapsed, no longer than anybody needs."""
+    """Return the text of every node by `id(node)`, with white space collapsed, truncated to twice `LONGEST`."""
     texts: dict[int, str] = {}
     for node in reversed(list(root.walk())):
         text = node.text if node.text is not None else "".join(texts[id(child)] for child in node.children)

@@ -1,4 +1,4 @@
-"""Differences of two JSON values, by path."""
+"""Compare two JSON values and report the differences by path."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from eikon_engine.trace.json_value import JsonValue
 
 _ALIGNABLE_PAIRS: Final = 4_000_000
-"""Longer middle parts are paired by position: aligning them would take seconds."""
+"""Longer differing parts are paired by position, since aligning them would take seconds."""
 _SIMILAR_PAIRS: Final = 10_000
 _SHOWN_CHARACTERS: Final = 300
 
 
 class ChangeKind(StrEnum):
-    """Name the ways in which a place of a JSON value can differ."""
+    """How a place of a JSON value differs."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -30,25 +30,25 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputChange:
-    """Hold one place where the observed value is not the expected one."""
+    """One place where two JSON values differ."""
 
     kind: ChangeKind
     path: str
-    """JSON path: in the observed value for what was added, in the expected value otherwise."""
+    """JSON path, in the observed value for additions and in the expected value otherwise."""
     expected: JsonValue
-    """None when added."""
+    """None for additions."""
     observed: JsonValue
-    """None when removed."""
+    """None for removals."""
 
 
 def compare_outputs(expected: JsonValue, observed: JsonValue) -> tuple[OutputChange, ...]:
-    """Return every difference, in the order of the expected value; empty means equal, types included.
+    """Return every difference in the order of the expected value; empty if the values and their types are equal.
 
-    `1`, `1.0` and `true` are three different values. Lists are aligned before they are compared, so an inserted
-    element is one addition and not a change of all that follow.
+    `1`, `1.0` and `true` are three different values. Lists are aligned before they are compared, so that an inserted
+    element is one addition rather than a change of all following elements.
 
     Raises:
-        TraceFieldError: one of the values is no JSON.
+        TraceFieldError: a value is not JSON.
     """
     if canonical_json(expected) == canonical_json(observed):
         return ()
@@ -56,7 +56,7 @@ def compare_outputs(expected: JsonValue, observed: JsonValue) -> tuple[OutputCha
 
 
 def render_json_diff(changes: Sequence[OutputChange]) -> str:
-    """Return the changes as text, three lines at most for each; empty for none."""
+    """Format changes as text, at most three lines each."""
     lines: list[str] = []
     for change in changes:
         lines.append(f"{change.path}: {change.kind}")
@@ -118,7 +118,7 @@ _Pair = tuple[int | None, int | None]
 
 
 def _aligned(expected: list[JsonValue], observed: list[JsonValue]) -> Iterator[_Pair]:
-    """Give the pairs of indices that differ; None stands for nothing on that side."""
+    """Yield the pairs of indices that differ; None means that the element is absent on that side."""
     left = [canonical_json(item) for item in expected]
     right = [canonical_json(item) for item in observed]
     start = _common_prefix(left, right)
@@ -145,7 +145,7 @@ def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _paired(expected: list[JsonValue], observed: list[JsonValue], left: range, right: range) -> Iterator[_Pair]:
-    """Pair the elements of a replaced stretch: by position when as many, else the most alike in order."""
+    """Pair the elements of a replaced range: by position if their number is equal, else by similarity in order."""
     if len(left) == len(right) or not left or not right or len(left) * len(right) > _SIMILAR_PAIRS:
         yield from _by_position(left, right)
         return
@@ -177,7 +177,7 @@ def _by_position(left: range, right: range) -> Iterator[_Pair]:
 
 
 def _best_scores(likeness: list[list[int]]) -> list[list[int]]:
-    """Return for every pair of positions the best total likeness from there to the end."""
+    """Return the best total similarity from each pair of positions to the end."""
     rows, columns = len(likeness), len(likeness[0])
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for row in reversed(range(rows)):
@@ -188,7 +188,7 @@ def _best_scores(likeness: list[list[int]]) -> list[list[int]]:
 
 
 def _likeness(expected: JsonValue, observed: JsonValue) -> int:
-    """Return how alike two different elements are, in thousandths; at least 1, so that pairing beats not pairing."""
+    """Return the similarity of two elements in thousandths; at least 1, so that pairing is preferred."""
     if isinstance(expected, dict) and isinstance(observed, dict):
         members = expected.keys() | observed.keys()
         same = sum(

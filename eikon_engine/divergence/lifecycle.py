@@ -1,9 +1,10 @@
-"""Lifecycle: documents, URLs, titles, pages, dialogs, downloads and errors."""
+"""Detect different documents, URLs, titles, pages, dialogs, downloads and errors."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.divergence.no_answer import no_answer_for
 from eikon_engine.trace.wording import counted
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_LONGEST: Final = 200
+"""Maximum number of characters shown of an error."""
+
 DIALOG_CODES = ("dialog-missing", "dialog-unexpected", "dialog-changed")
 DOWNLOAD_CODES = ("download-missing", "download-unexpected", "download-changed")
 
 
 def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare everything that happened to pages as a whole."""
+    """Compare everything that happened to pages other than their content."""
     recorded, observed = comparison.recorded.observation, comparison.observed
     if recorded is None or observed is None:
         return
@@ -42,7 +46,7 @@ def _documents(comparison: Comparison, recorded: Observation, observed: Observat
                 "document-unexpected",
                 expected=_document(before),
                 observed=_document(after),
-                message="A document was loaded where the recording loaded none.",
+                message="A document was loaded; the recording loaded none.",
             )
             continue
         if after is None:
@@ -54,7 +58,7 @@ def _documents(comparison: Comparison, recorded: Observation, observed: Observat
                 "status-changed",
                 expected=_document(before),
                 observed=_document(after),
-                message=f"The document came with HTTP status {after.status} instead of {before.status}.",
+                message=f"The document was returned with HTTP status {after.status} instead of {before.status}.",
             )
         if (before.page, before.url, before.hops) != (after.page, after.url, after.hops):
             redirected = bool(before.hops or after.hops)
@@ -63,14 +67,14 @@ def _documents(comparison: Comparison, recorded: Observation, observed: Observat
                 "redirects-changed" if redirected else "document-changed",
                 expected=_document(before),
                 observed=_document(after),
-                message="The redirects on the way to the document are other ones."
+                message="The document was loaded through different redirects."
                 if redirected
-                else "Another document was loaded.",
+                else "A different document was loaded.",
             )
 
 
 def _missing(comparison: Comparison, before: DocumentLoad) -> Divergence:
-    """Say that a document was not loaded, and that the site did not answer, where that is why."""
+    """Report a document that was not loaded, and the request without a response if that is the reason."""
     reason = no_answer_for(before, comparison)
     why = "" if reason is None else f": {reason}"
     return comparison.diverged(
@@ -78,7 +82,7 @@ def _missing(comparison: Comparison, before: DocumentLoad) -> Divergence:
         "document-missing",
         expected=_document(before),
         observed=f"{_document(None)}{why}",
-        message=f"No document was loaded where the recording loaded one{why}.",
+        message=f"No document was loaded{why or '; the recording loaded one'}.",
     )
 
 
@@ -93,7 +97,9 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
                 code,
                 expected=_numbers(before),
                 observed=_numbers(after),
-                message=f"The action {kind} {counted(len(after), 'page')} instead of {len(before)}.",
+                message=f"The action {kind} {counted(len(after), 'page')} instead of {len(before)}."
+                if len(after) != len(before)
+                else f"The action {kind} a different page.",
             )
     seen = {page.page: page for page in observed.pages}
     if {page.page for page in recorded.pages} != seen.keys():
@@ -102,7 +108,7 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
             "pages-changed",
             expected=_numbers(tuple(page.page for page in recorded.pages)),
             observed=_numbers(tuple(seen)),
-            message="Other pages are open after the action.",
+            message="Different pages are open after the action.",
         )
     for page in recorded.pages:
         now = seen.get(page.page)
@@ -119,12 +125,12 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
                     code,
                     expected=before_text or "(empty)",
                     observed=after_text or "(empty)",
-                    message=f"The {name} of page {page.page} is another one.",
+                    message=f"The {name} of page {page.page} differs.",
                 )
 
 
 def _frames(comparison: Comparison, page: PageObservation, now: PageObservation) -> Iterator[Divergence]:
-    """Compare the URLs of inner frames that both have; which frames there are is told by the DOM."""
+    """Compare the URLs of the frames on both sides; added and removed frames are reported as DOM changes."""
     urls = {frame.path: frame.url for frame in now.frames}
     for frame in page.frames:
         url = urls.get(frame.path, frame.url)
@@ -134,12 +140,12 @@ def _frames(comparison: Comparison, page: PageObservation, now: PageObservation)
                 "frame-url-changed",
                 expected=frame.url,
                 observed=url,
-                message=f"Frame {frame.path or 'main'} of page {page.page} shows another URL.",
+                message=f"Frame {frame.path or 'main'} of page {page.page} has a different URL.",
             )
 
 
 def _by_page(loads: tuple[DocumentLoad, ...]) -> list[DocumentLoad]:
-    """Order documents by page: which of two pages is the first to load varies between equal runs."""
+    """Sort documents by page, since the loading order of two pages varies between equal runs."""
     return sorted(loads, key=lambda load: load.page)
 
 
@@ -150,8 +156,9 @@ def _one_by_one(
     observed: Sequence[T],
     shown: Callable[[T | None], str],
 ) -> Iterator[Divergence]:
-    """Compare things that come in an order; the codes are for one missing, one too many, and one that is another."""
+    """Compare two sequences item by item; the codes are for a missing, an unexpected and a changed item."""
     kind = codes[0].partition("-")[0]
+    verb = "open" if kind == "dialog" else "start"
     for before, after in zip_longest(recorded, observed):
         if before == after:
             continue
@@ -161,33 +168,48 @@ def _one_by_one(
             codes[place],
             expected=shown(before),
             observed=shown(after),
-            message=f"A {kind} {('did not come', 'came unasked', 'is another one')[place]}.",
+            message=(
+                f"A recorded {kind} did not {verb}.",
+                f"A {kind} {verb}ed that is not in the recording.",
+                f"A {kind} differs from the recorded one.",
+            )[place],
         )
 
 
 def _errors(
     comparison: Comparison, code: str, kind: str, recorded: tuple[str, ...], observed: tuple[str, ...]
 ) -> Iterator[Divergence]:
-    if sorted(recorded) == sorted(observed):
+    added = list((Counter(observed) - Counter(recorded)).elements())
+    removed = list((Counter(recorded) - Counter(observed)).elements())
+    if not added and not removed:
         return
+    parts = ((f"new {kind}", added), (f"{kind} no longer reported", removed))
+    message = "; ".join(f"{name}: {_first_of(errors)}" for name, errors in parts if errors)
     yield comparison.diverged(
         "lifecycle",
         f"{code}-changed",
         expected="; ".join(recorded) or "none",
         observed="; ".join(observed) or "none",
-        message=f"The page reported {counted(len(observed), kind)} instead of {len(recorded)}, or other ones.",
+        message=message[0].upper() + message[1:],
     )
+
+
+def _first_of(errors: list[str]) -> str:
+    """Return the first line of the first error, and the number of further errors."""
+    line = errors[0].strip().partition("\n")[0]
+    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return shown if len(errors) == 1 else f"{shown} (and {len(errors) - 1} more)"
 
 
 def _document(load: DocumentLoad | None) -> str:
     if load is None:
         return "no document"
-    way = "".join(f"{hop.url} ({hop.status}) -> " for hop in load.hops)
-    return f"{way}{load.url} ({load.status})"
+    redirects = "".join(f"{hop.url} ({hop.status}) -> " for hop in load.hops)
+    return f"{redirects}{load.url} ({load.status})"
 
 
 def describe_dialog(dialog: DialogSeen | None) -> str:
-    """Read as a dialog with its answer."""
+    """Format a dialog with its answer."""
     return "no dialog" if dialog is None else f"{dialog.kind} {dialog.message!r}, {dialog.answer}"
 
 

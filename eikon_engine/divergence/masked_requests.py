@@ -1,4 +1,4 @@
-"""Leave out of a comparison the requests, and what is stored, that masks name."""
+"""Exclude masked requests, cookies and storage items from a comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def without_requests(
     sides: tuple[Observation, Observation], misses: tuple[NetworkMiss, ...], masks: Sequence[Mask], names: set[str]
 ) -> tuple[Observation, Observation, tuple[NetworkMiss, ...]]:
-    """Hide masked requests on both sides, where the sides differ, and among those without a recorded answer."""
+    """Remove masked requests from both sides if they differ, and from the requests without a recorded response.
+
+    The names of the masks that matched are added to `names`.
+    """
     parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, RequestPart)]
     before, after = sides
     if not parts or (before.requests == after.requests and before.writes == after.writes and not misses):
@@ -37,25 +40,25 @@ def without_requests(
 
 
 def compared_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> tuple[NetworkMiss, ...]:
-    """Return the requests without a recorded answer that no mask names."""
+    """Return the requests without a recorded response that no mask matches."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
     return tuple(miss for miss in misses if not any(part.fits(miss.key) for part in parts))
 
 
 def compared_keys(keys: Iterable[str], masks: Sequence[Mask]) -> tuple[str, ...]:
-    """Return the keys of requests that no mask names."""
+    """Return the request keys that no mask matches."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
     return tuple(key for key in keys if not any(part.fits(key) for part in parts))
 
 
 def compared_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -> tuple[ResponseChange, ...]:
-    """Return the changed answers to requests that no mask names."""
+    """Return the changed responses to requests that no mask matches."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
     return tuple(change for change in changes if not any(part.fits(change.key) for part in parts))
 
 
 def without_stored(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:
-    """Hide masked cookies and items of storage."""
+    """Remove masked cookies and storage items; add the names of the masks that matched to `names`."""
     parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, StoragePart)]
     if not parts or observation.storage is None:
         return observation

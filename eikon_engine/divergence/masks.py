@@ -1,6 +1,6 @@
-"""Take what the masks of a trace name out of both sides of a comparison, before anything is compared.
+"""Remove what the masks of a trace name from both sides of a comparison, before the detectors run.
 
-Only pages that differ are looked into: where digests are equal, everything was compared and nothing is lost.
+Only pages that differ are masked: if digests are equal, everything was compared and no coverage is lost.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _NODE_PARTS: Final = (*_PATH_PARTS, SelectorPart)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masked:
-    """A comparison without what its masks hide."""
+    """A comparison without the masked parts."""
 
     comparison: Comparison
     names: tuple[str, ...] = ()
-    """Masks that hid something on a page that differs, in the order of the trace."""
+    """Names of the masks that hid a part of a side that differs, in the order of the trace."""
 
 
 @dataclass(slots=True)
 class _Hidden:
-    """What is hidden on the way."""
+    """The masks that matched so far, and the masked snapshots."""
 
     names: set[str] = field(default_factory=set)
     snapshots: dict[Literal["recorded", "observed"], dict[int, PageSnapshot]] = field(
@@ -65,7 +65,7 @@ class _Hidden:
 
 
 def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> Masked:
-    """Hide the masked parts of both sides wherever the sides differ."""
+    """Remove the masked parts from both sides wherever the sides differ."""
     recorded, observed = comparison.recorded.observation, comparison.observed
     if not masks or recorded is None or observed is None:
         return Masked(comparison=comparison)
@@ -94,7 +94,7 @@ def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> Masked:
 def mask_observation(
     observation: Observation, dom: Callable[[int], PageSnapshot | None], masks: tuple[Mask, ...]
 ) -> Observation:
-    """Hide the masked parts of one observation, as far as its snapshots are here."""
+    """Remove the masked parts from one observation, as far as its snapshots are available."""
     pages = []
     for page in observation.pages:
         snapshot, _ = (None, ()) if (seen := dom(page.page)) is None else mask_page(seen, page.url, masks)
@@ -105,7 +105,7 @@ def mask_observation(
 
 
 def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[PageSnapshot, tuple[str, ...]]:
-    """Take masked nodes, texts and attributes out of a page, and frames with them; name the masks that found some."""
+    """Remove masked nodes, texts, attributes and the frames in them from a page; return the masks that matched."""
     here = [mask for mask in masks if isinstance(mask.part, _NODE_PARTS) and mask.is_for(url)]
     names: list[str] = []
     frames: list[FrameSnapshot] = []
@@ -210,7 +210,7 @@ def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservat
 
 
 def _find(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[Route, list[Mask]]]:
-    """Yield the nodes that masks name, each once, with its masks."""
+    """Yield each node at a path that masks name, with its masks."""
     hopes = [(mask, path_steps(mask.part.path)) for mask in masks if isinstance(mask.part, _PATH_PARTS)]
     waiting: list[tuple[Route, Literal["child", "shadow"], tuple[DomNode, ...], list[_Hope]]]
     waiting = [((), "child", (root,), hopes)] if hopes else []
@@ -228,7 +228,7 @@ def _find(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[Route, list[Ma
 
 
 def _advance(hopes: list[_Hope], sibling: Sibling) -> tuple[list[Mask], list[_Hope], list[_Hope]]:
-    """Say which paths end at a node, and which go on below it and in its shadow root."""
+    """Return the masks whose path ends at a node, and the paths that continue in its children and its shadow root."""
     here: dict[str, Mask] = {}
     below: list[_Hope] = []
     shadow: list[_Hope] = []
@@ -251,7 +251,7 @@ def _advance(hopes: list[_Hope], sibling: Sibling) -> tuple[list[Mask], list[_Ho
 
 
 def _siblings(nodes: tuple[DomNode, ...]) -> Iterator[tuple[int, Sibling]]:
-    """Call nodes as DOM differences do: what does not count for a digest has no number."""
+    """Yield the index of each node that counts for a digest, with the step that DOM diffs use for it."""
     counting = [(place, node, TEXT_STEP if node.is_text else node.tag) for place, node in enumerate(nodes)]
     counting = [each for each in counting if is_significant(each[1])]
     total = Counter(tag for _, _, tag in counting)
@@ -263,7 +263,7 @@ def _siblings(nodes: tuple[DomNode, ...]) -> Iterator[tuple[int, Sibling]]:
 
 
 def _cut_out(root: DomNode, found: dict[Route, list[Mask]]) -> DomNode:
-    """Rebuild a tree from the last node to the first, so that no route leads elsewhere before it is walked."""
+    """Rebuild a tree from the last node to the first, so that the remaining routes stay valid."""
     for route in sorted(found, reverse=True):
         way = [root]
         for kind, place in route[1:]:
@@ -279,7 +279,7 @@ def _cut_out(root: DomNode, found: dict[Route, list[Mask]]) -> DomNode:
 
 
 def _gone(root: DomNode, found: dict[Route, list[Mask]]) -> Iterator[Spot]:
-    """Yield the places of the nodes that masks take away with everything in them."""
+    """Yield the places of the nodes that masks remove entirely."""
     for route, masks in found.items():
         way = [root]
         for kind, place in route[1:]:
@@ -294,7 +294,7 @@ def _gone(root: DomNode, found: dict[Route, list[Mask]]) -> Iterator[Spot]:
 
 
 def _without(node: DomNode, part: NodePart) -> DomNode | None:
-    """Hide one part of a node; None if that is all of it."""
+    """Remove one part of a node; None if nothing remains."""
     match part:
         case TextPart():
             return (

@@ -1,9 +1,11 @@
-"""Network: the requests an action issued, against those it issued when it was recorded."""
+"""Detect requests that are not recorded, missing, unexpected or out of order."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def detect_network(comparison: Comparison) -> Iterator[Divergence]:
-    """Find requests without a recorded answer, and requests that are missing or too many."""
+    """Compare the requests of an action with the recorded ones."""
     before = comparison.recorded.observation
     missed: Counter[str] = Counter()
     for miss in _new_misses(comparison):
@@ -22,9 +24,9 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
         yield comparison.diverged(
             "network",
             "request-not-recorded",
-            expected=f"a recorded request, nearest {miss.nearest}" if miss.nearest else "no such request",
+            expected=f"{miss.nearest} (nearest recorded request)" if miss.nearest else "no such request",
             observed=miss.key,
-            message=f"The page asked for something the recording has no answer to ({miss.reason}); it was blocked.",
+            message=f"The page sent a request without a recorded response; it was blocked ({miss.reason}).",
             detail="\n".join(miss.differences),
         )
     if comparison.observed is None or before is None:
@@ -36,22 +38,22 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             "network",
             "request-missing",
             expected=f"{key} ({recorded[key]} times)" if recorded[key] > 1 else key,
-            observed=f"{observed[key]} times" if observed[key] else "no such request",
-            message=f"A request of the recording was not made ({count} missing).",
+            observed=counted(observed[key], "time") if observed[key] else "no such request",
+            message=f"The page did not send a recorded request ({count} missing).",
         )
     for key, count in sorted((observed - recorded - missed).items()):
         yield comparison.diverged(
             "network",
             "request-unexpected",
-            expected=f"{recorded[key]} times" if recorded[key] else "no such request",
+            expected=counted(recorded[key], "time") if recorded[key] else "no such request",
             observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
-            message=f"The page made a request that the recording does not have here ({count} too many).",
+            message=f"The page sent a request that the recording does not have at this step ({count} extra).",
         )
     yield from _order(comparison, before.writes, comparison.observed.writes)
 
 
 def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
-    """Yield what has no answer now alone: a request that was blocked when the step was recorded is blocked again."""
+    """Yield the misses that are new: a request that was blocked in the recording as well is not reported."""
     before = comparison.recorded.observation
     blocked = Counter(() if before is None else before.unanswered)
     for miss in comparison.misses:
@@ -64,7 +66,7 @@ def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
 def _order(
     comparison: Comparison, recorded: tuple[str, ...] | None, observed: tuple[str, ...] | None
 ) -> Iterator[Divergence]:
-    """Compare in which order a page sent what changes something; others than these overtake each other."""
+    """Compare the order of state-changing requests; the order of other requests varies between equal runs."""
     if not comparison.is_sealed or recorded is None or observed is None or Counter(recorded) != Counter(observed):
         return
     for place, (before, after) in enumerate(zip(recorded, observed, strict=True), start=1):
@@ -72,9 +74,9 @@ def _order(
             yield comparison.diverged(
                 "network",
                 "request-order-changed",
-                expected=f"{before} as number {place} of {len(recorded)}",
-                observed=f"{after} in its place",
-                message="The page sent what changes something in another order.",
+                expected=f"{before} as request {place} of {len(recorded)}",
+                observed=f"{after} instead",
+                message="The page sent its state-changing requests in a different order.",
                 detail="\n".join(f"{number}. {key}" for number, key in enumerate(observed, start=1)),
             )
             return

@@ -1,4 +1,4 @@
-"""Requests of a live site that got no answer, where one was recorded."""
+"""Find live requests that got no response although the recording has one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def no_answer(change: ResponseChange, value: ValueChange) -> str | None:
-    """Say that a request got no answer, with the browser's word for it; None if it did."""
+    """Describe a request that got no response, with the browser's error; None if it got one."""
     if value.part != "ending" or not value.live.startswith("net::"):
         return None
-    return f"{change.key} got no answer: {value.live}"
+    return f"{change.key} got no response: {value.live}"
 
 
 def no_answer_for(load: DocumentLoad, comparison: Comparison) -> str | None:
-    """Say which request that led to a recorded document got no answer in the action that is compared; None if none."""
+    """Describe the request for a recorded document that got no response in the compared action; None if all did."""
     urls = {url.partition("#")[0] for url in (load.url, *(hop.url for hop in load.hops))}
     place = comparison.place
     for change in comparison.response_changes:
@@ -26,7 +26,7 @@ def no_answer_for(load: DocumentLoad, comparison: Comparison) -> str | None:
         if not is_here or change.key.split(" ")[1] not in urls:
             continue
         for value in change.what:
-            said = no_answer(change, value)
-            if said is not None:
-                return said
+            reason = no_answer(change, value)
+            if reason is not None:
+                return reason
     return None

@@ -1,4 +1,4 @@
-"""Compare two pictures pixel by pixel, and draw where they differ. Needs Pillow, which the extra `pixels` installs."""
+"""Compare two images pixel by pixel and draw the difference. Needs Pillow, which the extra `pixels` installs."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MARK: Final = (255, 0, 80)
-"""Colour of the pixels that differ, on a paled copy of the observed picture."""
+"""Colour of the differing pixels, drawn on a faded copy of the observed image."""
 _FORMATS: Final = ("PNG",)
 PALE: Final = 0.75
-"""How much of the copy is white."""
+"""Share of white blended into the copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelDiff:
-    """Where two pictures differ."""
+    """The difference between two images."""
 
     expected_size: tuple[int, int]
     """Width and height in pixels."""
     observed_size: tuple[int, int]
     changed: int
-    """Pixels that differ; all of the larger picture where the sizes do."""
+    """Number of differing pixels; the whole area if the sizes differ."""
     box: tuple[int, int, int, int]
-    """Left, top, right and bottom of the smallest rectangle around them."""
+    """Left, top, right and bottom of the bounding box of the differing pixels."""
     picture: bytes = field(repr=False)
-    """PNG of the observed picture, paled, with the pixels that differ marked."""
+    """PNG of the faded observed image with the differing pixels marked."""
 
 
 def compare_pictures(expected: bytes, observed: bytes) -> PixelDiff | None:
     """Compare two PNG files; None if Pillow is not installed.
 
     Raises:
-        AttachmentCorruptError: the expected one is none.
+        AttachmentCorruptError: the expected image is not a valid PNG.
     """
     try:
         from PIL import Image  # noqa: PLC0415 - an extra
@@ -48,7 +48,7 @@ def compare_pictures(expected: bytes, observed: bytes) -> PixelDiff | None:
             with Image.open(BytesIO(expected), formats=_FORMATS) as before:
                 return _compared(before.convert("RGB"), after.convert("RGB"))
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            message = f"the recorded screenshot is no picture that can be read ({error}); restore the bundle"
+            message = f"the recorded screenshot is not a readable PNG ({error}). Restore the bundle."
             raise AttachmentCorruptError(message) from error
 
 

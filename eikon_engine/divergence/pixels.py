@@ -1,4 +1,4 @@
-"""Pixels: what a screenshot shows, against the recorded one, where both were taken in one environment."""
+"""Detect different pixels in screenshots taken in comparable environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def detect_pixels(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare every pixel; the browser draws a page the same way twice, or something of the page is another one."""
+    """Compare screenshots exactly: the same browser renders the same page identically."""
     pictures = comparison.pictures
     if pictures is None or pictures.recorded == pictures.observed:
         return
@@ -24,19 +24,19 @@ def detect_pixels(comparison: Comparison) -> Iterator[Divergence]:
     yield comparison.diverged(
         "pixels",
         "pixels-changed",
-        expected="the recorded picture" if diff is None else f"the recorded picture, {_size(diff.expected_size)}",
-        observed="another picture" if diff is None else _observed(diff),
-        message="The screenshot shows something else than the recorded one."
+        expected="the recorded screenshot" if diff is None else f"the recorded screenshot, {_size(diff.expected_size)}",
+        observed="a different screenshot" if diff is None else _observed(diff),
+        message="The screenshot differs from the recorded one."
         + (" Install eikon-engine[pixels] to see where." if diff is None else ""),
     )
 
 
 def _observed(diff: PixelDiff) -> str:
     if diff.expected_size != diff.observed_size:
-        return f"a picture of {_size(diff.observed_size)}"
+        return f"a screenshot of {_size(diff.observed_size)}"
     left, top, right, bottom = diff.box
-    where = f"between {left}, {top} and {right}, {bottom}"
-    return f"{diff.changed} of {diff.expected_size[0] * diff.expected_size[1]} pixels differ, {where}"
+    total = diff.expected_size[0] * diff.expected_size[1]
+    return f"{diff.changed} of {total} pixels differ, between ({left}, {top}) and ({right}, {bottom})"
 
 
 def _size(size: tuple[int, int]) -> str:

@@ -1,4 +1,4 @@
-"""Result: whether an action succeeded or failed, and in which way; targets first of all."""
+"""Detect a different result: whether the action succeeded, and how it failed, including lost targets."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, Result
 
 LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
-"""Codes of failures after which nobody knows which element was meant."""
+"""Failure codes that mean that the target element could not be identified."""
 DIALOG_MISSING: Final = "dialog-missing"
-"""Code of an action that was to open a dialog for an answer given before; the dialog is what was expected of it."""
+"""Code of an action that did not open the dialog that a prepared answer was waiting for."""
 UNKNOWN_FAILURE = "unknown"
-"""Code of a failure that an older format did not describe: any failure matches it."""
+"""Code of a recorded failure that an older format did not describe; it matches any failure."""
 
 
 def detect_result(comparison: Comparison) -> Iterator[Divergence]:
@@ -41,7 +41,7 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             "unexpected-success",
             expected=_shown(recorded),
             observed="ok",
-            message="The action failed when it was recorded and succeeds now.",
+            message="The action failed in the recording but succeeded now.",
         )
     elif (
         isinstance(recorded, Failed)
@@ -53,19 +53,19 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             "failure-changed",
             expected=_shown(recorded),
             observed=_shown(observed),
-            message=f"The action failed when it was recorded too, but in another way: {recorded.code}.",
+            message=f"The action failed with {observed.code}; in the recording it failed with {recorded.code}.",
         )
 
 
 def _before(recorded: ActionTrace) -> str:
-    """Say what is known of an action that cannot be performed; on a changed way, nothing is."""
+    """Describe a failed action; steps after a change of the mission have no recorded result."""
     if recorded.timing is not None and recorded.observation is None:
-        return "The action cannot be performed, on a way of which nothing was recorded"
-    return "The action succeeded when it was recorded and cannot be performed now"
+        return "The action failed, and it has no recorded result because the steps before it were changed"
+    return "The action succeeded in the recording but failed now"
 
 
 def _did_you_mean(comparison: Comparison, code: str) -> tuple[Candidate, ...] | None:
-    """Look for what became of an element that is not there, or not the only one, or another one."""
+    """Find candidates for a target that is missing, ambiguous or changed."""
     target = getattr(comparison.recorded.action, "target", None)
     if code not in LOST or target is None or target.identity is None:
         return None
@@ -83,7 +83,7 @@ def _expected(comparison: Comparison) -> str:
     if target is None:
         return "ok"
     if target.identity is None:
-        return f"one element {target}"
+        return f"one element at {target}"
     name = f" {target.identity.name!r}" if target.identity.name else ""
     return f"{target.identity.role or target.identity.tag}{name} at {target}"
 

@@ -1,6 +1,6 @@
-"""Role, text and accessible name of an element of a stored document, as `bind.js` tells them of a live one.
+"""ARIA roles of elements of a stored document, as `bind.js` computes them for live elements.
 
-The mapping is the part of HTML-AAM and of the accessible name computation that elements of forms and lists need:
+The mapping covers the parts of HTML-AAM and of the accessible name computation used by forms and lists:
 https://www.w3.org/TR/html-aam-1.0/#html-element-role-mappings, https://www.w3.org/TR/accname-1.2/
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import DomNode
 
 LONGEST: Final = 200
-"""Characters of a text, or of a name taken from one, that tell an element from others."""
+"""Maximum number of characters of a text, or of a name computed from it, in an identity."""
 FIELDS: Final = frozenset({"input", "textarea", "select"})
 LABELABLE: Final = frozenset({"button", "input", "meter", "output", "progress", "select", "textarea"})
 
@@ -39,7 +39,7 @@ _SPACE: Final = re.compile(r"[\s\ufeff]+")
 
 
 def squeezed(text: str | None) -> str:
-    """Collapse white space, and leave none at the ends."""
+    """Collapse white space and strip it from both ends."""
     return _SPACE.sub(" ", text or "").strip()
 
 
@@ -62,17 +62,17 @@ def role_of(node: DomNode) -> str:
 
 
 def input_type(node: DomNode) -> str:
-    """Return the type of a field; one without is a text field."""
+    """Return the type of an input element, `text` by default."""
     return (node.attribute("type") or "text").lower()
 
 
 def names_itself(node: DomNode) -> bool:
-    """Say whether a field shows its value as its name."""
+    """Return whether an input element is named by its value."""
     return node.tag == "input" and input_type(node) in _BUTTONS
 
 
 def is_labelable(node: DomNode) -> bool:
-    """Say whether a label can stand for an element."""
+    """Return whether an element can have a label."""
     return node.tag in LABELABLE and not (node.tag == "input" and input_type(node) == "hidden")
 
 

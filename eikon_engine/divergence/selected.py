@@ -1,4 +1,4 @@
-"""Find the nodes that masks name by CSS selectors."""
+"""Find the nodes that masks select with CSS selectors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.mask import Mask
 
 Route: TypeAlias = tuple[tuple[Literal["child", "shadow"], int], ...]
-"""The way from the root to a node: which list of nodes, and which place in it."""
+"""Path from the root to a node: at each level, the list of nodes and the index in it."""
 
 
 def select(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[Route, list[Mask]]]:
-    """Yield the nodes that masks select, each once, with its masks; those in shadow roots, too."""
+    """Yield each node that masks select, with its masks; shadow roots are included."""
     selectors = [(mask, CssSelector(mask.part.selector)) for mask in masks if isinstance(mask.part, SelectorPart)]
     waiting: list[tuple[Route, Literal["child", "shadow"], tuple[DomNode, ...], Spot | None]]
     waiting = [((), "child", (root,), None)] if selectors else []

@@ -1,4 +1,4 @@
-"""Skill: the output of a rerun, against the recorded one."""
+"""Detect a different result or output of a rerun skill."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 
 def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonValue) -> Iterator[Divergence]:
-    """Compare result and output of a skill."""
+    """Compare the result and the output of a skill."""
     if isinstance(result, Failed) and isinstance(usage.result, Succeeded):
-        yield _finding(place, "skill-failed", "ok", f"{result.code}: {result.message}", "The skill fails now.")
+        why = "The skill succeeded in the recording but failed now."
+        yield _finding(place, "skill-failed", "ok", f"{result.code}: {result.message}", why)
     elif isinstance(result, Succeeded) and isinstance(usage.result, Failed):
         expected = f"{usage.result.code}: {usage.result.message}"
-        yield _finding(place, "skill-unexpected-success", expected, "ok", "The skill failed when it was recorded.")
+        why = "The skill failed in the recording but succeeded now."
+        yield _finding(place, "skill-unexpected-success", expected, "ok", why)
     elif isinstance(result, Succeeded) and usage.output_recorded:
         changes = compare_outputs(usage.output, output)
         if changes:
@@ -46,9 +48,9 @@ def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonVa
 
 
 def detect_page_intent(place: Place, intent: PageIntent, observed: str) -> Iterator[Divergence]:
-    """Compare what a page is taken for."""
+    """Compare the classification of a page."""
     if observed != intent.intent:
-        why = "The page is another kind of page than the recording took it for."
+        why = "The page is classified differently than in the recording."
         yield _finding(place, "page-intent-changed", intent.intent, observed, why)
 
 

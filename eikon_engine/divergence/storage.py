@@ -1,4 +1,4 @@
-"""Storage: what the browser keeps for sites after an action; the next action, or the next visit, depends on it."""
+"""Detect different cookies and storage items after an action; later actions and visits depend on them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation, StoredItem
 
 _Key: TypeAlias = "tuple[str, str, int, str]"
-_WORDS = {"cookie": "cookie", "local": "item of localStorage", "session": "item of sessionStorage"}
+_WORDS = {"cookie": "cookie", "local": "localStorage item", "session": "sessionStorage item"}
 
 
 def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare names, and values where time cannot have changed them; what a clock may have ended is left out."""
+    """Compare names, and values that do not depend on time; items that expire soon are ignored."""
     before, after = comparison.recorded.observation, comparison.observed
     if not comparison.is_sealed or before is None or after is None:
         return
@@ -28,9 +28,9 @@ def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
         then, now = recorded.get(key), observed.get(key)
         if then is None or now is None:
             code = "storage-missing" if now is None else "storage-unexpected"
-            message = "is not kept" if now is None else "is kept that was not"
+            message = "is missing" if now is None else "is not in the recording"
         elif then.digest != now.digest and comparison.compares_stored_values:
-            code, message = "storage-changed", "has another value"
+            code, message = "storage-changed", "has a different value"
         else:
             continue
         yield comparison.diverged(
@@ -56,4 +56,4 @@ def _words(item: StoredItem) -> str:
 
 
 def _shown(item: StoredItem | None) -> str:
-    return "nothing" if item is None else f"{item.kind} {item.name!r}, SHA-256 of its value {item.digest[:12]}"
+    return "nothing" if item is None else f"{item.kind} {item.name!r} (value SHA-256 {item.digest[:12]})"

@@ -1,4 +1,4 @@
-"""Differences of two texts, small enough to be values: a price, a name, an attribute."""
+"""Find the smallest differing values of two texts: a price, a name, an attribute."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _PIECES: Final = re.compile(r"<[^<>\n]*>|[^<\n]+|<|\n")
-"""Tags, texts between them, and line ends: a page on one line has pieces too."""
+"""Tags, texts between them, and line ends, so that single-line HTML is split as well."""
 _ALIGNABLE_PAIRS: Final = 1_000_000
-"""Longer middle parts are not aligned: it would take seconds."""
+"""Longer differing parts are not aligned, since that would take seconds."""
 _IN_TAG: Final = re.compile(r"""[^\s"'=<>]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?""")
 """The name of a tag, and its attributes."""
 _VALUE_END: Final = "<>\"'\n"
 _VALUE_REACH: Final = 60
-"""Characters by which a value may go on, beside what differs in it."""
+"""Maximum number of unchanged characters shown on each side of a difference."""
 
 
 def diff_text(recorded: str, live: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line of the recorded text, recorded value and live value of each difference; empty means nothing there.
+    """Yield the line in the recorded text, the recorded value and the live value of each difference.
 
-    Nothing but line ends and white space at the ends of lines is no difference.
+    An empty value is absent. Line ends and white space at the ends of lines are ignored.
     """
     before, after = _pieces(recorded), _pieces(live)
     left, right = [text for _, text in before], [text for _, text in after]
@@ -34,7 +34,7 @@ def diff_text(recorded: str, live: str) -> Iterator[tuple[int, str, str]]:
         return
     line = before[min(start, len(before) - 1)][0] if before else 1
     if len(middle[0]) * len(middle[1]) > _ALIGNABLE_PAIRS:
-        yield line, f"{len(middle[0])} pieces of text", f"{len(middle[1])} other pieces of text"
+        yield line, f"{len(middle[0])} pieces of text", f"{len(middle[1])} different pieces of text"
         return
     yield from _aligned(middle[0], middle[1], line)
 
@@ -67,7 +67,7 @@ def _pieces(text: str) -> list[tuple[int, str]]:
 
 
 def _values(recorded: str, live: str) -> Iterator[tuple[str, str]]:
-    """Yield the values in which two pieces differ: those of a tag attribute by attribute."""
+    """Yield the values in which two pieces differ; tags are compared attribute by attribute."""
     if recorded.startswith("<") and live.startswith("<"):
         before, after = _IN_TAG.findall(recorded), _IN_TAG.findall(live)
         if before != after and len(before) == len(after):
@@ -78,7 +78,7 @@ def _values(recorded: str, live: str) -> Iterator[tuple[str, str]]:
 
 
 def _value(recorded: str, live: str) -> tuple[str, str]:
-    """Cut two pieces down to the values in which they differ: whole ones, up to a tag or a quotation mark."""
+    """Reduce two pieces to the values that differ, extended to the next tag or quotation mark."""
     start = _common(recorded, live)
     end = _common(recorded[start:][::-1], live[start:][::-1])
     left = start

@@ -1,4 +1,4 @@
-"""Value: the form state of the target after the action."""
+"""Detect a different form state of the target after the action."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def detect_value(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare value and checked state of the field that was acted upon."""
+    """Compare the value and the checked state of the target field."""
     if comparison.recorded.observation is None or comparison.observed is None:
         return
     recorded, observed = comparison.recorded.observation.target, comparison.observed.target
     if recorded == observed:
         return
-    for code, name in (("value-changed", "value"), ("checked-changed", "checked")):
+    for code, name, shown in (("value-changed", "value", "value"), ("checked-changed", "checked", "checked state")):
         before = getattr(recorded, name, None)
         after = getattr(observed, name, None)
         if before != after:
@@ -27,5 +27,5 @@ def detect_value(comparison: Comparison) -> Iterator[Divergence]:
                 code,
                 expected="no field" if recorded is None else repr(before),
                 observed="no field" if observed is None else repr(after),
-                message="The field holds something else after the action.",
+                message=f"The field has a different {shown} after the action.",
             )

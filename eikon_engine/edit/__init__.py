@@ -1,1 +1,1 @@
-"""Edit bundles: list what is in them, read changes as people write them, write a changed copy."""
+"""Edit bundles: list steps, parse edits from the command line, write a changed copy."""

@@ -1,4 +1,4 @@
-"""Read changes as people write them on a command line: FIELD=VALUE, NAME=VALUE."""
+"""Parse edits from command line arguments: FIELD=VALUE, NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ Place: TypeAlias = Literal["before", "after"]
 
 _ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 MOST_READINGS: Final = 64
-"""Ways to read several values, each as JSON or as text, that are tried."""
+"""Maximum number of combinations tried, each value as JSON or as text."""
 
 
 def read_fields(
     trace: ExecutionTrace, step: str, texts: Sequence[str], *, same_element: bool, reason: str
 ) -> SetFields:
-    """Read `FIELD=VALUE`; a value is JSON where its field takes it as such, else plain text.
+    """Parse `FIELD=VALUE`; a value is JSON if its field accepts it as such, else plain text.
 
     Raises:
-        UsageError: a text is something else, or a field stands twice.
-        TraceFieldError: no reading of the values fits their fields; the message is about the first reading.
+        UsageError: a text has another form, or a field is given twice.
+        TraceFieldError: no interpretation of the values fits; the message is about the first one.
     """
     if not texts:
-        message = f"wanted FIELD=VALUE for {step or 'the trace'}, such as action.text=Banana, found none"
+        message = f"expected FIELD=VALUE for {step or 'the trace'}, such as action.text=Banana, got none"
         raise UsageError(message)
     pairs = [_pair(text) for text in texts]
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        message = f"wanted each field once, found {twice} {names.count(twice)} times"
+        message = f"expected each field once, got {twice} {names.count(twice)} times"
         raise UsageError(message)
     refused: TraceFieldError | UsageError | None = None
     for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
@@ -60,17 +60,17 @@ def read_fields(
             refused = refused or error
         else:
             return edit
-    assert refused is not None  # noqa: S101 - there is one reading at least
+    assert refused is not None  # noqa: S101 - there is at least one interpretation
     raise refused
 
 
 def read_action(text: str) -> Action:
-    """Read an action as it stands in a trace: a JSON object with its type and fields.
+    """Parse an action from a JSON object, as in a trace.
 
     Raises:
-        TraceSyntaxError: it is no JSON.
-        TraceFieldError: it is no action.
-        UsageError: it has half a character.
+        TraceSyntaxError: the text is not JSON.
+        TraceFieldError: the object is not an action.
+        UsageError: the text contains a lone surrogate.
     """
     demand_whole(text, "ACTION")
     try:
@@ -82,11 +82,11 @@ def read_action(text: str) -> Action:
 def make_insertion(
     trace: ExecutionTrace, beside: tuple[str, Place], action: Action, *, reason: str, name: str | None = None
 ) -> InsertStep:
-    """Make the edit that puts an action beside a step, with a new id in the attempt of that step if none is given.
+    """Build the edit that inserts an action next to a step; without a name, the action gets a new id.
 
     Raises:
         TraceFieldError: there is no such step.
-        UsageError: something of it can stand in no file.
+        UsageError: a value cannot be written to a file.
     """
     step, place = beside
     return make_edit(
@@ -100,7 +100,7 @@ def make_insertion(
 
 
 def demand_one_place(before: str | None, after: str | None) -> tuple[str, Place]:
-    """Return the step beside which something is put, and where.
+    """Return the step next to which something is inserted, and on which side.
 
     Raises:
         UsageError: no step is named, or two are.
@@ -112,21 +112,21 @@ def demand_one_place(before: str | None, after: str | None) -> tuple[str, Place]
             return step, "after"
         case _:
             found = "neither" if before is None else "both"
-            message = f"wanted one of --before STEP and --after STEP, found {found}"
+            message = f"expected one of --before STEP and --after STEP, got {found}"
             raise UsageError(message)
 
 
 def free_step_id(trace: ExecutionTrace, attempt: str) -> str:
-    """Return an id for a new action of an attempt: the first one that is free."""
+    """Return the first unused id for a new action of an attempt."""
     used = {step.id for _, step in positions(trace)}
     return next(name for number in count(1) if (name := f"{attempt}_inserted_{number:03d}") not in used)
 
 
 def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
-    """Make an edit of what was given on the command line.
+    """Build an edit from command line arguments.
 
     Raises:
-        UsageError: something of it can stand in no file.
+        UsageError: a value cannot be written to a file.
     """
     for name, value in fields.items():
         if isinstance(value, str):
@@ -135,21 +135,21 @@ def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
         return kind.model_validate(fields)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
-        message = f"{'.'.join(map(str, fault['loc']))}: wanted what can be written to a file, found: {fault['msg']}"
+        message = f"{'.'.join(map(str, fault['loc']))}: expected a value that can be written, got: {fault['msg']}"
         raise UsageError(message) from error
 
 
 def undeclared(trace: ExecutionTrace, patch: TracePatch) -> tuple[str, ...]:
-    """Name what stands in new values as variables do, and is none of the changed trace."""
+    """Return the variable references in new values that the changed trace does not declare."""
     texts = (json.dumps(each.fields) for each in patch.operations if isinstance(each, SetFields))
     return tuple(sorted({name for text in texts for name in names_in(text)} - trace.variables.keys()))
 
 
 def read_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, ...]:
-    """Read `NAME=VALUE`, or `NAME` for a variable without a value of its own.
+    """Parse `NAME=VALUE`, or `NAME` for a variable without a recorded value.
 
     Raises:
-        UsageError: a name is none.
+        UsageError: a name is invalid.
     """
     made = []
     for text in texts:
@@ -163,13 +163,13 @@ def _pair(text: str) -> tuple[str, str]:
     demand_whole(text, "FIELD=VALUE")
     name, equals, value = text.partition("=")
     if not equals or not name:
-        message = f"wanted FIELD=VALUE, such as action.text=Banana, found {text!r}"
+        message = f"expected FIELD=VALUE, such as action.text=Banana, got {text!r}"
         raise UsageError(message)
     return name, value
 
 
 def _readings(text: str) -> list[JsonValue]:
-    """Return a value as JSON, if it is some, then as plain text."""
+    """Return the possible interpretations of a value: as JSON, if it is valid, then as plain text."""
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):

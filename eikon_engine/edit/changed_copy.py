@@ -1,4 +1,4 @@
-"""Write a copy of a bundle with another trace; the bundle itself is never touched."""
+"""Write a copy of a bundle with a changed trace; the original is never modified."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 LEFT_OUT: Final = frozenset({CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
-"""What is not copied: the certificate is one of other steps, and the trace is written anew."""
+"""Files that are not copied: the trace is rewritten, and the certificate does not apply to it."""
 
 
 def write_changed_copy(
@@ -30,19 +30,19 @@ def write_changed_copy(
 ) -> None:
     """Copy the bundle at `source` (its folder, or its trace.json) to `output`, with `trace` and without certificate.
 
-    The trace is written last: a copy that broke off is no bundle. Files with a name of `leave_out` are not copied.
+    The trace is written last, so an interrupted copy is not a bundle. Files named in `leave_out` are not copied.
 
     Raises:
-        UsageError: the recording was cut off, or the copy would lie inside the bundle.
-        OutputError: something is at `output` already, or it cannot be written.
-        BundlePathError: a link leads out of the bundle.
-        AttachmentMissingError: the trace refers to what the bundle does not have.
+        UsageError: the recording is unfinished, or the copy would be inside the bundle.
+        OutputError: `output` is not empty or cannot be written.
+        BundlePathError: a link points outside the bundle.
+        AttachmentMissingError: a file that the trace refers to is missing.
         TraceError: a file of the bundle cannot be read.
     """
     original = trace_file(source)
     root = original.parent
     if original.name == JOURNAL_FILE:
-        message = f"{root}: the recording was cut off, and cannot be changed; record the mission again"
+        message = f"{root}: the recording is unfinished and cannot be changed; record the mission again"
         raise UsageError(message)
     demand_attachments(root, trace)
     _demand_free(root, output)
@@ -57,13 +57,13 @@ def _demand_free(root: Path, output: Path) -> None:
         within = output.resolve().is_relative_to(root.resolve())
         taken = output.is_symlink() or (output.exists() and (not output.is_dir() or any(output.iterdir())))
     except (OSError, RuntimeError, ValueError) as error:
-        message = f"wanted a folder for the copy at {output}, found {error}; choose another one"
+        message = f"expected a folder for the copy at {output}, got {error}; choose another one"
         raise OutputError(message) from error
     if within:
-        message = f"wanted a folder for the copy outside of the bundle {root}, found {output}; choose another one"
+        message = f"expected a folder for the copy outside the bundle {root}, got {output}; choose another one"
         raise UsageError(message)
     if taken:
-        message = f"{output}: wanted a new or empty folder for the copy, found something; choose another one"
+        message = f"{output}: expected a new or empty folder for the copy, got existing files; choose another one"
         raise OutputError(message)
 
 
@@ -79,7 +79,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    message = f"{error.filename}: the folder of the bundle cannot be read ({error.strerror}); restore the bundle"
+    message = f"{error.filename}: cannot read the folder of the bundle ({error.strerror}); restore the bundle"
     raise TraceError(message) from error
 
 
@@ -88,10 +88,10 @@ def _copy(path: Path, target: Path) -> None:
         mode = path.stat().st_mode
         source = path.open("rb") if stat.S_ISREG(mode) else None
     except OSError as error:
-        message = f"{path}: the file of the bundle cannot be read ({error.strerror}); restore the bundle"
+        message = f"{path}: cannot read the file of the bundle ({error.strerror}); restore the bundle"
         raise TraceError(message) from error
     if source is None:
-        message = f"{path}: wanted a file in the bundle, found something else, which cannot be copied; remove it"
+        message = f"{path}: expected a regular file in the bundle, got something else; remove it"
         raise TraceError(message)
     with source:
         try:

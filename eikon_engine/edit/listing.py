@@ -1,4 +1,4 @@
-"""Show what a mission does, a line a step."""
+"""List the steps of a mission, one line each."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def render_listing(trace: ExecutionTrace) -> str:
-    """Return the attempts and steps of a trace, with the ids by which edits name them."""
+    """Return the attempts and steps of a trace, with the ids that edits refer to."""
     return "\n".join(_lines(trace)) + "\n"
 
 
 def render_step(trace: ExecutionTrace, name: str) -> str:
-    """Return one step or attempt as JSON, as it stands in the trace.
+    """Return one step or attempt as JSON.
 
     Raises:
         TraceFieldError: there is none with this id.
@@ -34,13 +34,13 @@ def render_step(trace: ExecutionTrace, name: str) -> str:
 
 
 def demand_one_form(*, step: str | None, as_json: bool) -> None:
-    """Make sure that either a step or the whole trace is asked for.
+    """Check that --json and a step are not combined.
 
     Raises:
-        UsageError: both are.
+        UsageError: both are given.
     """
     if step is not None and as_json:
-        message = f"--json prints the whole trace, and a step is JSON anyway; drop --json or {step}"
+        message = f"--json prints the whole trace, and a step is printed as JSON anyway; remove --json or {step}"
         raise UsageError(message)
 
 
@@ -49,7 +49,7 @@ def _lines(trace: ExecutionTrace) -> Iterator[str]:
     size = f"{counted(len(trace.subgoal_traces), 'attempt')}, {counted(steps, 'step')}"
     yield f"mission {trace.mission_id}: {trace.mission_text} [{trace.status}, {size}]"
     for name, value in trace.variables.items():
-        yield f"variable {name}: {'has to be given' if value is None else repr(value)}"
+        yield f"variable {name}: {'must be provided' if value is None else repr(value)}"
     for number, attempt in enumerate(trace.subgoal_traces, start=1):
         yield from _attempt(number, attempt)
     for warning in trace.warnings:
@@ -67,7 +67,7 @@ def _attempt(number: int, attempt: SubgoalTrace) -> Iterator[str]:
 
 
 def _notes(step: Step) -> tuple[str, ...]:
-    """Say what is special about a step: how it ended, and what a replay will not be able to prove."""
+    """Return notes about a step: its failure, and what a replay cannot verify."""
     result = _result(step.result)
     if not isinstance(step, ActionTrace):
         return (*result, *(() if step.output_recorded else ("no recorded output",)))
@@ -91,7 +91,7 @@ def _weak(step: ActionTrace) -> tuple[str, ...]:
         if target is None or not hasattr(target, "identity"):
             continue
         if target.identity is None:
-            notes.append("element not known")
+            notes.append("element unknown")
         elif weakness(target.identity) is not None:
-            notes.append("weak: only its place tells it from others")
+            notes.append("weak: identified only by its position")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Keep a patch in a file, and read it back."""
+"""Read and write patch files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_patch(path: Path, patch: TracePatch) -> None:
-    """Write a patch as JSON, whole.
+    """Write a patch as JSON, atomically.
 
     Raises:
         OutputError: the file cannot be written.
@@ -28,14 +28,14 @@ def read_patch(path: Path) -> TracePatch:
     """Read a patch.
 
     Raises:
-        TraceMissingError: there is no file to read.
-        TraceSyntaxError: it is no JSON.
-        TraceFieldError: it is no patch.
+        TraceMissingError: the file cannot be read.
+        TraceSyntaxError: the text is not JSON.
+        TraceFieldError: the JSON is not a patch.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"{path}: wanted a patch that `eikon trace` saved, found {error.strerror}; check the path"
+        message = f"{path}: expected a patch saved by `eikon trace`, got {error.strerror}; check the path"
         raise TraceMissingError(message) from error
     try:
         return TracePatch.model_validate_json(data)

@@ -1,4 +1,4 @@
-"""Errors of actions, and of replays that left their recordings."""
+"""Errors of actions and replays."""
 
 from __future__ import annotations
 
@@ -11,93 +11,93 @@ if TYPE_CHECKING:
 
 
 class ActionError(EikonError):
-    """Report an action that could not be performed exactly as asked; `code` is what a trace records."""
+    """The action could not be performed as requested; `code` is recorded in the trace."""
 
     code = "action-failed"
     exit_status = 1
 
 
 class TargetMissingError(ActionError):
-    """Report a selector that matched nothing before its deadline."""
+    """The selector matched no element before the deadline."""
 
     code = "target-missing"
 
 
 class TargetAmbiguousError(ActionError):
-    """Report a selector that matched more than one element."""
+    """The selector matched more than one element."""
 
     code = "target-ambiguous"
 
 
 class TargetChangedError(ActionError):
-    """Report an element that is not the one that was recorded."""
+    """The matched element is not the recorded one."""
 
     code = "target-changed"
 
 
 class TargetNotActionableError(ActionError):
-    """Report an element that is hidden, disabled, read-only, covered or moving."""
+    """The element is hidden, disabled, read-only, covered or moving."""
 
     code = "target-not-actionable"
 
 
 class OptionMissingError(ActionError):
-    """Report a select box without the option to choose."""
+    """The select box has no such option."""
 
     code = "option-missing"
 
 
 class NavigationError(ActionError):
-    """Report a navigation that brought no document."""
+    """The navigation loaded no document."""
 
     code = "navigation-failed"
 
 
 class WaitTimeoutError(ActionError):
-    """Report a condition that did not come true before its deadline."""
+    """The condition did not become true before the deadline."""
 
     code = "wait-timeout"
 
 
 class DialogMissingError(ActionError):
-    """Report a dialog answer that no dialog asked for."""
+    """No dialog opened for a recorded dialog answer."""
 
     code = "dialog-missing"
 
 
 class DownloadMissingError(ActionError):
-    """Report a download action during which nothing was downloaded."""
+    """No download started during a download action."""
 
     code = "download-missing"
 
 
 class PageMissingError(ActionError):
-    """Report a page ordinal at which no page is open."""
+    """No page is open at the given ordinal."""
 
     code = "page-missing"
 
 
 class AssertionFailedError(ActionError):
-    """Report an assertion of the mission that does not hold."""
+    """An assertion of the mission failed."""
 
     code = "assertion-failed"
 
 
 class ActionRejectedError(ActionError):
-    """Report an action that the browser refused for another reason."""
+    """The browser rejected the action for another reason."""
 
     code = "action-rejected"
 
 
 class ReplayError(EikonError):
-    """Stand above everything that ends a replay without a faithful verdict."""
+    """Base of everything that ends a replay without a faithful verdict."""
 
     code = "replay"
     exit_status = 1
 
 
 class ReplayDivergenceError(ReplayError):
-    """Carry the first divergence of a replay out of `ReplayEngine.replay`."""
+    """The first divergence of a replay, raised by `ReplayEngine.replay` once all files are written."""
 
     code = "replay-diverged"
 
@@ -112,7 +112,7 @@ class ReplayDivergenceError(ReplayError):
         divergence_code: str = "",
         summary_path: Path | None = None,
     ) -> None:
-        """Keep where the run left its recording, and what stands in the summary."""
+        """Store where the replay diverged and the path of its summary."""
         super().__init__(
             f"REPLAY_DIVERGENCE {divergence_code or 'unknown'} in subgoal {subgoal_id}, sequence {action_sequence}: "
             f"expected {expected}, observed {observed}"
@@ -127,12 +127,12 @@ class ReplayDivergenceError(ReplayError):
 
 
 class ToolCallsDivergedError(ReplayError):
-    """Report a replay that did not call all recorded tools, or called them in another order."""
+    """A replay skipped recorded tool calls, or made them in a different order."""
 
     code = "tool-calls-diverged"
 
 
 class ScenarioDivergedError(ReplayError):
-    """Report a step of a scenario that is another one than was recorded."""
+    """A step of a scenario differs from the recorded one."""
 
     code = "scenario-diverged"

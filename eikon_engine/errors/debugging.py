@@ -8,74 +8,74 @@ from eikon_engine.errors.root import EikonError, UsageError
 
 
 class SessionError(EikonError):
-    """Report a debug session whose files cannot be read."""
+    """The files of a debug session cannot be read."""
 
     code = "session"
     exit_status = 65
 
 
 class CheckpointError(SessionError):
-    """Report a checkpoint that is one of another trace, or that was changed by hand."""
+    """The checkpoint belongs to another trace, or its file was edited."""
 
     code = "checkpoint"
 
 
 class SessionMissingError(RequirementError):
-    """Report a debug session that is not there."""
+    """The debug session does not exist."""
 
     code = "session-missing"
 
 
 class CheckpointMissingError(RequirementError):
-    """Report a checkpoint that a session does not have."""
+    """The debug session has no such checkpoint."""
 
     code = "checkpoint-missing"
 
 
 class SessionEndedError(EikonError):
-    """Report a debug session whose process has ended, or does not answer."""
+    """The process of a debug session has ended or does not respond."""
 
     code = "session-ended"
     exit_status = 69
 
 
 class SessionAmbiguousError(UsageError):
-    """Report that several debug sessions run, and none was named."""
+    """Several debug sessions are running and none was named."""
 
     code = "session-ambiguous"
 
 
 class SessionBusyError(UsageError):
-    """Report a command that has to wait until the session stands still."""
+    """The command must wait until the session is paused."""
 
     code = "session-busy"
 
 
 class SecretGivenError(UsageError):
-    """Report a command that has a secret written out, which would stand in a file."""
+    """The command contains a secret in clear text, which would be written to a file."""
 
     code = "secret-given"
 
 
 class BreakpointError(UsageError):
-    """Report a breakpoint that cannot be, or is not there."""
+    """The breakpoint is invalid or does not exist."""
 
     code = "breakpoint"
 
 
 class BranchError(UsageError):
-    """Report a branch that cannot be made, changed or left, or is not there."""
+    """The branch cannot be created, changed or left, or does not exist."""
 
     code = "branch"
 
 
 class PlanChangedError(UsageError):
-    """Report that a run cannot go on, since its mission is another one by now."""
+    """The run cannot be resumed because its mission has changed."""
 
     code = "plan-changed"
 
 
 class RewindNotFaithfulError(ReplayError):
-    """Report that doing everything again led to another state than before."""
+    """Re-running the history of a session led to a different state."""
 
     code = "rewind-not-faithful"

@@ -1,4 +1,4 @@
-"""Errors of what is needed and not here."""
+"""Errors of missing requirements: browsers, skills, secrets, tools, fixtures."""
 
 from __future__ import annotations
 
@@ -6,74 +6,74 @@ from eikon_engine.errors.root import EikonError
 
 
 class BrowserError(EikonError):
-    """Report a browser that cannot be used."""
+    """The browser cannot be used."""
 
     code = "browser"
     exit_status = 69
 
 
 class BrowserMissingError(BrowserError):
-    """Report that no browser was found."""
+    """No browser was found."""
 
     code = "browser-missing"
 
 
 class BrowserDiedError(BrowserError):
-    """Report a browser that went away in the middle of a run."""
+    """The browser exited in the middle of a run."""
 
     code = "browser-died"
 
 
 class RequirementError(EikonError):
-    """Report something the trace asks for that is not here."""
+    """Something that the trace requires is missing."""
 
     code = "requirement"
     exit_status = 78
 
 
 class UnknownSkillError(RequirementError):
-    """Report a skill that no registry knows."""
+    """The skill is not registered."""
 
     code = "unknown-skill"
 
 
 class SkillBrokenError(RequirementError):
-    """Report a skill of an installed distribution that cannot be used."""
+    """A skill of an installed distribution cannot be used."""
 
     code = "skill-broken"
 
 
 class SecretMissingError(RequirementError):
-    """Report a secret that the trace refers to and nobody gave."""
+    """A secret that the trace refers to was not provided."""
 
     code = "secret-missing"
 
 
 class VariableMissingError(RequirementError):
-    """Report a variable of the trace that has no value."""
+    """A variable of the trace has no value."""
 
     code = "variable-missing"
 
 
 class NetworkPartMissingError(RequirementError):
-    """Report a playback asked for by the user that the bundle has no data for."""
+    """The bundle has no data for the requested kind of replay."""
 
     code = "network-part-missing"
 
 
 class ModelClientMissingError(RequirementError):
-    """Report that no model can be asked: its library or its settings are not here."""
+    """No model can be called: its library or settings are missing."""
 
     code = "model-client-missing"
 
 
 class NoReplayDataError(RequirementError):
-    """Report a prompt that no recorded response answers; no model is asked in its place."""
+    """No recorded response matches the prompt; the model is not called instead."""
 
     code = "no-replay-data"
 
     def __init__(self, message: str, difference: str = "") -> None:
-        """Keep the nearest recorded prompt as a unified diff beside the line; it is shown below it."""
+        """Store a unified diff to the nearest recorded prompt, shown below the message."""
         super().__init__(message)
         self.difference = difference
         if difference:
@@ -81,18 +81,18 @@ class NoReplayDataError(RequirementError):
 
 
 class UnknownToolError(RequirementError):
-    """Report a tool that no tool box knows."""
+    """The tool is not registered."""
 
     code = "unknown-tool"
 
 
 class ToolNotAllowedError(RequirementError):
-    """Report a tool that is known, and that this run may not call."""
+    """The tool exists, but this run may not call it."""
 
     code = "tool-not-allowed"
 
 
 class FixtureMissingError(RequirementError):
-    """Report a tool call that was not recorded; no tool is executed in its place."""
+    """The tool call was not recorded; the tool is not executed instead."""
 
     code = "fixture-missing"

@@ -1,4 +1,4 @@
-"""Errors of what is read: files that are missing, broken, or of another version."""
+"""Errors of reading files: missing, corrupt, or of another version."""
 
 from __future__ import annotations
 
@@ -6,132 +6,132 @@ from eikon_engine.errors.root import EikonError
 
 
 class TraceError(EikonError):
-    """Report a bundle that cannot be read."""
+    """The bundle cannot be read."""
 
     code = "trace"
     exit_status = 65
 
 
 class TraceMissingError(TraceError):
-    """Report a path at which no trace lies."""
+    """The path holds no trace."""
 
     code = "trace-missing"
 
 
 class TraceSyntaxError(TraceError):
-    """Report text that is not JSON, or is cut off."""
+    """The text is not JSON, or is truncated."""
 
     code = "trace-syntax"
 
 
 class TraceFieldError(TraceError):
-    """Report a field that is missing, unknown or of the wrong type, by its path."""
+    """A field is missing, unknown or of the wrong type; the message names its path."""
 
     code = "trace-field"
 
 
 class TraceVersionError(TraceError):
-    """Report a trace version this program does not know."""
+    """The trace version is not supported."""
 
     code = "trace-version"
 
 
 class BundlePathError(TraceError):
-    """Report a path that leads out of its bundle."""
+    """A path points outside its bundle."""
 
     code = "bundle-path"
 
 
 class AttachmentMissingError(TraceError):
-    """Report a file that the trace refers to and the bundle lacks."""
+    """The bundle lacks a file that the trace refers to."""
 
     code = "attachment-missing"
 
 
 class AttachmentCorruptError(TraceError):
-    """Report a file whose content does not have the digest in its name."""
+    """The content of a file does not match the digest in its name."""
 
     code = "attachment-corrupt"
 
 
 class EventsError(EikonError):
-    """Report an `events.jsonl` that cannot be read."""
+    """An `events.jsonl` cannot be read."""
 
     code = "events"
     exit_status = 65
 
 
 class EventsVersionError(EventsError):
-    """Report events of a version this program does not know."""
+    """The version of the events is not supported."""
 
     code = "events-version"
 
 
 class YamlError(EikonError):
-    """Report a text of ours in YAML that cannot be read."""
+    """A YAML file cannot be read."""
 
     code = "yaml"
     exit_status = 65
 
 
 class GatesError(YamlError):
-    """Report gates that do not exist, or limits that cannot be."""
+    """A gate is unknown, or its limit is invalid."""
 
     code = "gates"
 
 
 class ForeignFormatError(EikonError):
-    """Report a recording of another tool that cannot be read."""
+    """A recording of another tool cannot be read."""
 
     code = "foreign-format"
     exit_status = 65
 
 
 class ForeignStepError(ForeignFormatError):
-    """Report steps of another tool's recording that cannot be carried over."""
+    """Steps of another tool's recording cannot be converted."""
 
     code = "foreign-step"
 
 
 class ResponsesError(EikonError):
-    """Report a folder of recorded model responses that cannot be used."""
+    """A folder of recorded model responses cannot be used."""
 
     code = "responses"
     exit_status = 65
 
 
 class ResponseCorruptError(ResponsesError):
-    """Report one file of a recorded model response that cannot be trusted, by its path."""
+    """A file of a recorded model response is corrupt; the message names its path."""
 
     code = "response-corrupt"
 
 
 class ResponsesIncompleteError(ResponsesError):
-    """Report recorded model responses of a capture that did not come to its end."""
+    """The capture of model responses did not run to its end."""
 
     code = "responses-incomplete"
 
 
 class FixtureError(EikonError):
-    """Report a folder of recorded tool calls that cannot be used."""
+    """A folder of recorded tool calls cannot be used."""
 
     code = "fixture"
     exit_status = 65
 
 
 class FixtureCorruptError(FixtureError):
-    """Report one recorded tool call that was damaged, or edited by hand, by its path."""
+    """A recorded tool call is damaged or was edited; the message names its path."""
 
     code = "fixture-corrupt"
 
 
 class FixturesMixedError(FixtureError):
-    """Report a folder that holds tool calls of more than one recording."""
+    """The folder holds tool calls of more than one recording."""
 
     code = "fixtures-mixed"
 
 
 class FixturesIncompleteError(FixtureError):
-    """Report recorded tool calls of a run that did not come to its end."""
+    """The run that recorded the tool calls did not run to its end."""
 
     code = "fixtures-incomplete"

@@ -1,1 +1,1 @@
-"""Traces, or parts of them, in the formats of other tools. Pure: no browser, no socket."""
+"""Export traces, or parts of them, to the formats of other tools. Pure: no browser, no socket."""

@@ -1,4 +1,4 @@
-"""A bundle as a test for pytest-playwright, for the deployment that was recorded or for another one."""
+"""Export a bundle as a pytest-playwright test, for the recorded deployment or another one."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from eikon_engine.trace.variables import resolved_trace
 if TYPE_CHECKING:
     from eikon_engine.exporters.playwright_test import ExportedTest
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.dom.tree import PageSnapshot
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.observation import PageObservation
     from eikon_engine.trace.url_map import UrlMap
 
 
 def bundle_as_test(bundle: Bundle, urls: UrlMap, *, files_folder: str) -> ExportedTest:
-    """Return the test of a bundle.
+    """Export a bundle as a test; `urls` maps recorded base URLs to other ones.
 
     Raises:
         TraceError: a snapshot, an upload or the storage state cannot be read.
@@ -44,7 +44,7 @@ def bundle_as_test(bundle: Bundle, urls: UrlMap, *, files_folder: str) -> Export
 
 
 def _settled(trace: ExecutionTrace) -> ExecutionTrace:
-    """Keep of pages that had not come to rest only what happened to them: a test waits for what they show."""
+    """Drop page contents from observations that are not settled, and keep their events."""
     subgoals = (
         each.model_copy(update={"actions_taken": tuple(map(_happened, each.actions_taken))})
         for each in trace.subgoal_traces
@@ -63,7 +63,7 @@ def _happened(step: ActionTrace) -> ActionTrace:
 
 
 def _storage_state(bundle: Bundle, urls: UrlMap) -> str | None:
-    """Read the storage state; its cookies last as long as a session, whatever the day of the test is."""
+    """Read the storage state with all cookies as session cookies, so that none has expired in the test."""
     place = bundle.trace.start.storage_state
     if place is None:
         return None
@@ -72,13 +72,13 @@ def _storage_state(bundle: Bundle, urls: UrlMap) -> str | None:
         state = relocated_state(kept_alive(parse_storage_state(path.read_bytes()), math.inf), urls)
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         found = " ".join(str(error).split())
-        message = f"{path}: wanted a storage state of Playwright, found {found}; restore the file or record again"
+        message = f"{path}: expected a Playwright storage state, got {found}. Restore the file or record again."
         raise TraceFieldError(message) from error
     return f"{json.dumps(state, indent=1)}\n" if any(state.values()) else None
 
 
 def _relocated(trace: ExecutionTrace, urls: UrlMap) -> ExecutionTrace:
-    """Return a trace whose actions and observed addresses are those of the deployment of today."""
+    """Map the base URLs in actions and observations of a trace."""
     if not urls:
         return trace
     subgoals = (

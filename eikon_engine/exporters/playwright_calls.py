@@ -1,4 +1,4 @@
-"""Actions as calls of Playwright for Python.
+"""Write actions as calls of Playwright for Python.
 
 https://playwright.dev/python/docs/api/class-locator
 """
@@ -42,15 +42,15 @@ _OnElement: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """How addresses, elements and files are called in the test."""
+    """How to write URLs, targets and files in the test."""
 
     site: Site
     locate: Callable[[int, Target], str]
     file: Callable[[FileInput], str]
 
 
-def statements_of(action: Action, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """Return what does an action to the `element` of its target; empty for what does nothing to a page."""
+def statements_of(action: Action, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
+    """Return the statements of an action; empty if it has no effect. `element` is the source of its locator."""
     page, site = page_name(action.page), words.site
     match action:
         case actions.Navigate(url=url, referer=referer):
@@ -89,7 +89,7 @@ def statements_of(action: Action, element: str, words: Words) -> tuple[Statement
             return _on_element(action, element, words)
 
 
-def _on_element(action: _OnElement, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911 - one case a kind
+def _on_element(action: _OnElement, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911 - one case per action
     timeout = timeout_of(action)
     match action:
         case actions.Click() | actions.DoubleClick() | actions.Download() | actions.Hover():
@@ -150,7 +150,7 @@ def _point(action: actions.Click | actions.DoubleClick | actions.Download | acti
 
 
 def _set_value(action: actions.SetValue, element: str) -> tuple[Statement, ...]:
-    """Write what suits the kind of the field; the test finds out where the recording did not."""
+    """Write `fill` or `select_option` by the recorded tag; if it is unknown, the test decides."""
     text, timeout = text_source(action.text), timeout_of(action)
     select = call(f"{element}.select_option", text, timeout=timeout)
     fill = call(f"{element}.fill", text, timeout=timeout)
@@ -174,7 +174,7 @@ def _navigation(action: actions.Navigate | actions.GoBack | actions.GoForward | 
 
 
 def timeout_of(action: Action) -> float | None:
-    """Return a deadline in milliseconds where it is not the usual one; 0 for none."""
+    """Return the timeout in milliseconds if it differs from the default; 0 means no timeout."""
     return _deadline(action, DEFAULT_TIMEOUT_MS)
 
 

@@ -1,4 +1,4 @@
-"""What was seen after an action, as assertions; and what has to be waited for while it acts."""
+"""Write observations as assertions, and events during an action as `expect_*` blocks."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Known:
-    """What is known of the pages by now; mutable, because it grows with each action."""
+    """The state of the pages at the current point of the test (mutable)."""
 
     trace: ExecutionTrace
     site: Site
     load: Callable[[PageObservation], PageSnapshot | None]
     days: tuple[str, ...] = ()
     pages: set[int] = field(default_factory=lambda: {0})
-    """Pages that have a variable."""
+    """Ordinals of pages that have a variable in the test."""
     urls: dict[int, str] = field(default_factory=dict)
     titles: dict[int, str] = field(default_factory=dict)
     documents: dict[int, dict[str, RecordedDocument]] = field(default_factory=dict)
-    """Documents of the open pages, by the paths of their frames."""
+    """Documents of the open pages, by frame path."""
     answers: list[AnswerDialog] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Read the day of the recording off its clocks."""
+        """Compute the spellings of the day of the recording."""
         environment = self.trace.environment
         moments = [self.trace.started_at]
         if environment is not None:
@@ -66,7 +66,7 @@ class Known:
 
 
 def _written(moment: datetime) -> tuple[str, ...]:
-    """Write a day as pages do."""
+    """Return common spellings of a date."""
     day, month, year = moment.day, moment.month, moment.year
     word = f"{moment:%b}"
     return (
@@ -80,7 +80,7 @@ def _written(moment: datetime) -> tuple[str, ...]:
 
 
 def around(step: ActionTrace, statements: tuple[Statement, ...], known: Known) -> Iterator[Statement]:
-    """Do an action inside of what waits for its pages, dialogs, downloads and closings."""
+    """Wrap the statements of an action in blocks that wait for downloads, popups, closing pages and dialogs."""
     seen = step.observation
     if seen is None:
         yield from statements
@@ -98,7 +98,7 @@ def _downloading(
     sound = [each for each in seen.downloads if each.failure is None and each.page in known.pages]
     for each in seen.downloads:
         if each not in sound[:1]:
-            known.left_out.append(f"the download of {each.name} is not checked ({action.type})")
+            known.left_out.append(f"download {each.name} of {action.type} is not checked")
     if not sound:
         return body, []
     first = sound[0]
@@ -137,7 +137,7 @@ def _closing(
 ) -> tuple[list[Statement], list[Statement]]:
     closed = [each for each in seen.closed if each in known.pages and each not in seen.opened]
     for each in closed if not isinstance(action, ClosePage) else ():
-        # What acts on a page that it closes never hears of its success; that the page closes is what counts.
+        # An action that closes its own page may fail; only the close event counts.
         suppressed = ", suppress(Error)" if each == action.page else ""
         body = [Block(f'with {page_name(each)}.expect_event("close"){suppressed}:', tuple(body))]
     return body, []
@@ -149,8 +149,10 @@ def _talking(
     if not seen.dialogs:
         return body, []
     answers = ", ".join(_answer(each, known) for each in seen.dialogs)
-    said = ", ".join(_message(each, known) for each in seen.dialogs)
-    return [Block(f"with dialogs(page.context, {answers}) as messages:", tuple(body))], [f"assert messages == [{said}]"]
+    texts = ", ".join(_message(each, known) for each in seen.dialogs)
+    return [Block(f"with dialogs(page.context, {answers}) as messages:", tuple(body))], [
+        f"assert messages == [{texts}]"
+    ]
 
 
 def _answer(dialog: DialogSeen, known: Known) -> str:
@@ -164,13 +166,13 @@ def _answer(dialog: DialogSeen, known: Known) -> str:
 
 def _message(dialog: DialogSeen, known: Known) -> str:
     if secrets_named_in(dialog.message):
-        known.left_out.append("the message of a dialog that shows a secret is not checked")
+        known.left_out.append("a dialog message with a secret is not checked")
         return f"messages[{0}]"
     return quoted(dialog.message)
 
 
 def target_effects(action: Action, state: TargetState | None, element: str) -> Iterator[Statement]:
-    """Demand the value of a field that was filled, or whether it is checked."""
+    """Assert the value of a filled field, or its checked state."""
     if state is None:
         return
     if isinstance(action, Check | Uncheck | Click | Press) and state.checked is not None:
@@ -182,7 +184,7 @@ def target_effects(action: Action, state: TargetState | None, element: str) -> I
 
 
 def page_effects(seen: Observation, known: Known) -> Iterator[Statement]:
-    """Demand what is new of the pages: addresses, titles, texts; and learn how they are now."""
+    """Assert new URLs, titles and texts of the pages, and update the known state."""
     for page in seen.pages:
         if page.page not in known.pages:
             continue

@@ -1,4 +1,4 @@
-"""Files that lie beside an exported test: the storage state that it begins with, and what it uploads."""
+"""Companion files of an exported test: its storage state and uploads."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ STORAGE_STATE: Final = "storage_state.json"
 
 @dataclass(slots=True, kw_only=True)
 class Companions:
-    """What lies beside a test; mutable, because uploads are found one after the other."""
+    """Companion files of a test (mutable: uploads are added while it is written)."""
 
     get: Callable[[BlobRef], bytes]
-    """The content of an uploaded file."""
+    """Returns the content of an uploaded file."""
     storage_state: str | None = None
-    """Playwright's format; None where the mission began without cookies and storage."""
+    """Storage state as Playwright JSON; None if the mission started without."""
     uploads: dict[str, bytes] = field(default_factory=dict)
 
     def source(self, file: FileInput) -> str:
-        """Keep an uploaded file, and write what gives it to a field under its own name."""
+        """Store an uploaded file and return the source of its `set_input_files` argument."""
         content = self.get(file.content)
         safe = file_name_for(file.name, "upload")
         name = safe
@@ -46,6 +46,6 @@ class Companions:
 
 
 def companion_files(companions: Companions) -> dict[str, bytes]:
-    """Return the contents of the files by name."""
+    """Return the contents of all files by name."""
     state = {} if companions.storage_state is None else {STORAGE_STATE: companions.storage_state.encode()}
     return {**state, **companions.uploads}

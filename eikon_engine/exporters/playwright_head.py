@@ -1,4 +1,4 @@
-"""The docstring of an exported test: where it is from, how it is run, what it checks and what it does not."""
+"""The module docstring of an exported test: its origin, how to run it, what it checks and what it does not."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 CHECKED: Final = (
-    "Checked: who is acted upon, values of fields, addresses, titles, dialogs, downloads, pages that open and close, "
-    "errors in the console, and of what each action brought the headings, messages, tables, lists and marked numbers."
+    "Checked: targets, field values, URLs, titles, dialogs, downloads, opened and closed pages, console errors, and "
+    "new headings, messages, tables, lists and texts of elements with an id or test id."
 )
 NOT_CHECKED: Final = (
-    "Not checked, though a replay compares it: all other parts of documents, closed shadow roots, which other elements "
-    "are hidden, requests, answers and redirects, cookies and storage, pictures, results of skills."
+    "Not checked, although a replay compares it: other parts of documents, closed shadow roots, visibility of other "
+    "elements, requests, responses and redirects, cookies and storage, screenshots, results of skills."
 )
 
 
@@ -31,30 +31,30 @@ def head(trace: ExecutionTrace, left: tuple[str, ...], *, secrets: tuple[str, ..
     day = f"{trace.started_at:%Y-%m-%d}"
     paragraphs = [
         f"Mission {trace.mission_id}: {trace.mission_text}",
-        f"Exported by Eikon from a recording of {day}, for pytest-playwright. On another site: pytest --base-url URL.",
+        f"Exported by Eikon from a recording of {day}, for pytest-playwright. For another site: pytest --base-url URL.",
     ]
     if files_folder:
-        paragraphs.append(f"Needs the folder {files_folder} beside it.")
+        paragraphs.append(f"Requires the folder {files_folder} next to it.")
     if secrets:
-        paragraphs.append(f"Takes from the environment: {', '.join(ENVIRONMENT_PREFIX + each for each in secrets)}.")
-    paragraphs += [CHECKED, NOT_CHECKED, "Not carried over from the recording:", *(f"- {each}" for each in left)]
+        paragraphs.append(f"Environment variables: {', '.join(ENVIRONMENT_PREFIX + each for each in secrets)}.")
+    paragraphs += [CHECKED, NOT_CHECKED, "Not exported from the recording:", *(f"- {each}" for each in left)]
     return docstring(paragraphs)
 
 
 def left_out(trace: ExecutionTrace) -> Iterator[str]:
-    """Say what of a recording a test for Playwright cannot hold."""
+    """Yield what a Playwright test cannot express of a recording."""
     environment = trace.environment
     if environment is not None:
         began = datetime.fromtimestamp(environment.clock_start_ms / 1000, tz=UTC)
-        yield f"clock: pages began at {began:%Y-%m-%d %H:%M} by a {environment.clock} clock; here they run by today's"
-        yield f"chance: pages drew numbers by the seed {environment.random_seed}; here they draw others"
+        yield f"clock: recorded at {began:%Y-%m-%d %H:%M} with a {environment.clock} clock; the test uses real time"
+        yield f"randomness: recorded with the seed {environment.random_seed}; the test uses real randomness"
         if environment.cpu_count is not None or environment.device_memory_gb is not None:
-            yield "machine: pages were told of a certain number of processors or size of memory"
+            yield "machine: the recorded number of processors and size of memory are not emulated"
     if trace.network is not None:
         rules = len(trace.network.rules)
-        yield f"network: the recorded answers are not used{f', nor its {rules} rules' if rules else ''}"
+        yield f"network: recorded responses{f' and {rules} rules' if rules else ''} are not used"
     if trace.start.session_storage is not None:
-        yield "session storage: the test begins without"
+        yield "session storage: the test starts without it"
     for mask in trace.masks:
         yield f"mask {describe_mask(mask)}"
     yield from _steps(trace)
@@ -67,9 +67,9 @@ def _steps(trace: ExecutionTrace) -> Iterator[str]:
         for tool in subgoal.tools_used:
             yield f"tool {tool.tool} in {subgoal.description!r} is not called"
         if subgoal.completions:
-            yield f"{counted(len(subgoal.completions), 'completion')} in {subgoal.description!r}: no model is asked"
+            yield f"{counted(len(subgoal.completions), 'completion')} in {subgoal.description!r}: not requested"
         for step in subgoal.actions_taken:
             if step.observation is not None and not step.observation.settled:
-                yield f"what {step.id} led to: it has no baseline; certify the bundle first"
+                yield f"observation of {step.id}: it has no baseline. Certify the bundle first."
             if isinstance(step.action, ExtractDom | Note):
-                yield f"{step.action.type} in {subgoal.description!r} does nothing to a page"
+                yield f"{step.action.type} in {subgoal.description!r}: it does not act on the page"

@@ -1,4 +1,4 @@
-"""Locators of Playwright: by role and name where the recorded document has one such element, else by what is next best.
+"""Write Playwright locators: by role and name if unique in the recorded document, else by the next best attribute.
 
 https://playwright.dev/python/docs/locators
 """
@@ -26,25 +26,25 @@ _PLAIN_VALUE: Final = re.compile(r"[\w ./:?=&%#-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A locator as source."""
+    """The source of a locator."""
 
     code: str
     tells_who: bool
-    """Whether it names the element so that another one would not be found."""
+    """Whether the locator identifies the element by its name, so that no other element could match."""
 
 
 def page_name(page: int) -> str:
-    """Name the variable of a page."""
+    """Return the variable of a page."""
     return "page" if page == 0 else f"page_{page}"
 
 
 def plain_locator(page: int, target: Target) -> str:
-    """Write the locator of a target as it was recorded."""
+    """Write the recorded selector of a target."""
     return call(f"{in_frames(page, target)}.locator", quoted(target.selector))
 
 
 def in_frames(page: int, target: Target) -> str:
-    """Write what holds the element of a target: its page, or the innermost frame."""
+    """Write the page or frame locator around a target."""
     written = page_name(page)
     for frame in target.frames:
         written = call(f"{written}.frame_locator", quoted(frame))
@@ -52,7 +52,7 @@ def in_frames(page: int, target: Target) -> str:
 
 
 def action_locator(page: int, target: Target, documents: Mapping[str, RecordedDocument]) -> Written:
-    """Write the locator of a target, by the documents of the page before the action."""
+    """Write the best locator of a target, using the documents of the page before the action."""
     plain = Written(code=plain_locator(page, target), tells_who=False)
     if target.identity is None:
         return plain
@@ -73,7 +73,7 @@ def action_locator(page: int, target: Target, documents: Mapping[str, RecordedDo
 
 
 def by_name(document: RecordedDocument, element: Located) -> str | None:
-    """Write a locator by role and name, or by the label of a field; None where that would not find this one alone."""
+    """Write a locator by role and name, or by label; None if it would not be unique."""
     role, name = document.role(element), document.name(element)
     if name is None or not document.is_shown(element):
         return None
@@ -93,7 +93,7 @@ def _by_label(document: RecordedDocument, element: Located, name: str) -> str | 
 
 
 def by_mark(document: RecordedDocument, element: Located) -> str | None:
-    """Write a locator by test id or id; None where neither is there once."""
+    """Write a locator by test id or id; None if neither is unique."""
     mark = element.node.attribute("data-testid")
     if mark and sum(each.node.attribute("data-testid") == mark for each in document.elements) == 1:
         return call("get_by_test_id", quoted(mark))
@@ -102,13 +102,13 @@ def by_mark(document: RecordedDocument, element: Located) -> str | None:
 
 
 def by_id(document: RecordedDocument, element: Located) -> str | None:
-    """Write a CSS selector by id; None without one, or with one that others have too."""
+    """Write a CSS selector by id; None if it is missing or not unique."""
     name = element.node.attribute("id") or ""
     return f"#{name}" if _SIMPLE.fullmatch(name) and document.ids.get(name) == 1 else None
 
 
 def by_kind(document: RecordedDocument, element: Located) -> str | None:
-    """Write a locator by test id or id, or by role or tag alone where no other has it; names are not used."""
+    """Write a locator by test id, id, or a unique role or tag, never by name."""
     mark = by_mark(document, element)
     if mark is not None:
         return mark
@@ -120,7 +120,7 @@ def by_kind(document: RecordedDocument, element: Located) -> str | None:
 
 
 def frame_path_locator(page: int, path: str, documents: Mapping[str, RecordedDocument]) -> str | None:
-    """Write what holds the elements of a frame; None where no selector finds its element alone."""
+    """Write the frame locator of a frame path; None if an iframe on the path has no unique selector."""
     written, here = page_name(page), ""
     for step in path.split(".") if path else ():
         document = documents.get(here)

@@ -1,4 +1,4 @@
-"""What stands above an exported test: imports, constants, fixtures and the functions that it uses."""
+"""The module head of an exported test: imports, constants, fixtures and helper functions."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 _OF_SOCKETS: Final = "WebSocket connection to "
-"""Chrome's errors of WebSockets; replays do not compare them."""
+"""Prefix of Chrome's WebSocket errors, which replays do not compare."""
 _BASE_URL: Final = '''
 
 @pytest.fixture(scope="session")
 def base_url(base_url: str | None) -> str:
-    """Go where pytest is told to, else where the mission was recorded."""
+    """Return the base URL of pytest, else the recorded one."""
     return (base_url or BASE_URL).rstrip("/")
 '''
 _ARGUMENTS: Final = '''
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, object]{parameters}) -> dict[str, object]:
-    """Open pages as they were opened when the mission was recorded."""
+    """Use the recorded context options."""
 {lines}
 '''
 _CONTEXT: Final = f'''
 
 @pytest.fixture
 def context(context: BrowserContext) -> BrowserContext:
-    """Wait as long as the mission waited, in milliseconds."""
+    """Use the timeouts of the mission, in milliseconds."""
     context.set_default_timeout({DEFAULT_TIMEOUT_MS:_.0f})
     context.set_default_navigation_timeout({DEFAULT_NAVIGATION_TIMEOUT_MS:_.0f})
     return context
@@ -48,7 +48,7 @@ _ERRORS: Final = '''
 
 @pytest.fixture
 def errors(context: BrowserContext) -> list[str]:
-    """Collect what pages report as errors and did not report when the mission was recorded."""
+    """Collect console and page errors that were not recorded."""
     found: list[str] = []
 
     def note(text: str) -> None:
@@ -63,7 +63,7 @@ _STEP: Final = '''
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Say in which part of the mission it failed."""
+    """Add the subgoal to the error of a failed step."""
     try:
         yield
     except Exception as error:
@@ -74,7 +74,7 @@ _DIALOGS: Final = '''
 
 @contextmanager
 def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]]:
-    """Answer the dialogs that open: a text or True accepts, False dismisses. Give the list their messages go to."""
+    """Answer dialogs and collect their messages: a text or True accepts, False dismisses."""
     messages: list[str] = []
 
     def answer(dialog: Dialog) -> None:
@@ -95,7 +95,7 @@ def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]
 
 
 def parts(trace: ExecutionTrace, companions: Companions, *, site: Site, used: set[str], files_folder: str) -> str:
-    """Write everything between the docstring and the test; `used` are the names that the test uses."""
+    """Write everything between the docstring and the test; `used` are the names in the test."""
     context = _context(trace, companions, site)
     fixtures = [_BASE_URL] if site.base else []
     fixtures += [context[0], _CONTEXT, _ERRORS, _STEP, *([_DIALOGS] if "dialogs" in used else [])]
@@ -110,7 +110,7 @@ def parts(trace: ExecutionTrace, companions: Companions, *, site: Site, used: se
 
 
 def _imports(names: set[str]) -> Iterator[str]:
-    """Yield the imports in the order in which isort puts them."""
+    """Yield the imports in isort order."""
     yield "from __future__ import annotations"
     yield ""
     yield from (f"import {name}" for name in ("base64", "hashlib", "html", "json", "os", "re") if name in names)
@@ -128,7 +128,7 @@ def _imports(names: set[str]) -> Iterator[str]:
 
 
 def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
-    """Yield how the errors of the recording begin, up to what differs elsewhere."""
+    """Yield prefixes of the recorded errors, up to secrets and base URLs."""
     known = {_OF_SOCKETS: None}
     for subgoal in trace.subgoal_traces:
         for step in subgoal.actions_taken:
@@ -142,7 +142,7 @@ def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
 
 
 def _context(trace: ExecutionTrace, companions: Companions, site: Site) -> tuple[str, set[str]]:
-    """Write the fixture that opens the context as it was, and name what it uses."""
+    """Write the fixture with the context options, and return the names that it uses."""
     lines = ['"base_url": base_url'] if site.base else []
     lines += [f'"{name}": {value}' for name, value in _options(trace.environment)]
     before: list[str] = []
@@ -163,7 +163,7 @@ def _context(trace: ExecutionTrace, companions: Companions, site: Site) -> tuple
 
 
 def _options(environment: Environment | None) -> Iterator[tuple[str, str]]:
-    """Yield the options of a context that the mission had and Playwright does not give by itself."""
+    """Yield the recorded context options that differ from Playwright's defaults."""
     if environment is None:
         return
     given: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Mouse, keys, events and sizes as calls of Playwright for Python."""
+"""Write mouse, keyboard, event and viewport actions as calls of Playwright for Python."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Raw: TypeAlias = (
 )
 
 
-def raw_statements(action: Raw, element: str) -> tuple[Statement, ...]:  # noqa: PLR0911 - one case a kind
-    """Return what does such an action; what lies under a pointer is not asked."""
+def raw_statements(action: Raw, element: str) -> tuple[Statement, ...]:  # noqa: PLR0911 - one case per action
+    """Return the statements of such an action; the element under the pointer is not checked."""
     page = page_name(action.page)
     match action:
         case actions.OpenPage():

@@ -1,6 +1,6 @@
-"""Write a mission as a test for pytest-playwright: subgoals as named steps, recorded effects as assertions.
+"""Write a mission as a pytest-playwright test: subgoals as named steps, observations as assertions.
 
-The test drives the live site; it knows no sealed network and no stepped clock. What is asserted is what a person would
+The test runs against the live site, without sealed network or stepped clock. It asserts what a person would
 check. https://playwright.dev/python/docs/test-runners
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
 
 _NAMED: Final = 40
-"""Characters of a locator that is written twice before it gets a variable."""
+"""Maximum length of a locator that is repeated instead of assigned to a variable."""
 _LONGEST_NAME: Final = 60
 _STEP: Final = "#step "
 _NO_ERRORS: Final = "assert errors == []"
@@ -43,28 +43,28 @@ _NO_ERRORS: Final = "assert errors == []"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedTest:
-    """A test, what lies beside it, and what it is not."""
+    """A test, its companion files, and the parts of the recording it omits."""
 
     source: str
     files: Mapping[str, bytes]
-    """Contents of the files in the folder beside it, by name."""
+    """Contents of the companion files by name."""
     left_out: tuple[str, ...]
-    """What the recording has and the test does not, one line each."""
+    """Parts of the recording that the test omits, one line each."""
     lines: tuple[tuple[int, str, int], ...]
-    """First line of each step, from 1, with its subgoal's id and its sequence."""
+    """First line of each step, from 1, with the id of its subgoal and its sequence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachments:
-    """What lies in the bundle beside the trace, as the test needs it."""
+    """The files of the bundle that the test needs."""
 
     load: Callable[[PageObservation], PageSnapshot | None]
-    """The snapshot of an observed page."""
+    """Returns the snapshot of an observed page."""
     companions: Companions
 
 
 def playwright_test(trace: ExecutionTrace, attachments: Attachments, *, files_folder: str) -> ExportedTest:
-    """Return the test of a mission; its files are to lie in `files_folder` beside it."""
+    """Return the test of a mission; the caller writes its files to `files_folder` next to it."""
     site = site_of(trace)
     known = Known(trace=trace, site=site, load=attachments.load)
     known.left_out += left_out(trace)
@@ -96,7 +96,7 @@ def _short(text: str) -> str:
 
 
 def _secrets(trace: ExecutionTrace, storage_state: str) -> set[str]:
-    """Name the secrets that the test takes."""
+    """Return the names of the secrets that the test uses."""
     steps = (step for subgoal in trace.subgoal_traces for step in subgoal.actions_taken)
     typed = {each for step in steps for each in secret_names(step.action)}
     headers = {} if trace.environment is None else trace.environment.extra_http_headers
@@ -104,7 +104,7 @@ def _secrets(trace: ExecutionTrace, storage_state: str) -> set[str]:
 
 
 def _without_marks(marked: list[str], *, after: int) -> tuple[list[str], tuple[tuple[int, str, int], ...]]:
-    """Take the marks of steps out, and tell on which lines they stood, `after` other lines."""
+    """Remove the step marks, and return the line of each step, offset by `after`."""
     lines: list[str] = []
     found: list[tuple[int, str, int]] = []
     for line in marked:
@@ -118,16 +118,16 @@ def _without_marks(marked: list[str], *, after: int) -> tuple[list[str], tuple[t
 
 def _subgoal(subgoal: SubgoalTrace, known: Known, words: Words) -> Block:
     body: list[Statement] = []
-    said: Statement = ""
+    previous: Statement = ""
     steps = subgoal.steps
     for place, step in enumerate(steps):
         body.append(f"{_STEP}{step.sequence} {quoted(subgoal.subgoal_id)}")
         following = steps[place + 1] if place + 1 < len(steps) else None
         for each in _step(step, following, subgoal, known, words):
-            if each != said:  # what was demanded last need not be demanded again
+            if each != previous:  # do not repeat an assertion
                 body.append(each)
-            said = each
-    if subgoal.actions_taken and said != _NO_ERRORS:
+            previous = each
+    if subgoal.actions_taken and previous != _NO_ERRORS:
         body.append(_NO_ERRORS)
     return Block(f"with step({quoted(subgoal.description)}):", tuple(body))
 
@@ -140,7 +140,7 @@ def _step(
     words: Words,
 ) -> Iterator[Statement]:
     if isinstance(step, SkillUsage):
-        yield from comment(f"The skill {step.skill} read the page here.")
+        yield from comment(f"The skill {step.skill} ran on the page here.")
         return
     yield from _action(step, subgoal, known, words)
     if step.observation is not None and not _is_waited_for(following):
@@ -152,7 +152,7 @@ def _action(step: ActionTrace, subgoal: SubgoalTrace, known: Known, words: Words
     action = step.action
     if isinstance(step.result, Blocked):
         known.left_out.append(f"{action.type} in {subgoal.description!r} was blocked ({step.result.reason})")
-        yield from comment(f"Blocked when it was recorded, and not done: {action.type}. {step.result.reason}")
+        yield from comment(f"Blocked when recorded, and not performed: {action.type}. {step.result.reason}")
         return
     if isinstance(action, AnswerDialog):
         known.answers.append(action)
@@ -165,16 +165,16 @@ def _action(step: ActionTrace, subgoal: SubgoalTrace, known: Known, words: Words
 
 
 def _is_waited_for(following: ActionTrace | SkillUsage | None) -> bool:
-    """Say whether the next step waits: what is seen before has only passed by, and is gone on a faster site."""
+    """Whether the next step waits: the state before it is transient and cannot be asserted reliably."""
     return isinstance(following, ActionTrace) and isinstance(following.action, WaitFor)
 
 
 def _page_of(step: ActionTrace, known: Known) -> Iterator[Statement]:
-    """Name a page whose opening was not recorded."""
+    """Assign a variable to a page whose opening was not recorded."""
     action = step.action
     if action.page in known.pages:
         return
-    if isinstance(action, OpenPage):  # names it itself
+    if isinstance(action, OpenPage):  # assigns the variable itself
         if isinstance(step.result, Succeeded):
             known.pages.add(action.page)
         return
@@ -206,7 +206,7 @@ def _open_pages(step: ActionTrace) -> set[int]:
 
 
 def _who(target: Target, element: str, known: Known) -> Iterator[Statement]:
-    """Demand the words of an element that is found by its place or id."""
+    """Assert the text of a target that is located by position or id."""
     identity = target.identity
     if identity is None or not identity.text or not identity.text.isprintable():
         return
@@ -224,19 +224,19 @@ def _located(known: Known, page: int, target: Target) -> str:
 
 
 def _failed(step: ActionTrace, result: Failed, known: Known, words: Words) -> Iterator[Statement]:
-    """Write an action that failed, and has to fail again."""
+    """Write an action that failed and must fail again."""
     target: Target | None = getattr(step.action, "target", None)
     element = "" if target is None else plain_locator(step.action.page, target)
-    yield from comment(f"{step.action.type} failed when it was recorded: {result.code}.")
+    yield from comment(f"{step.action.type} failed when recorded: {result.code}.")
     match result.code:
         case "target-missing" if target is not None:
             yield f"expect({element}).to_have_count(0)"
         case "target-ambiguous" if target is not None:
             yield f"expect({element}).not_to_have_count(1)"
         case _ if isinstance(step.action, Mouse | OpenPage):
-            known.left_out.append(f"{step.action.type} failed with {result.code}, which Playwright does not")
+            known.left_out.append(f"{step.action.type} failed with {result.code}, which Playwright does not raise")
         case "target-changed" | "unknown":
-            known.left_out.append(f"{step.action.type} failed with {result.code}; that it does is not checked")
+            known.left_out.append(f"{step.action.type} failed with {result.code}; the failure is not checked")
         case _:
             statements = statements_of(step.action, element, words)
             if statements:

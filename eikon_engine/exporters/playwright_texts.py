@@ -1,6 +1,6 @@
-"""What an action brought to a page that a person would look for: headings, messages, tables, lists, numbers.
+"""Assert what is new on a page after an action: headings, messages, tables, lists, numbers.
 
-Never masked parts, and nothing that reads like a moment: the exported test runs by the clock of its day.
+Never asserts masked parts or texts that look like times: the exported test uses the real clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import DomNode
 
 MOST: Final = 12
-"""Headings or items of a list whose texts are demanded one by one; of more, the number is."""
+"""Maximum number of headings or list items whose texts are asserted; above it, only their count is."""
 MOST_CELLS: Final = 60
 MOST_MARKED: Final = 4
 _AROUND: Final = frozenset({"footer", "header", "menu", "menubar", "nav", "navigation", "tablist"})
@@ -39,23 +39,23 @@ _ANYTHING: Final = 're.compile(".*")'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A document as it was after an action, and how far its parts may be demanded."""
+    """A document after an action, and which of its parts may be asserted."""
 
     document: RecordedDocument
     before: RecordedDocument | None
     """The document of the same frame before the action."""
     kept: frozenset[int] | None
-    """Nodes that no mask touches, by `id(node)`; None where no mask is for the page."""
+    """Nodes outside masks, by `id(node)`; None if no mask applies to the page."""
     days: tuple[str, ...]
-    """The day of the recording, as pages write it."""
+    """Spellings of the day of the recording."""
 
     @property
     def is_other(self) -> bool:
-        """Say whether the frame shows another address than before."""
+        """Whether the URL of the frame changed."""
         return self.before is None or self.before.frame.url != self.document.frame.url
 
     def text(self, node: DomNode) -> str | None:
-        """Return a text that can be demanded, else None."""
+        """Return the text of a node if it can be asserted, else None."""
         if self.kept is not None and id(node) not in self.kept:
             return None
         text = self.document.text(node)
@@ -65,7 +65,7 @@ class Seen:
 
 
 def brought(seen: Seen, frame: str) -> Iterator[Statement]:
-    """Yield assertions on what is new in a document; `frame` is the source of what holds its elements."""
+    """Yield assertions on new contents of a document; `frame` is the source of its page or frame locator."""
     yield from _headings(seen, frame)
     yield from _messages(seen, frame)
     yield from _tables(seen, frame)
@@ -94,7 +94,7 @@ def _headings(seen: Seen, frame: str) -> Iterator[Statement]:
 
 
 def _items(seen: Seen, locator: str, elements: list[Located]) -> Iterator[Statement]:
-    """Demand the texts of some elements in their order, or their number where they are many or cannot be told."""
+    """Assert the texts of elements in order, or their count if they are too many or have no stable text."""
     texts = [seen.text(each.node) for each in elements]
     if len(elements) > MOST or not any(texts):
         yield f"expect({locator}).to_have_count({len(elements)})"
@@ -151,7 +151,7 @@ def _cards(seen: Seen, frame: str) -> Iterator[Statement]:
 
 
 def _marked(seen: Seen, frame: str) -> Iterator[Statement]:
-    """Demand short texts that have an id: what changed in place, and on another page what holds a number."""
+    """Assert short texts with an id: those that changed in place, and on a new page those with a number."""
     before = {} if seen.before is None else {each.node.attribute("id"): each.text for each in seen.before.elements}
     found = 0
     for each in seen.document.elements:

@@ -1,4 +1,4 @@
-"""Values of a mission as source: addresses below a base URL, and texts whose secrets come from the environment."""
+"""Write values of a mission as source: URLs relative to a base URL, secrets from environment variables."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _ENCODED: Final = (
     ("base64-url", "base64.urlsafe_b64encode({}.encode()).decode()"),
     ("base64", "base64.b64encode({}.encode()).decode()"),
 )
-"""How a value was written in its place, by the beginning of what the placeholder says."""
+"""Source of the encoding of a secret, by the prefix of the encoding in its placeholder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Where the mission went."""
+    """The base URL of the mission."""
 
     base: str
-    """Scheme, host and port of its first address, empty where it has none."""
+    """Scheme, host and port of its first URL; empty if it has none."""
 
     def address(self, url: str) -> str:
-        """Write an address, as seen from the base URL."""
+        """Write a URL relative to the base URL."""
         return text_source(self.path(url))
 
     def path(self, url: str) -> str:
-        """Return an address as seen from the base URL; one of another site as it is."""
+        """Return a URL relative to the base URL; URLs of other sites are unchanged."""
         rest = url.removeprefix(self.base) if self.base and url.startswith(self.base) else url
         inside = rest != url and (not rest or (rest[0] in "/?#" and not rest.startswith("//")))
         return (rest or "/") if inside else url
 
     def pattern(self, url: str) -> str:
-        """Write an address in which `*` stands for any run of characters."""
+        """Write a URL pattern in which `*` matches any characters."""
         if "*" not in url:
             return self.address(url)
         path = self.path(url)
@@ -56,7 +56,7 @@ class Site:
 
 
 def site_of(trace: ExecutionTrace) -> Site:
-    """Find the first address of a mission."""
+    """Return the site of the first URL of a mission."""
     urls = [trace.start.url or ""]
     for subgoal in trace.subgoal_traces:
         urls += [each.action.url for each in subgoal.actions_taken if isinstance(each.action, Navigate)]
@@ -71,12 +71,12 @@ def site_of(trace: ExecutionTrace) -> Site:
 
 
 def secret_source(name: str) -> str:
-    """Write the value of a secret."""
+    """Write the environment lookup of a secret."""
     return f"os.environ[{quoted(ENVIRONMENT_PREFIX + name)}]"
 
 
 def text_source(text: Text) -> str:
-    """Write a text; a secret, and each placeholder of one, is read from the environment."""
+    """Write a text; secrets and their placeholders become environment lookups."""
     if isinstance(text, SecretRef):
         return secret_source(text.secret)
     parts: list[str] = []
@@ -90,7 +90,7 @@ def text_source(text: Text) -> str:
 
 
 def marks_in(text: str) -> tuple[str, ...]:
-    """Return the placeholders of secrets in a text, each once."""
+    """Return the distinct secret placeholders in a text."""
     return tuple(dict.fromkeys(found[0] for found in _MARK.finditer(text)))
 
 

@@ -1,4 +1,4 @@
-"""Lines of Python from texts that may hold anything: every text is a literal or a comment, and no line is too long."""
+"""Write Python source from untrusted texts: every text is a literal or a comment, lines are wrapped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPENING: Final = {"(": ")", "[": "]", "{": "}"}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A header with a colon, and what stands below it."""
+    """A compound statement: a header with a colon and an indented body."""
 
     header: str
     body: tuple[Statement, ...]
@@ -29,23 +29,23 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A call whose last argument is a list, a row a line."""
+    """A call whose last argument is a list, written one row per line."""
 
     before: str
-    """What stands before the bracket of the list."""
+    """Source before the bracket of the list."""
     rows: tuple[tuple[str, ...], ...]
     after: str = ")"
 
 
 Statement: TypeAlias = str | Block | Grid
-"""A line of code, or several that belong together."""
+"""A line of code, or a group of lines."""
 
 
 def quoted(text: str) -> str:
     r"""Write a text as a literal on one line.
 
-    It is what `repr` writes, with `"` around it where that takes no more escapes: so every character that is not
-    printable, line separators and lone surrogates among them, is an escape.
+    Uses `repr`, with double quotes if that needs no additional escapes, so non-printable characters such as line
+    separators and lone surrogates are escaped.
     """
     plain = repr(text)
     if '"' in text:
@@ -54,19 +54,19 @@ def quoted(text: str) -> str:
 
 
 def raw(pattern: str) -> str:
-    """Write a regular expression as a literal, raw where it can be."""
+    """Write a regular expression as a literal, raw if possible."""
     simple = pattern.isprintable() and '"' not in pattern and not pattern.endswith("\\")
     return f'r"{pattern}"' if simple else quoted(pattern)
 
 
 def call(name: str, /, *arguments: str, **options: object) -> str:
-    """Write a call; options that are None are left out."""
+    """Write a call; options that are None are omitted."""
     given = [f"{key}={value_of(value)}" for key, value in options.items() if value is not None]
     return f"{name}({', '.join((*arguments, *given))})"
 
 
 def value_of(value: object) -> str:
-    """Write a value made of texts, numbers, lists and dictionaries."""
+    """Write a value of strings, numbers, lists and dictionaries."""
     match value:
         case str():
             return quoted(value)
@@ -81,18 +81,18 @@ def value_of(value: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """Show a text on one line: white space collapsed, what is not printable by its number."""
+    """Return a text on one line, whitespace collapsed and non-printable characters escaped."""
     squeezed = " ".join(text.split())
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in squeezed)
 
 
 def comment(text: str, width: int = LONGEST - len(_INDENT) * 3) -> tuple[str, ...]:
-    """Write a text as lines of comment."""
+    """Write a text as comment lines."""
     return tuple(f"# {line}" for line in textwrap.wrap(one_line(text), width - 2)) or ("#",)
 
 
 def docstring(paragraphs: Sequence[str]) -> str:
-    """Write a docstring; a paragraph that begins with a dash is an item of a list."""
+    """Write a docstring; a paragraph that starts with a dash is a list item."""
     lines: list[str] = []
     for paragraph in paragraphs:
         shown = one_line(paragraph)
@@ -100,7 +100,7 @@ def docstring(paragraphs: Sequence[str]) -> str:
         if lines and not (item and lines[-1].startswith(("- ", "  "))):
             lines.append("")
         odd = "\\" in shown or _QUOTES in shown
-        width = LONGEST // 2 - len(_QUOTES) if odd else LONGEST - 2 * len(_QUOTES)  # an escape is twice as long
+        width = LONGEST // 2 - len(_QUOTES) if odd else LONGEST - 2 * len(_QUOTES)  # an escape doubles the length
         wrapped_lines = textwrap.wrap(shown, width, subsequent_indent="  " if item else "") or [""]
         lines += (each.replace("\\", "\\\\").replace('"', '\\"') if odd else each for each in wrapped_lines)
     end = "\n" if len(lines) > 1 or lines[-1].endswith('"') else ""
@@ -108,7 +108,7 @@ def docstring(paragraphs: Sequence[str]) -> str:
 
 
 def render(statements: Iterable[Statement], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of some statements."""
+    """Yield the lines of statements."""
     indent = _INDENT * depth
     for statement in statements:
         match statement:
@@ -126,7 +126,7 @@ def _does(statement: Statement) -> bool:
 
 
 def wrapped(line: str, indent: str) -> list[str]:
-    """Break a logical line where it is too long: at the last brackets first, then at those before them."""
+    """Wrap a long logical line: at the last brackets first, then at earlier ones."""
     if len(indent) + len(line) <= LONGEST or line.startswith("#"):
         return [indent + line] if line else [""]
     parts = _parts(line)
@@ -146,7 +146,7 @@ def wrapped(line: str, indent: str) -> list[str]:
 
 
 def _exploded(parts: list[str], chosen: set[int], indent: str) -> list[str]:
-    """Write the brackets that were chosen over several lines."""
+    """Write the chosen brackets over several lines."""
     lines = [indent]
     for place, part in enumerate(parts):
         if place not in chosen:
@@ -174,14 +174,14 @@ def _argument(argument: str, indent: str, *, alone: bool) -> list[str]:
 
 
 def _entry(argument: str) -> Iterator[str]:
-    """Cut an entry of a dictionary after its colon; another argument stays whole."""
+    """Split a dictionary entry after its colon; other arguments stay whole."""
     *keys, value = _arguments(argument, at=":")
     yield from (f"{key}:" for key in keys)
     yield value
 
 
 def _sum(argument: str, indent: str) -> Iterator[str]:
-    """Write texts that are added a line each, or several where one is long."""
+    """Write the operands of a string concatenation, one or more lines each."""
     for number, each in enumerate(_arguments(argument, at="+")):
         sign = "+ " if number else ""
         colon = ":" if each.endswith(":") else ""
@@ -210,7 +210,7 @@ def _grid(before: str, rows: tuple[tuple[str, ...], ...], after: str, indent: st
 
 
 def _pieces(literal: str, width: int) -> list[str]:
-    """Cut a literal into literals that stand one after the other."""
+    """Split a literal into adjacent literals."""
     start = literal.index(literal[-1])
     prefix, quote = literal[:start], literal[-1]
     room = max(width - len(prefix) - 2, 12)
@@ -225,7 +225,7 @@ def _pieces(literal: str, width: int) -> list[str]:
 
 
 def _parts(line: str) -> list[str]:
-    """Cut a line into what stands in brackets, brackets included, and what stands between."""
+    """Split a line into bracketed parts and the parts between them."""
     parts: list[str] = [""]
     depth = 0
     for token in _tokens(line):
@@ -245,7 +245,7 @@ def _parts(line: str) -> list[str]:
 
 
 def _arguments(text: str, *, at: str = ",") -> list[str]:
-    """Cut what stands in brackets at its own commas, or other signs."""
+    """Split at commas (or `at`) outside nested brackets."""
     arguments = [""]
     depth = 0
     for sign in _tokens(text):
@@ -258,7 +258,7 @@ def _arguments(text: str, *, at: str = ",") -> list[str]:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Yield literals whole, and every other character by itself."""
+    """Yield string literals whole, and all other characters one by one."""
     place = 0
     while place < len(text):
         found = _LITERAL.match(text, place)

@@ -1,7 +1,7 @@
-"""A stored document as Playwright would see it: what can be reached, what is shown, what texts, roles and names are.
+"""A stored document as Playwright sees it: reachable elements, visibility, texts, roles and accessible names.
 
-Where Playwright reads an element otherwise than a stored document can tell, the answer is None: a test that demanded a
-guess would fail on the site that was recorded. https://playwright.dev/python/docs/locators#locate-by-role
+Results are None where Playwright may compute something different from the stored document: a wrong assertion would
+fail on the recorded site. https://playwright.dev/python/docs/locators#locate-by-role
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _LONGEST_NAME: Final = 80
 
 @dataclass(frozen=True, eq=False)
 class RecordedDocument:
-    """The document of one frame, with what is asked of it again and again."""
+    """The document of one frame, with cached lookups."""
 
     frame: FrameSnapshot
 
     @cached_property
     def elements(self) -> tuple[Located, ...]:
-        """Return the elements that a locator can reach, in document order."""
+        """The elements that a locator can reach, in document order."""
         return tuple(each for each in locate_all(self.frame) if id(each.node) not in self._closed)
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Count how often each id is there."""
+        """The number of elements by id."""
         found: dict[str, int] = {}
         for each in self.elements:
             name = each.node.attribute("id")
@@ -88,18 +88,18 @@ class RecordedDocument:
         return hidden
 
     def is_shown(self, element: Located) -> bool:
-        """Say whether an element has a place on the screen, and is not kept from assistive technology."""
+        """Whether an element is visible and not `aria-hidden`."""
         if id(element.node) in self._hidden:
             return False
         return not any(each.node.attribute("aria-hidden") == "true" for each in _upwards(element))
 
     def find(self, identity: Identity) -> Located | None:
-        """Return the element that was hit; None unless exactly one is it."""
+        """Return the element with this identity; None unless there is exactly one."""
         found = [each for each in self.elements if each.node.tag == identity.tag and _is(each, identity)]
         return found[0] if len(found) == 1 else None
 
     def role(self, element: Located) -> str | None:
-        """Return the role of an element where Playwright is sure to find the same."""
+        """Return the role of an element if Playwright is certain to compute the same, else None."""
         node = element.node
         explicit = squeezed(node.attribute("role"))
         if explicit:
@@ -115,7 +115,7 @@ class RecordedDocument:
                 return _ROLES.get(node.tag)
 
     def name(self, element: Located) -> str | None:
-        """Return the accessible name of an element where Playwright is sure to find the same."""
+        """Return the accessible name of an element if Playwright is certain to compute the same, else None."""
         has = dict(element.node.attributes)
         if squeezed(has.get("aria-labelledby")):
             return None
@@ -126,7 +126,7 @@ class RecordedDocument:
         return label if same else None
 
     def _labelled(self, element: Located) -> str | None:
-        """Name an element without ARIA attributes."""
+        """Compute the name of an element without ARIA attributes."""
         node = element.node
         has = dict(node.attributes)
         if node.tag in FIELDS:
@@ -141,18 +141,18 @@ class RecordedDocument:
         return element.name if node.tag in FIELDS else None
 
     def text(self, node: DomNode) -> str | None:
-        """Return the text content of an element, white space collapsed; None where a live one may be another.
+        """Return the text content of an element, whitespace collapsed; None if the live text may differ.
 
-        A snapshot leaves out white space between blocks.
+        A snapshot omits whitespace between blocks.
         """
         return _joined(self._words(node, None, spoken=False))
 
     def _spoken(self, node: DomNode, without: DomNode | None) -> str | None:
-        """Return the text of an element as a name is made of it; None where more than text counts."""
+        """Return the text of an element as in the computation of names; None if it depends on more than text."""
         return _joined(self._words(node, without, spoken=True))
 
     def _words(self, node: DomNode, without: DomNode | None, *, spoken: bool) -> Iterator[str | None]:
-        """Yield the words of an element; a zero where one begins or ends that is no part of a line, None for others."""
+        """Yield the texts of an element, a NUL at the edges of blocks, and None for unknown text."""
         if node.shadow is not None:
             yield None
         for each in node.children:
@@ -173,7 +173,7 @@ class RecordedDocument:
 
 
 def _joined(words: Iterator[str | None]) -> str | None:
-    """Join words; None if one is not known, or if it matters whether a blank stands at an edge."""
+    """Join texts; None if one is unknown, or if whitespace at block edges would matter."""
     parts = list(words)
     known = [part for part in parts if part is not None]
     together = squeezed("".join(known).replace("\0", ""))
@@ -199,5 +199,5 @@ def _is(element: Located, identity: Identity) -> bool:
 
 
 def stands_in(element: Located, tags: frozenset[str]) -> bool:
-    """Say whether an element stands inside one of some tags."""
+    """Whether an element has an ancestor with one of these tags or roles."""
     return any(each.node.tag in tags or each.role in tags for each in _upwards(element) if each is not element)

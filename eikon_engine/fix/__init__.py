@@ -1,4 +1,4 @@
-"""The debug loop: test, analyse, fix, test again."""
+"""The debug loop: run tests, analyze the failure, fix the code, run the tests again."""
 
 from eikon_engine.fix.loop_options import LoopOptions
 from eikon_engine.fix.run_loop import debug_loop

@@ -1,4 +1,4 @@
-"""Making the change that a fix proposes."""
+"""Result and interface of applying a proposed fix."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ class Application(Record):
     """What applying a fix changed."""
 
     applier: str
-    """Its name: blocks, aider, trace_patch."""
+    """Name of the applier: blocks, aider, trace_patch."""
     files: tuple[str, ...]
-    """Those that changed, relative to the tree, sorted."""
+    """Changed files, relative to the tree, sorted."""
     diff: str
-    """Unified, with `a/` and `b/` before paths relative to the tree."""
+    """Unified diff; paths are relative to the tree, prefixed with `a/` and `b/`."""
     output: str = ""
-    """What the applier said, where it is a program."""
+    """Output of the applier, if it is an external program."""
 
 
 class Applier(Protocol):
-    """Change files as a fix says, all of them or none."""
+    """Apply a fix to the files of a tree, all of it or nothing."""
 
     @property
     def name(self) -> str:
-        """Return the name that reports use."""
+        """Name of the applier in reports."""
 
     @property
     def needs_edits(self) -> bool:
-        """Say whether it works from `TextFix.edits`; one that does not reads the answer itself."""
+        """Whether it works from `TextFix.edits`; one that does not reads the raw answer itself."""
 
     def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
-        """Apply a fix inside `tree`: to `targets` alone, or to any file of it where there are none.
+        """Apply a fix inside `tree`, to `targets` only or to any file if `targets` is empty.
 
         Raises:
-            PatchRejectedError: it does not fit, or leads somewhere it may not; nothing is changed then.
-            ApplierFailedError: a program that applies it failed.
-            AiderMissingError: that program is not here.
+            PatchRejectedError: the fix does not match the files or touches a file it may not; nothing is changed.
+            ApplierFailedError: an external program failed.
+            AiderMissingError: aider is not installed.
         """

@@ -1,4 +1,4 @@
-"""Keep output of unknown length in a file of bounded length: its beginning and its end."""
+"""Store output of unknown length in a file of bounded size: its head and its tail."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TAIL_BYTES: Final = 2 * 2**20
 
 
 class BoundedOutput:
-    """Write what comes to a file at once, up to a limit; of what comes after it, keep the end in memory."""
+    """Write output to a file immediately up to a limit; beyond it, buffer only the tail in memory."""
 
     def __init__(self, path: Path, *, head_bytes: int = HEAD_BYTES, tail_bytes: int = TAIL_BYTES) -> None:
-        """Make the file.
+        """Create the file.
 
         Raises:
-            OutputError: it cannot be made.
+            OutputError: the file cannot be created.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,12 +35,12 @@ class BoundedOutput:
         self._tail_bytes = 0
         self._tail_limit = tail_bytes
         self.bytes_written = 0
-        """How much came."""
+        """Bytes received."""
         self.bytes_left_out = 0
-        """How much of it is not in the file; final when it is closed."""
+        """Bytes received but not stored in the file; final after `close`."""
 
     def write(self, data: bytes) -> None:
-        """Take some more.
+        """Append data.
 
         Raises:
             OutputError: the file cannot be written.
@@ -58,7 +58,7 @@ class BoundedOutput:
             self.bytes_left_out += dropped
 
     def close(self) -> None:
-        """Write the end, below a line that says how much is missing before it."""
+        """Write the tail, preceded by a line that states how many bytes are omitted."""
         if self._file.closed:
             return
         tail = b"".join(self._tail)
@@ -66,15 +66,15 @@ class BoundedOutput:
         self.bytes_left_out += cut
         with self._file:
             if self.bytes_left_out:
-                self._put(f"\n[{self.bytes_left_out} bytes are left out here]\n".encode())
+                self._put(f"\n[{self.bytes_left_out} bytes omitted]\n".encode())
             self._put(tail[cut:])
 
     def __enter__(self) -> Self:
-        """Use the file."""
+        """Return the open output."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the file."""
         self.close()
 
     def _put(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The end of a loop: the user's tree is changed if that is wanted, and the result is written."""
+"""The end of a debug loop: write kept fixes to the user's tree if wanted, and store the result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from eikon_engine.fix.session import Session
 
 HAND_OVER: Final = "fix:hand_over"
-"""What the last step is called, which changes the user's tree."""
+"""Name of the last step, which writes to the user's tree."""
 
 
 def conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, options: LoopOptions) -> TaskResult:
-    """Change the user's tree if that is wanted, and write the result."""
+    """Write kept fixes to the user's tree if wanted, store and return the result."""
     copy = ground.copy
     diff = copy.diff(end.base, end.kept)
     session.keep_diff(diff)

@@ -1,4 +1,4 @@
-"""Pieces of code that belong to a failure."""
+"""Code excerpts relevant to a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eikon_engine.trace.record import Record
 
 
 class ContextPiece(Record):
-    """Lines of one file, or words on where they come from."""
+    """A range of lines of one file, or text evidence with the path it comes from."""
 
     file: str = Field(min_length=1)
     """Relative to the tree, with forward slashes."""
@@ -16,22 +16,22 @@ class ContextPiece(Record):
     last_line: int = Field(ge=1)
     text: str
     score: float
-    """The higher, the closer to the failure."""
+    """Relevance; higher is closer to the failure."""
     why: str
-    """Why it was chosen, in a few words: named by the failure, a target file, …"""
+    """Why it was selected, in a few words: fails here, target file, …"""
 
 
 class Context(Record):
-    """What a model is shown of the code."""
+    """The code shown to the model."""
 
     pieces: tuple[ContextPiece, ...]
-    """Best first."""
+    """Most relevant first."""
     tokens: int = Field(ge=0)
-    """How many the pieces come to, by an estimate."""
+    """Estimated number of tokens of all pieces."""
     left_out: int = Field(default=0, ge=0)
-    """Pieces that were found and had no room."""
+    """Number of relevant pieces that exceeded the token budget."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Name the files, each once."""
+        """Return the distinct files, in order."""
         return tuple(dict.fromkeys(piece.file for piece in self.pieces))

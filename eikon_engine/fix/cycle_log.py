@@ -1,4 +1,4 @@
-"""Keep the record of each cycle, and tell where the loop stands."""
+"""Record each cycle of the loop and report progress."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from eikon_engine.fix.test_run import TestRun
 
 LONG_SECONDS: Final = 10.0
-"""After how long a step is told to be still under way, again and again."""
+"""Interval of the "still running" messages of a slow step, in seconds."""
 
 
 class Known(TypedDict, total=False):
-    """What can be noted of a cycle."""
+    """Fields that can be recorded for a cycle."""
 
     test: TestRun
     analysis: Analysis
@@ -37,10 +37,10 @@ class Known(TypedDict, total=False):
 
 
 class CycleLog:
-    """The cycles of one loop, each written to the session as it becomes known."""
+    """The cycles of one loop; each update is written to the session immediately."""
 
     def __init__(self, session: Session, options: LoopOptions) -> None:
-        """Write to `session`, and tell people by `options.tell`."""
+        """Write records to `session` and progress messages to `options.tell`."""
         self._session = session
         self._options = options
         self._records: list[CycleRecord] = []
@@ -52,36 +52,36 @@ class CycleLog:
 
     @property
     def cycle(self) -> int:
-        """Return the number of the cycle under way, from 1; 0 before the first one."""
+        """Return the number of the current cycle, from 1; 0 before the first."""
         return len(self._records)
 
     def begin(self) -> None:
-        """Begin the next cycle."""
+        """Start the next cycle."""
         self._records.append(CycleRecord(cycle=len(self._records) + 1))
 
     def note(self, cycle: int, **known: Unpack[Known]) -> None:
-        """Add to the record of a cycle."""
+        """Update the record of a cycle."""
         record = self._records[cycle - 1].model_copy(update=dict(known))
         self._records[cycle - 1] = record
         self._session.keep_cycle(record)
 
     def tell(self, text: str) -> None:
-        """Say something of the cycle under way."""
+        """Report progress of the current cycle."""
         self._options.tell(f"cycle {self.cycle} of {self._options.max_cycles}: {text}")
 
     @contextmanager
     def at(self, step: str) -> Iterator[None]:
-        """Say that a step is done in the block, and note how long it took.
+        """Run the block as one step of the current cycle, and record its duration.
 
         Raises:
-            StepFailedError: it failed.
+            StepFailedError: the block raised an `EikonError`.
         """
         self._session.stand(cycle=self.cycle, step=step)
         self.tell(step)
         clock = self._options.clock
         begun = clock()
         try:
-            with _told_while_it_lasts(lambda seconds: self.tell(f"{step} is still under way after {seconds:.0f} s")):
+            with _told_while_it_lasts(lambda seconds: self.tell(f"{step} still running after {seconds:.0f} s")):
                 yield
         except StepFailedError:
             raise

@@ -1,7 +1,7 @@
-"""Files that decide what a test run says, beside those that are known by their names as tests.
+"""Reject fixes of files that decide whether the tests pass.
 
-A fix that changes what the test command runs, or puts a module in the place of one that the runner imports, can make
-every test pass. So it takes a target file to let it.
+A fix that changes what the test command runs, or shadows a module that the test runner imports, can make every test
+pass. Such files can only be changed when they are named as target files.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 _INSTALLED: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
 _WORD_END: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
 _SETTINGS: Final = re.compile(r".*\.conf(?:ig)?\.[cm]?[jt]s")
-"""What programs of Node look for. New ones alone are meant: one that is there, `app.config.ts`, may be code."""
+"""Configuration modules that Node tools look for. Only new ones are rejected: an existing `app.config.ts` may be code.
+"""
 _MOVES: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectAtFirst:
-    """What a fix without target files is held against."""
+    """The unmodified project, against which a fix without target files is checked."""
 
     command: str
     cwd: str
-    """Where the command runs, relative to the tree."""
+    """Working directory of the command, relative to the tree."""
     programs: Programs
 
 
 def demand_undecided(
     changed: Sequence[str], made: Collection[str], missing: Collection[str], project: ProjectAtFirst
 ) -> None:
-    """Make sure that a fix without target files leaves alone what decides about it.
+    """Check that a fix without target files changes no file that decides whether the tests pass.
 
-    `made` are those of the changed files that were not there before; `missing` the modules that tests looked for, and
-    that are nowhere.
+    `made` are the changed files that are new; `missing` are modules that the tests failed to import.
 
     Raises:
-        PatchRejectedError: it does not.
+        PatchRejectedError: the fix changes such a file.
     """
     programs = project.programs
     for file in changed:
@@ -57,21 +57,21 @@ def demand_undecided(
         if is_test(path):
             raise _rejected(file, "a test")
         if _is_named(path, project.command, project.cwd):
-            raise _rejected(file, "one that the test command names")
+            raise _rejected(file, "a file that the test command names")
         if file in made and _SETTINGS.fullmatch(path.name):
-            raise _rejected(file, "new settings, which a test runner may read")
+            raise _rejected(file, "a new configuration file, which a test runner may read")
         if _INSTALLED.intersection(path.parts):
-            raise _rejected(file, "one of an installed package")
+            raise _rejected(file, "a file of an installed package")
         other = next(shadowed(file, made, programs.files, programs.outside - set(missing)), None)
         if other is not None:
-            raise _rejected(file, f"one that takes the place of the module {other}")
+            raise _rejected(file, f"a file that shadows the module {other}")
         role = programs.role(file)
         if role is not None:
             raise _rejected(file, role)
 
 
 def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:
-    """Say whether a command names a file: by its path, by a pattern, or as a module behind `-m`."""
+    """Return whether a command names a file: by path, by glob pattern, or as a module after `-m`."""
     words = [each for each in _WORD_END.split(command) if each]
     named = [normpath(f"{cwd}/{each}") for each in (*words, *modules_run(command))]
     if any(fnmatchcase(path.as_posix(), each) for each in named):
@@ -83,6 +83,6 @@ def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:
 
 def _rejected(file: str, found: str) -> PatchRejectedError:
     return PatchRejectedError(
-        f"fix for {file!r}: wanted a file that does not decide whether the tests pass, found {found}; name it as a "
-        "target file to let a fix change it"
+        f"fix for {file!r}: expected a file that does not decide whether the tests pass, got {found}. To let a fix "
+        "change it, name it with --target-file."
     )

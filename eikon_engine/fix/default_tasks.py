@@ -1,4 +1,4 @@
-"""The tasks that there are."""
+"""The built-in tasks: the debug loop and its steps."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 LOOP_TASK: Final = LoopTask(
     name=DEBUG_LOOP,
-    summary="Run tests, and mend what fails, until they pass or the cycles are used up.",
+    summary="Run tests and fix failures until they pass or the cycle limit is reached.",
     parameters=(
         Parameter(name="test_cmd", summary="command that runs the tests", required=True),
-        Parameter(name="target_files", summary="JSON list of the files that may be changed"),
-        Parameter(name="max_cycles", summary="how many fixes are tried at most (3)"),
-        Parameter(name="timeout", summary="seconds that one run of the tests may take (600)"),
-        Parameter(name="applier", summary="what applies fixes: blocks or aider (blocks)"),
-        Parameter(name="keep", summary="true: keep what helped, also where tests still fail (false)"),
-        Parameter(name="allow_dirty", summary="true: begin with changes that are not committed (false)"),
+        Parameter(name="target_files", summary="JSON list of the files that a fix may change"),
+        Parameter(name="max_cycles", summary="maximum number of fixes to try (3)"),
+        Parameter(name="timeout", summary="timeout of one test run in seconds (600)"),
+        Parameter(name="applier", summary="how fixes are applied: blocks or aider (blocks)"),
+        Parameter(name="keep", summary="true: keep fixes that helped even if tests still fail (false)"),
+        Parameter(name="allow_dirty", summary="true: start with uncommitted changes (false)"),
     ),
     steps=STEPS,
 )
@@ -50,17 +50,17 @@ LOOP_TASK: Final = LoopTask(
 SUMMARIES: Final[Mapping[str, str]] = MappingProxyType(
     {
         RUN_SCRIPT.name: "Run a test command.",
-        ANALYZE.name: "Read what a test run says.",
-        GET_CONTEXT.name: "Find the code that belongs to a failure.",
+        ANALYZE.name: "Extract the failures of a test run.",
+        GET_CONTEXT.name: "Find the code relevant to a failure.",
         GENERATE_FIX.name: "Ask a model for a fix.",
-        APPLY_FIX.name: "Change files as a fix says.",
+        APPLY_FIX.name: "Apply a fix to the files.",
     }
 )
-"""What each step does, by its name."""
+"""Summary of each step by name."""
 
 
 def default_tasks(client: CompletionClient, applier: Applier) -> TaskRegistry:
-    """Return the debug loop and its steps, which ask `client` for fixes and have `applier` apply them."""
+    """Return the debug loop and its steps; `client` generates fixes and `applier` applies them."""
 
     def apply(order: FixOrder) -> Application:
         return applier.apply(order.fix, order.tree, order.targets)

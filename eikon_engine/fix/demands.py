@@ -1,4 +1,4 @@
-"""What a test command and a fix have to be, for the loop to go on."""
+"""Preconditions on test runs and fixes that stop the loop when they do not hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.test_run import TestRun
 
 _NO_COMMAND: Final = frozenset({126, 127})
-"""Exit statuses by which a shell says that it could not run the command.
+"""Exit statuses of a shell that could not run the command.
 
 Source: POSIX.1-2024, 2.8.2, https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html
 """
@@ -23,66 +23,66 @@ _SHOWN: Final = 200
 
 
 def demand_output(run: TestRun, session: Path) -> None:
-    """Make sure that what a run wrote is still where it was kept.
+    """Check that the recorded output of a run still exists.
 
     Raises:
-        CommandUnusableError: the tests removed it.
+        CommandUnusableError: the tests deleted it.
     """
     missing = next((each.file for each in (run.stdout, run.stderr) if not (session / each.file).is_file()), None)
     if missing is not None:
         message = (
-            f"{run.command}: wanted tests that leave the session folder alone, found {session / missing} removed; "
-            "correct --test-cmd"
+            f"{run.command}: expected tests that do not touch the session folder, but {session / missing} was deleted. "
+            "Fix --test-cmd."
         )
         raise CommandUnusableError(message)
 
 
 def demand_usable(run: TestRun, session: Path, options: LoopOptions) -> None:
-    """Make sure that the first run of the command says something about the code.
+    """Check that the first run of the command says something about the code.
 
     Raises:
-        CommandUnusableError: it could not be run, or did not end.
+        CommandUnusableError: the command could not be run or timed out.
     """
     if run.ended == "timed_out":
         message = (
-            f"{options.test_cmd}: wanted it to end within {options.timeout_seconds:g} s, found it still running; give "
-            "it more time with --timeout, or mend what hangs"
+            f"{options.test_cmd}: timed out after {options.timeout_seconds:g} s. Raise --timeout, or fix the test that "
+            "hangs."
         )
         raise CommandUnusableError(message)
     if run.ended == "not_started" or run.exit_status in _NO_COMMAND:
-        told = (session / run.stderr.file).read_text(encoding="utf-8", errors="replace").strip()
-        found = f"found exit status {run.exit_status}" if run.exit_status is not None else "found none"
+        stderr = (session / run.stderr.file).read_text(encoding="utf-8", errors="replace").strip()
+        found = f"got exit status {run.exit_status}" if run.exit_status is not None else "it did not start"
         message = (
-            f"{options.test_cmd}: wanted a command that can be run, {found} ({one_line(told[-_SHOWN:])}); correct "
-            "--test-cmd"
+            f"{options.test_cmd}: expected a command that can be run, {found} ({one_line(stderr[-_SHOWN:])}). "
+            "Fix --test-cmd."
         )
         raise CommandUnusableError(message)
 
 
 def demand_within(files: tuple[str, ...], targets: tuple[str, ...]) -> None:
-    """Make sure that a fix changed something, and nothing but target files where there are some.
+    """Check that a fix changed something, and only target files if there are any.
 
     Raises:
-        PatchRejectedError: it did not.
+        PatchRejectedError: the fix changed nothing, or a file that is not a target.
     """
     if not files:
-        message = "wanted a fix that changes a file, found one that changes none; ask for another"
+        message = "expected a fix that changes a file, got one that changes none. Request another fix."
         raise PatchRejectedError(message)
     unreadable = next((each for each in files if not is_text(each)), None)
     if unreadable is not None:
-        message = f"wanted names in UTF-8, found a change of {unreadable!r}; choose another name"
+        message = f"expected file names in UTF-8, got {unreadable!r}. Choose another name."
         raise PatchRejectedError(message)
     others = tuple(each for each in files if targets and each not in targets)
     if others:
-        message = f"wanted changes of {listed(targets)} alone, found one of {others[0]}; name it with --target-file"
+        message = f"expected changes only to {listed(targets)}, got one to {others[0]}. Name it with --target-file."
         raise PatchRejectedError(message)
 
 
 def listed(files: tuple[str, ...]) -> str:
-    """Name files, or say that there are none."""
+    """Join file names for a message."""
     return ", ".join(files) or "no file"
 
 
 def one_line(text: str) -> str:
-    """Put what others wrote on one line that is safe to show."""
+    """Collapse foreign text into one printable line."""
     return printable(" ".join(text.split()))

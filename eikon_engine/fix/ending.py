@@ -1,7 +1,7 @@
-"""What is written ahead of the change of the user's files, so that one that is cut off can be taken back.
+"""The journal of a change to the user's tree, written ahead so that an interrupted change can be rolled back.
 
-ending.json      which files change, and how each is before and after; there from before the first change until the end
-ending/0, 1 …    what these files held before, in their order
+ending.json      which files change, each with its state before and after; exists until the change is complete
+ending/0, 1 …    contents of these files before the change, in order
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Standing: TypeAlias = Literal["before", "after", "neither"]
 
 
 class FileState(Record):
-    """A plain file as it is."""
+    """State of a regular file."""
 
     mode: int
-    """Rights, as `stat` tells them."""
+    """Permission bits, as in `stat`."""
     sha256: str
 
 
 class FileChange(Record):
-    """One file that changes; None for one that is not there."""
+    """One file that changes; a state is None if the file does not exist."""
 
     path: str
     """Relative to the tree."""
@@ -50,7 +50,7 @@ class FileChange(Record):
     @classmethod
     def _stays_inside(cls, path: str) -> str:
         if leads_out(path):
-            message = "a path that leads out of the tree"
+            message = "a path outside the tree"
             raise ValueError(message)
         return path
 
@@ -60,17 +60,17 @@ class Ending(Record):
 
     ending_version: Literal[1] = 1
     mark: str = Field(pattern=r"^[\w-]{1,6}$")
-    """Part of the names of files that wait beside their places."""
+    """Part of the names of the temporary files beside their destinations."""
     files: tuple[FileChange, ...]
     folders: tuple[str, ...]
-    """Those that are made for new files, each before what is in it."""
+    """Folders to create for new files, parents first."""
 
 
 def state_of(place: Path) -> FileState | None:
-    """Return what is at a place; None for nothing.
+    """Return the state of a path; None if nothing is there.
 
     Raises:
-        TreeChangedError: it is no plain file, or a link leads there.
+        TreeChangedError: it is not a regular file, or is reached through a symlink.
         OSError: it cannot be read.
     """
     try:
@@ -78,18 +78,18 @@ def state_of(place: Path) -> FileState | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISREG(status.st_mode) or place.parent.resolve() != place.parent:
-        message = f"{place}: wanted a plain file, found something else; look at it"
+        message = f"{place}: expected a regular file, got something else. Inspect it."
         raise TreeChangedError(message)
     return FileState(mode=stat.S_IMODE(status.st_mode), sha256=digest_of(place.read_bytes()))
 
 
 def digest_of(data: bytes) -> str:
-    """Return the digest of a content."""
+    """Return the SHA-256 of a content, in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
 def write_ahead(session: Path, ending: Ending, contents: Sequence[bytes | None]) -> None:
-    """Keep what files held, then what is going to happen to them.
+    """Store the previous contents of files, then the planned change.
 
     Raises:
         OutputError: the session folder cannot be written.
@@ -101,10 +101,10 @@ def write_ahead(session: Path, ending: Ending, contents: Sequence[bytes | None])
 
 
 def read_ending(session: Path) -> Ending | None:
-    """Return the change that was begun in a session; None if none is under way, or it came to its end.
+    """Return the unfinished change of a session; None if there is none.
 
     Raises:
-        SessionError: it cannot be read.
+        SessionError: the journal cannot be read.
     """
     path = session / ENDING_FILE
     try:
@@ -114,20 +114,20 @@ def read_ending(session: Path) -> Ending | None:
     except (OSError, ValidationError) as error:
         found = error.strerror if isinstance(error, OSError) else error.errors()[0]["msg"]
         message = (
-            f"{path}: wanted the change of a tree that was begun, found: {found}; restore the file, or look for half "
-            f"changed files in the tree, then remove {session}"
+            f"{path}: cannot read the journal of an interrupted change: {found}. Restore the file, or check the tree "
+            f"for partly changed files and remove {session}."
         )
         raise SessionError(message) from error
 
 
 def forget_ending(session: Path) -> None:
-    """Say that a change came to its end, one way or the other."""
+    """Delete the journal of a completed or rolled-back change."""
     (session / ENDING_FILE).unlink(missing_ok=True)
     shutil.rmtree(session / _CONTENTS, ignore_errors=True)
 
 
 def standing(root: Path, change: FileChange) -> Standing:
-    """Say whether a file is as it was before a change, or as it is to be after it.
+    """Return whether a file is in its state before or after a change, or neither.
 
     Raises:
         OSError: it cannot be read.
@@ -142,16 +142,16 @@ def standing(root: Path, change: FileChange) -> Standing:
 
 
 def take_back(session: Path, root: Path, ending: Ending) -> None:
-    """Make all files what they were before a change, and remove what was made for it. What is cut off can be repeated.
+    """Restore the state before a change, and remove what was created for it; repeatable.
 
     Raises:
-        TreeChangedError: a file is neither as before nor as after the change; nothing is touched.
+        TreeChangedError: a file is in neither state; nothing is touched.
         OSError: a file cannot be written.
     """
     standings = [standing(root, each) for each in ending.files]
     if "neither" in standings:
         path = ending.files[standings.index("neither")].path
-        message = f"{root / path}: wanted it as it was before the fix or with it, found another"
+        message = f"{root / path}: expected the file as before or after the fix, got another version"
         raise TreeChangedError(message)
     remove_waiting(root, ending)
     for number, (change, stands) in reversed(list(enumerate(zip(ending.files, standings, strict=True)))):
@@ -168,20 +168,20 @@ def take_back(session: Path, root: Path, ending: Ending) -> None:
 
 
 def remove_waiting(root: Path, ending: Ending) -> None:
-    """Remove what waits beside the places of files."""
+    """Remove the temporary files beside their destinations."""
     for each in ending.files:
         with contextlib.suppress(NotADirectoryError):
             waiting(root, ending, each).unlink(missing_ok=True)
 
 
 def waiting(root: Path, ending: Ending, change: FileChange) -> Path:
-    """Return where a file waits to be put in its place."""
+    """Return the path of the temporary file beside a destination."""
     place = root / change.path
     return place.with_name(f".{place.name}.{ending.mark}.eikon")
 
 
 def write_beside(path: Path, data: bytes, mode: int) -> Path:
-    """Write a new file, which reaches the disk; return its path."""
+    """Write and fsync a new file; return its path."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
         file.flush()

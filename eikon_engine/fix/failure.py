@@ -1,7 +1,7 @@
-"""What a test run says of what is wrong.
+"""Failures extracted from a test run.
 
-Nothing in here differs between two runs that failed alike: no absolute path of the tree, no time, no duration, no
-address of an object. What is asked of a model is made of it, and a recorded answer is found by what was asked.
+All values are stable: two runs with the same failure give the same values, without absolute paths, times, durations or
+object addresses. Prompts are built from them, and recorded responses are looked up by prompt.
 """
 
 from __future__ import annotations
@@ -16,65 +16,64 @@ FailureKind: TypeAlias = Literal["pytest", "eikon", "python", "node", "output"]
 
 
 class Frame(Record):
-    """One place of a traceback."""
+    """One frame of a traceback."""
 
     file: str
-    """Relative to the tree with forward slashes where it lies inside, else as it was told."""
+    """Relative to the tree with forward slashes if inside it, otherwise as printed."""
     line: int = Field(ge=1)
     name: str = ""
-    """Function, where it is told."""
+    """Function name, if known."""
 
 
 class TestFailure(Record):
-    """One thing that is wrong."""
+    """One failure."""
 
     __test__: ClassVar = False
-    """Is no class of tests for pytest."""
+    """Not a test class for pytest."""
 
     id: str = Field(min_length=1)
-    """What it is known by from one run to the next: the node id of a test, the step of a mission, the type and place
-    of an exception."""
+    """Stable identifier across runs: the node id of a test, the step of a mission, the type and location of an
+    exception."""
     kind: FailureKind
     message: str
-    """The first line of it: the assertion, the exception, the cause of a divergence."""
+    """First line of the message: the assertion, the exception, the cause of a divergence."""
     file: str | None = None
-    """Where it shows, relative to the tree; None where that is not told, or lies outside."""
+    """Relative to the tree; None if unknown or outside the tree."""
     line: int | None = Field(default=None, ge=1)
     frames: tuple[Frame, ...] = ()
-    """From the outermost to where it was raised."""
+    """Outermost first."""
     excerpt: str = ""
-    """The lines that show it, as they were written."""
+    """Output lines that show the failure, unmodified."""
 
 
 class Analysis(Record):
-    """What a test run came to."""
+    """Result of a test run."""
 
     passed: bool
-    """`TestRun.passed`: decided by the exit status alone."""
+    """Same as `TestRun.passed`: decided by the exit status alone."""
     first: TestFailure | None
-    """None where the run passed."""
+    """None if the run passed."""
     others: tuple[TestFailure, ...] = ()
     unlisted: tuple[str, ...] = ()
-    """Ids of the failures that are too many to be told here."""
+    """Ids of failures beyond the number stored in `others`."""
     stopped_early: bool = False
-    """Whether pytest said that it stopped before all its tests had run."""
+    """Whether pytest reported that it stopped before running all tests."""
     other_tests: tuple[str, ...] | None = None
-    """Of a run that stopped early: the ids of the tests that ran and did not fail; None where nothing tells them. None
-    for any other run."""
+    """If the run stopped early: ids of the tests that ran and did not fail, or None if unknown. None for other runs."""
     unproved: tuple[str, ...] | None = None
-    """Ids of failures of before that the report of pytest does not show as passed now; None where none was asked for,
-    or a run that failed left none."""
+    """Ids of earlier failures that the JUnit report does not list as passed now; None if no report was requested, or a
+    failed run left none."""
     closed_by: tuple[str, ...] = ()
-    """Test runners whose closing line stands in the output: they came to their end."""
+    """Test runners whose closing summary line is in the output, i.e. that ran to completion."""
     summary: str
     """One line for people."""
 
     @property
     def failures(self) -> tuple[TestFailure, ...]:
-        """Return the failures that are listed, the first one first."""
+        """Return the stored failures, first one first."""
         return () if self.first is None else (self.first, *self.others)
 
     @property
     def failing(self) -> frozenset[str]:
-        """Return the ids of all that is wrong, listed or not."""
+        """Return the ids of all failures, stored or not."""
         return frozenset((*(failure.id for failure in self.failures), *self.unlisted))

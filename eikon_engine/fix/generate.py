@@ -1,4 +1,4 @@
-"""`debug:generate_fix`: a failure and its code in, a proposal out."""
+"""`debug:generate_fix`: ask a model for a fix."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from eikon_engine.fix.step_values import FixQuestion
 
 _CUT_OFF: Final = frozenset({"length", "content_filter"})
-"""Why an answer ends where it is not at its end."""
+"""Finish reasons of an incomplete answer."""
 
 
 def generate_fix(client: CompletionClient, question: FixQuestion, environ: Mapping[str, str] | None = None) -> Proposal:
-    """Ask a model once for a fix, and read its answer.
+    """Ask a model once for a fix and parse its answer.
 
     Raises:
-        CompletionError: the model gave no answer.
-        NoReplayDataError: answers come from a recording, which has none for this question.
-        ProposalMalformedError: the answer is cut off, or holds neither a fix nor that there is none.
+        CompletionError: the model did not answer.
+        NoReplayDataError: responses are replayed and none was recorded for this prompt.
+        ProposalMalformedError: the answer is truncated, or contains neither a fix nor a refusal.
     """
     secrets = KnownSecrets(os.environ if environ is None else environ, question.command)
     completion = client.complete(fix_request(question, secrets))
     if completion.finish_reason in _CUT_OFF:
         message = (
-            f"answer of the model: wanted a whole one, found that it ends early ({completion.finish_reason}); "
-            "let the model answer at greater length, or ask another one"
+            f"model response: expected a complete answer, got a truncated one ({completion.finish_reason}). "
+            "Raise the token limit, or use another model."
         )
         raise ProposalMalformedError(message)
     return read_answer(completion.text, needs_edits=question.needs_edits)

@@ -1,4 +1,4 @@
-"""Ask git."""
+"""Run git."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ ALONE: Final[Mapping[str, str]] = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
 }
-"""Surroundings in which no configuration of the user counts."""
+"""Environment variables that disable the user's git configuration."""
 _SHOWN: Final = 300
 
 
 def git(cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = None) -> bytes:
-    """Return what git writes to its standard output.
+    """Run git and return its standard output.
 
-    Variables by which a hook tells git of its own repository are left out: `cwd` decides, or `surroundings`.
+    Variables that git sets for hooks are removed: `cwd` selects the repository, or `surroundings` does.
 
     Raises:
-        GitMissingError: there is no git.
-        FixError: it failed.
+        GitMissingError: git is not installed.
+        FixError: git failed.
     """
     done = ask_git(cwd, *arguments, surroundings=surroundings)
     if done.returncode != 0:
         told = printable(" ".join(done.stderr.decode(errors="replace").split()))[:_SHOWN]
-        message = f"git {command_of(arguments)} in {cwd}: wanted it to be done, found status {done.returncode}: {told}"
+        message = f"git {command_of(arguments)} in {cwd}: failed with exit status {done.returncode}: {told}"
         raise FixError(message)
     return done.stdout
 
@@ -42,14 +42,14 @@ def git(cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = Non
 def ask_git(
     cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git, whatever its status is then.
+    """Run git and return the completed process, whatever its exit status.
 
     Raises:
-        GitMissingError: there is no git.
+        GitMissingError: git is not installed.
     """
     program = shutil.which("git")
     if program is None:
-        message = "wanted the program git, found none on PATH; install it"
+        message = "git: not found on PATH. Install git."
         raise GitMissingError(message)
     return subprocess.run(  # noqa: S603 - git itself, with arguments of our own
         (program, *arguments),
@@ -62,7 +62,7 @@ def ask_git(
 
 
 def command_of(arguments: Sequence[str]) -> str:
-    """Return what git is told to do, without the settings (`-c name=value`) before it."""
+    """Return the subcommand, without the `-c name=value` options before it."""
     rest = list(arguments)
     while rest[0] == "-c":
         del rest[:2]
@@ -70,10 +70,10 @@ def command_of(arguments: Sequence[str]) -> str:
 
 
 def without_git(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return surroundings without the variables by which git, in a hook for one, tells programs of a repository."""
+    """Return an environment without the `GIT_*` variables that select a repository, e.g. inside a hook."""
     return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
 
 
 def names(output: bytes) -> tuple[str, ...]:
-    """Split what git writes with `-z`."""
+    """Split `-z` output of git into names."""
     return tuple(os.fsdecode(each) for each in output.split(b"\0") if each)

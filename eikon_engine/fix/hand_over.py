@@ -1,4 +1,4 @@
-"""Write what the loop found into the tree of the user: all files at once, or none."""
+"""Write the kept fixes to the user's tree: all files, or none."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _MARK_LETTERS: Final = 6
 
 
 def demand_plain_files(changes: Sequence[Change]) -> None:
-    """Make sure that files alone change: no link, and nothing that is a repository of its own.
+    """Check that only regular files change, no symlinks or nested repositories.
 
     Raises:
-        PatchRejectedError: something else does.
+        PatchRejectedError: something else changes.
     """
     for change in changes:
         for mode in (change.mode_before, change.mode_after):
             if mode not in REGULAR and mode != ABSENT:
-                message = f"{change.path}: wanted a change of a plain file, found one of a link; leave links alone"
+                message = f"{change.path}: expected a change to a regular file, got one to a symlink."
                 raise PatchRejectedError(message)
 
 
 def hand_over(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[str, ...]:
-    """Change the files of the user as those of the copy were changed; return their paths.
+    """Apply the changes of the copy to the user's files and return the changed paths.
 
-    What is going to happen is written into the session folder first, and stays there: `forget_ending` ends it. Each new
-    file is written beside its place; then all are put there, and taken back if one of them cannot be.
+    The journal is written to the session folder first and stays until `forget_ending` is called. Each new file is
+    written beside its destination; then all are renamed into place, and rolled back if one rename fails.
 
     Raises:
-        TreeChangedError: a file is not as it was when the loop began.
-        PatchRejectedError: something else than plain files is to be changed.
+        TreeChangedError: a file changed since the loop started.
+        PatchRejectedError: something other than regular files would change.
         OutputError: a file cannot be written.
     """
     demand_plain_files(changes)
@@ -63,15 +63,15 @@ def hand_over(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[st
         place = Path(error.filename) if error.filename else root
         why = error.strerror or str(error)
         message = (
-            f"{place}: wanted to write the fix, found: {why}; no file was changed, the fix is in changes.diff of the "
-            "session, apply it by hand"
+            f"{place}: cannot write the fix: {why}. No file was changed; the fix is in changes.diff of the session, "
+            "apply it manually."
         )
         raise OutputError(message) from error
     return tuple(sorted(change.path for change in changes))
 
 
 def _plan(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> Ending:
-    """Look at what is there, and say what it becomes."""
+    """Compare the tree with the recorded state and plan the change."""
     files = tuple(_file_change(root, copy, each) for each in changes)
     new = (root / each.path for each in files if each.after is not None)
     missing = {folder for place in new for folder in place.relative_to(root).parents if not (root / folder).exists()}
@@ -98,20 +98,20 @@ def _file_change(root: Path, copy: WorkCopy, change: Change) -> FileChange:
 
 def _changed(change: Change) -> TreeChangedError:
     return TreeChangedError(
-        f"{change.path}: wanted the file as it was when the loop began, found another; the fix is in changes.diff of "
-        "the session, apply it by hand"
+        f"{change.path}: the file changed since the loop started. The fix is in changes.diff of the session; apply "
+        "it manually."
     )
 
 
 def _git_mode(state: FileState | None) -> str:
-    """Return a mode as git writes it."""
+    """Return the file mode as git writes it."""
     if state is None:
         return ABSENT
     return _EXECUTABLE if state.mode & stat.S_IXUSR else "100644"
 
 
 def _new_mode(change: Change, old: int | None) -> int:
-    """Keep the rights of a file, but for those to run it, which the fix may change."""
+    """Keep the file's permissions, except the executable bits, which the fix may change."""
     mode = 0o644 if old is None else old
     if change.mode_after == change.mode_before:
         return mode
@@ -119,7 +119,7 @@ def _new_mode(change: Change, old: int | None) -> int:
 
 
 def _put(root: Path, copy: WorkCopy, changes: Sequence[Change], ending: Ending) -> None:
-    """Write all files beside their places, then put them there; whatever cuts that short is taken back."""
+    """Write all files beside their destinations and rename them into place; roll back if interrupted."""
     try:
         for name in ending.folders:
             (root / name).mkdir()
@@ -141,8 +141,8 @@ def _undo(root: Path, session: Path, ending: Ending) -> None:
         take_back(session, root, ending)
     except (OSError, TreeChangedError) as error:
         message = (
-            f"{root}: wanted to take a half-written fix back, found: {error}; some of {_named(ending)} may be changed, "
-            "the next eikon fix tries again, or says what to do"
+            f"{root}: cannot roll back a partly written fix: {error}. Some of {_named(ending)} may be changed; the "
+            "next `eikon fix` tries again."
         )
         raise OutputError(message) from error
     forget_ending(session)

@@ -1,4 +1,4 @@
-"""Keep out of prompts, and of what is kept of them, what gives access by its look alone."""
+"""Hide keys and tokens that are recognizable by their format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HIDDEN: Final = "<secret>"
 
 
 def without_tokens(text: str) -> str:
-    """Return a text with a word in the place of each key and token of known shape."""
+    """Replace each private key and token of a known format by `<secret>`."""
     spans = sorted({*((each.start, each.end) for each in tokens(text)), *(key.span(1) for key in _keys(text))})
     parts, behind = [], 0
     for start, end in spans:
@@ -25,5 +25,5 @@ def without_tokens(text: str) -> str:
 
 
 def _keys(text: str) -> Iterator[re.Match[str]]:
-    """Look for private keys only where one can be: searching for a fixed text is quick."""
+    """Find private keys; the substring test is faster than the pattern."""
     return PRIVATE_KEY.finditer(text) if "PRIVATE KEY" in text else iter(())

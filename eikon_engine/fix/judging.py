@@ -1,4 +1,4 @@
-"""Whether a fix helped, from what the tests say before and after it."""
+"""Decide whether a fix helped, from the test results before and after it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
-    """Compare the failures by their ids: only fewer of the same ones are help.
+    """Compare the failures before and after by id; a fix helps only if the remaining failures are a proper subset.
 
-    A test of a module that could not be read before counts as one of the same. That another thing fails than before may
-    be progress, and may be damage: nobody knows, so the fix is taken back, and told with the next question. So it is
-    with a run that did not come to its end, and may not have come to all its failures.
+    A failing test of a module that could not be imported before is not new. A different failure may be progress or
+    damage; that is undecidable, so the fix is rolled back and reported in the next prompt. The same holds for a run
+    that was killed or timed out, since it may not have reached all failures.
 
-    A run with exit status 0 proves nothing of a test that its report does not tell as passed: the fix may have stopped
-    the run, or had the test skipped.
+    Exit status 0 proves nothing about a test that the report does not list as passed: the fix may have stopped the run
+    or caused the test to be skipped.
 
-    A run that stops at a failure has tests that it did not come to. One of them that fails now is nothing new; and what
-    failed before is only mended if it ran. Where nothing tells which tests ran, that is said.
+    A run that stops at the first failure leaves tests unexecuted. If one of them fails now, it is not new; and an
+    earlier failure counts as fixed only if its test ran. If it is unknown which tests ran, the result is `unclear`.
     """
     if after.passed:
         return "unproved" if after.unproved else "passed"
@@ -44,14 +44,14 @@ def _is_known(failure: str, old: frozenset[str]) -> bool:
 
 
 def _had_run(failure: str, before: Analysis) -> bool | None:
-    """Say whether a test had its chance to fail; None where the run stopped early, and nothing tells what ran."""
+    """Return whether a test could have failed before; None if the run stopped early and executed tests are unknown."""
     if not before.stopped_early:
         return True
     return None if before.other_tests is None else failure in before.other_tests
 
 
 def _runs(failure: str, after: Analysis) -> bool | None:
-    """Say whether a test ran without failing; of a module that could not be read, any test shows that it can be."""
+    """Return whether a test ran without failing; for a module that could not be imported, any of its tests counts."""
     if any(each.startswith(f"{failure}::") for each in after.failing):
         return True
     if after.unproved is not None:

@@ -1,7 +1,7 @@
-"""Secrets of the environment and of a test command, told by the names of their variables wherever they would be told.
+"""Replace secrets of environment variables and of the test command by the names of their variables.
 
-Tests inherit the environment, and may print it; what they print is shown to a model, and kept. A variable is a secret
-by its name, or holds an address with a password.
+Tests inherit the environment and may print it; their output is sent to a model and stored. A variable is secret by its
+name, or if its value is a URL with a password.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 _PASSWORD_IN_ADDRESS: Final = re.compile(r"\w://[^\s/?#@:]*:(?P<password>[^\s/?#]+)@")
 """Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1"""
 _SHORTEST_PASSWORD: Final = 6
-"""Characters of a password below which it is a word of any text, as others are below `SHORTEST`."""
+"""Minimum length of a password to search for; shorter ones match ordinary words. `SHORTEST` is the minimum for other
+secrets."""
 
 
 class KnownSecrets:
-    """Put names in the place of secret values."""
+    """Replace secret values by names."""
 
     def __init__(self, environ: Mapping[str, str], command: str = "") -> None:
-        """Take the variables of an environment, and those that a command sets, which are secret and long enough."""
+        """Collect the secret values of an environment, and of variables that a command sets."""
         self._names = {
             spelling.encode(errors="surrogateescape"): told.encode()
             for name, value in (*sorted(environ.items()), *settings_in(command))
@@ -40,18 +41,18 @@ class KnownSecrets:
         self._pattern = re.compile(b"|".join(map(re.escape, values))) if values else None
 
     def hide(self, text: str) -> str:
-        """Return a text without the values."""
+        """Return a text without secret values."""
         return self.hide_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def hide_bytes(self, data: bytes) -> bytes:
-        """Return bytes without the values."""
+        """Return bytes without secret values."""
         return data if self._pattern is None else self._pattern.sub(lambda found: self._names[found[0]], data)
 
     def hide_begin(self, data: bytes) -> tuple[bytes, bytes]:
-        """Return the beginning of a stream without the values, and its end, which may begin one: it has to wait."""
+        """Return the head of a stream without secret values, and the tail that may begin one and must be buffered."""
         if self._pattern is None:
             return data, b""
-        last = len(data) - self._longest  # where any value that begins is wholly there
+        last = len(data) - self._longest  # last offset at which a value is complete
         told, behind = [], 0
         for found in self._pattern.finditer(data):
             if found.start() > last:
@@ -63,30 +64,30 @@ class KnownSecrets:
 
 
 class HidingStream:
-    """Hand on what comes, without the values, also where they come in parts."""
+    """Forward a byte stream without secret values, including values split across chunks."""
 
     def __init__(self, sink: Callable[[bytes], None], secrets: KnownSecrets) -> None:
-        """Hand it to `sink`."""
+        """Forward to `sink`."""
         self._sink = sink
         self._secrets = secrets
         self._waiting = b""
 
     def write(self, data: bytes) -> None:
-        """Take some more."""
+        """Process a chunk."""
         told, self._waiting = self._secrets.hide_begin(self._waiting + data)
         self._sink(told)
 
     def flush(self) -> None:
-        """Hand on the end."""
+        """Forward the buffered tail."""
         self._sink(self._secrets.hide_bytes(self._waiting))
         self._waiting = b""
 
 
 def _secrets(name: str, value: str) -> Iterator[tuple[str, str]]:
-    """Yield what must not be told of a variable, and what is told in its place.
+    """Yield each text to hide for a variable, and its replacement.
 
-    There may be several addresses, as those of MongoDB. A password in one is looked for elsewhere only if it looks
-    drawn by chance: `postgres` is a word of any text.
+    A value may hold several URLs (MongoDB). A URL password is searched elsewhere only if it looks random: `postgres` is
+    an ordinary word.
     """
     if is_secret_variable(name) and len(value) >= _shortest(name):
         yield value, f"<{name}>"
@@ -103,7 +104,7 @@ def _shortest(name: str) -> int:
 
 
 def _spellings(value: str) -> tuple[str, ...]:
-    """Write a value as Python, JSON, XML and addresses do."""
+    """Return a value as Python, JSON, XML and URLs write it."""
     return (
         value,
         repr(value)[1:-1],

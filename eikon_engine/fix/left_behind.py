@@ -1,6 +1,6 @@
-"""End processes that left the group of the program that began them, where the system lets us find them: on Linux.
+"""Kill processes that escaped the process group of the program that started them (Linux only).
 
-Such a process becomes a child of ours when its parent ends, if we ask for that (`PR_SET_CHILD_SUBREAPER`).
+With `PR_SET_CHILD_SUBREAPER` set, orphaned descendants are reparented to this process.
 
 Source: https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
 """
@@ -23,14 +23,14 @@ _SET_SUBREAPER: Final = 36
 _GET_SUBREAPER: Final = 37
 _PROCESSES: Final = Path("/proc")
 _ROUNDS: Final = 50
-"""How often is looked for what those left behind that were ended."""
+"""Maximum number of passes; killing a process can orphan further ones."""
 
 
 @contextmanager
 def nothing_left_behind() -> Iterator[None]:
-    """End what was begun in the block, in a session that is not ours, and lost its parent.
+    """Kill processes started in the block that were orphaned in a session other than ours.
 
-    Another thread must not begin processes in sessions of their own meanwhile: they would be taken for such.
+    No other thread may start processes in new sessions meanwhile: they would be killed, too.
     """
     if not sys.platform.startswith("linux") or not _PROCESSES.is_dir():
         yield
@@ -57,9 +57,9 @@ def _end(process: int) -> None:
 
 
 def _children() -> set[int]:
-    """Return our children in other sessions, also those that wait to be reaped.
+    """Return our children in other sessions, including zombies.
 
-    Source of the form of `stat`: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+    Source of the `stat` format: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
     """
     found = set()
     for folder in _PROCESSES.iterdir():

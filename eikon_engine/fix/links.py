@@ -1,6 +1,6 @@
-"""Symbolic links of a tree, which have to lead to the same places of its copy.
+"""Symbolic links of a tree, which must point to the same files of its copy.
 
-What tests and fixes write through a link of the copy must not reach the user's files.
+Writes through a link in the copy must not reach the user's files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def demand_links_inside(root: Path, files: Iterable[str]) -> None:
-    """Make sure that no link leads out of a tree.
+    """Check that no symlink points outside the tree.
 
     Raises:
         UsageError: one does.
@@ -27,19 +27,19 @@ def demand_links_inside(root: Path, files: Iterable[str]) -> None:
 
 
 def text_in_copy(root: Path, name: str) -> str:
-    """Return what a link has to say in a copy: the same if that stays inside, else a relative path to the same place.
+    """Return the target of a symlink in the copy: unchanged if it stays inside, otherwise a relative path.
 
     Raises:
-        UsageError: it leads out of the tree, or to itself.
+        UsageError: the link points outside the tree or to itself.
     """
     link = root / name
-    text = os.readlink(link)  # noqa: PTH115 - the text as it is; a Path would make it plain
+    text = os.readlink(link)  # noqa: PTH115 - the raw text; a Path would normalize it
     place = _place(link)
     if place is None or not place.is_relative_to(root):
-        found = "one to itself" if place is None else f"one to {place}"
+        found = "a link to itself" if place is None else f"a link to {place}"
         message = (
-            f"{name}: wanted links that stay inside of {root}, found {found}, where tests of a fix could change what "
-            "is no copy; remove the link, or have git ignore it"
+            f"{name}: expected a symlink that stays inside {root}, got {found}: tests of a fix could write to your "
+            "files through it. Remove the link, or add it to .gitignore."
         )
         raise UsageError(message)
     if os.path.isabs(text) or not _stays_inside(name, text):  # noqa: PTH117 - as above
@@ -55,7 +55,7 @@ def _place(link: Path) -> Path | None:
 
 
 def _stays_inside(name: str, text: str) -> bool:
-    """Say whether a relative link names nothing above the root on its way."""
+    """Return whether a relative link never leaves the root on the way."""
     depth = name.count("/")
     for part in text.split("/"):
         depth += {"..": -1, ".": 0, "": 0}.get(part, 1)

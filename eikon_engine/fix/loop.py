@@ -1,4 +1,4 @@
-"""The flow of `debug:loop`: test first, and while the tests fail: analyse, look up, propose, apply, test again."""
+"""The flow of `debug:loop`: test; while tests fail: analyze, find context, generate a fix, apply it, test again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Where a loop works."""
+    """The inputs of a loop: trees, session, target files."""
 
     tree: UserTree
     copy: WorkCopy
@@ -48,20 +48,20 @@ class Ground:
     needs_edits: bool
     """See `Applier.needs_edits`."""
     warnings: tuple[str, ...] = ()
-    """What makes a result less than it seems, and is known before."""
+    """Known limitations of the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopEnd:
-    """How a loop ended, before anything reaches the user's tree."""
+    """Result of a loop, before anything is written to the user's tree."""
 
     outcome: Outcome
     base: str
-    """State of the copy when the loop began."""
+    """State of the copy when the loop started."""
     kept: str
-    """State with all fixes that are kept."""
+    """State with all kept fixes."""
     analysis: Analysis | None
-    """Of the tests in that state; None where none came to its end."""
+    """Analysis of the tests in state `kept`; None if no test run completed."""
     failure: StepFailure | None = None
     closing_test: TestRun | None = None
     closing_analysis: Analysis | None = None
@@ -70,7 +70,7 @@ class LoopEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pending:
-    """A fix that is applied and not yet tested."""
+    """A fix that is applied but not yet tested."""
 
     cycle: int
     state: str
@@ -78,10 +78,10 @@ class _Pending:
 
 
 class DebugLoop:
-    """One loop; every state it goes through is one of the copy, and the user's tree is not touched."""
+    """One loop; it works in the copy and never touches the user's tree."""
 
     def __init__(self, ground: Ground, tasks: TaskRegistry, log: CycleLog, options: LoopOptions) -> None:
-        """Begin with the copy as it is."""
+        """Start with the copy as it is."""
         self._ground = ground
         self._tasks = tasks
         self._log = log
@@ -97,7 +97,7 @@ class DebugLoop:
         self._closing: tuple[TestRun, Analysis] | None = None
 
     def run(self) -> LoopEnd:
-        """Go through the cycles until the tests pass, the cycles are used up, or a step fails."""
+        """Run cycles until the tests pass, the cycle limit is reached, or a step fails."""
         try:
             return self._end(self._cycles())
         except StepFailedError as failed:
@@ -116,7 +116,7 @@ class DebugLoop:
         return "success" if self._weigh(run, analysis) else "max_cycles"
 
     def _test(self, folder: str) -> tuple[TestRun, Analysis]:
-        """Run the tests with the fix that is pending, if there is one, and read what they say."""
+        """Run the tests with the pending fix, if any, and analyze the output."""
         ground, options = self._ground, self._options
         with self._log.at(RUN_SCRIPT.name):
             ground.copy.bring_back(self._kept if self._pending is None else self._pending.state)
@@ -142,7 +142,7 @@ class DebugLoop:
         return run, analysis
 
     def _look_for_own_files(self, run: TestRun) -> None:
-        """Warn once of tests that read the user's tree, which no fix reaches before the end."""
+        """Warn once if tests read the user's tree instead of the copy."""
         ground = self._ground
         named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
         if named and not self._is_own_told:
@@ -150,13 +150,13 @@ class DebugLoop:
             self._warn(warning_of(named, ground.tree.root))
 
     def _warn(self, warning: str) -> None:
-        """Tell what makes the result less than it seems, once."""
+        """Record and report a warning once."""
         if warning not in self._warnings:
             self._warnings.append(warning)
             self._log.tell(f"warning: {warning}")
 
     def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
-        """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
+        """Keep the pending fix if it helped, otherwise roll it back; return whether the tests passed."""
         pending, self._pending = self._pending, None
         if pending is None or self._analysis is None:
             self._hold(analysis)
@@ -170,29 +170,29 @@ class DebugLoop:
             self._hold(analysis)
         else:
             self._attempts.append(Attempt(cycle=pending.cycle, diff=pending.diff, outcome=_outcome(analysis)))
-            self._log.tell(f"the fix of cycle {pending.cycle} is taken back: {_REASONS[judgement]}")
+            self._log.tell(f"the fix of cycle {pending.cycle} is rolled back: {_REASONS[judgement]}")
         if judgement == "unclear":
             self._warn(_UNCLEAR)
         return judgement == "passed"
 
     def _hold(self, analysis: Analysis) -> None:
-        """Take over what the tests say of the state that is kept; whatever failed once has to pass at the end."""
+        """Store the analysis of the kept state; every test that ever failed must pass at the end."""
         self._analysis = analysis
         self._failed |= analysis.failing
 
     def _warn_of_lost_ends(self, before: Analysis, after: Analysis) -> None:
-        """Warn where a runner came to its end before the fix, and does not say so with it."""
+        """Warn if a runner printed its closing line before the fix but not with it."""
         lost = [each for each in before.closed_by if each not in after.closed_by]
         if lost:
             self._warn(
-                f"with the fix, the output lacks the closing line of {listed(tuple(lost))} that it had: the fix may "
-                "have stopped the tests; look at the difference and at the output"
+                f"with the fix, the output no longer has the closing line of {listed(tuple(lost))}: the fix may have "
+                "stopped the tests. Review the diff and the output."
             )
 
     def _try_fix(self) -> None:
-        """Propose a fix for the first failure, and apply it to the copy."""
+        """Generate a fix for the first failure and apply it to the copy."""
         ground, analysis = self._ground, self._analysis
-        if analysis is None:  # pragma: no cover - a test came before
+        if analysis is None:  # pragma: no cover - the first test run sets it
             return
         with self._log.at(GET_CONTEXT.name):
             self._bring_back()
@@ -218,13 +218,13 @@ class DebugLoop:
             proposal = self._tasks.perform(GENERATE_FIX, question)
             self._log.note(self._log.cycle, proposal=proposal)
             if isinstance(proposal, NoFix):
-                message = f"the model knows no fix: {one_line(proposal.reason)}; mend it by hand"
+                message = f"the model found no fix: {one_line(proposal.reason)}. Fix it manually."
                 raise NoFixError(message)
         with self._log.at(APPLY_FIX.name):
             self._apply(proposal)
 
     def _bring_back(self) -> None:
-        """Bring the copy to the last state that is kept; the first one is what fixes are held against."""
+        """Restore the last kept state; the initial state is the reference for checking fixes."""
         ground, options = self._ground, self._options
         ground.copy.bring_back(self._kept)
         if self._project is None and not ground.targets:
@@ -232,7 +232,7 @@ class DebugLoop:
             self._project = ProjectAtFirst(command=options.test_cmd, cwd=ground.tree.cwd, programs=programs)
 
     def _apply(self, fix: Fix) -> None:
-        """Apply a fix to the copy; what it changed is what differs, whatever the applier says."""
+        """Apply a fix to the copy; the changed files are computed from the copy, not taken from the applier."""
         ground = self._ground
         order = FixOrder(fix=fix, tree=ground.copy.root, targets=ground.targets)
         told = self._tasks.perform(APPLY_FIX, order)
@@ -268,13 +268,13 @@ _REASONS: Final = {
     "passed": "",
     "helped": "",
     "no_help": "it did not help",
-    "broke_more": "something else fails with it",
-    "unproved": "what failed before did not run and pass",
-    "unclear": "pytest stopped early, and does not tell which tests ran: nobody knows whether it helped",
+    "broke_more": "other tests fail with it",
+    "unproved": "tests that failed before did not run and pass",
+    "unclear": "pytest stopped early without reporting which tests ran, so it is unknown whether it helped",
 }
 _UNCLEAR: Final = (
-    "pytest stops early, and neither a JUnit report nor -v tells which tests ran, so a fix of the first failure alone "
-    "is taken back: let pytest go on, or add -v"
+    "pytest stops early, and neither a JUnit report nor -v shows which tests ran, so a fix of the first failure alone "
+    "is rolled back. Run pytest without -x, or add -v."
 )
 
 
@@ -282,8 +282,8 @@ def _ended(run: TestRun) -> str:
     how = {
         "exited": f"exit status {run.exit_status}",
         "killed": f"killed by signal {run.signal}",
-        "timed_out": "stopped at its deadline",
-        "not_started": "could not be started",
+        "timed_out": "timed out",
+        "not_started": "could not start",
     }[run.ended]
     return f"{how} after {run.duration_ms / 1000:.1f} s"
 

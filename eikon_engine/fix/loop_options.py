@@ -1,4 +1,4 @@
-"""What can be chosen about a debug loop."""
+"""Options of a debug loop."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopOptions:
-    """Everything that can be chosen about one loop."""
+    """Options of one loop."""
 
     test_cmd: str
-    """Command that runs the tests, as `sh -c` takes it; its exit status decides."""
+    """Test command, run by `sh -c`; its exit status decides."""
     target_files: tuple[str, ...] = ()
-    """Files that may be changed, relative to `cwd`; none for every module that other files use."""
+    """Files that a fix may change, relative to `cwd`; empty for every module imported by other files."""
     max_cycles: int = MAX_CYCLES
-    """How many fixes are tried at most."""
+    """Maximum number of fixes to try."""
     timeout_seconds: float = TIMEOUT_SECONDS
-    """How long one run of the tests may take."""
+    """Timeout of one test run."""
     keep: bool = False
-    """Whether fixes that helped are kept where the tests still fail at the end."""
+    """Whether to keep fixes that helped even if tests still fail at the end."""
     allow_dirty: bool = False
-    """Whether to begin with changes that are not committed."""
+    """Whether to start with uncommitted changes."""
     also: tuple[str, ...] = ()
-    """Files and folders that git ignores and tests need, relative to `cwd`: they are copied too."""
+    """Files and folders to copy although git ignores them, relative to `cwd`."""
     cwd: Path = Path()
-    """Folder in which the command is run."""
+    """Working directory of the command."""
     sessions: Path | None = None
-    """Folder of the session folders; see `sessions_folder` for what it is if left out."""
+    """Folder of the session folders; default see `sessions_folder`."""
     apart: tuple[Path, ...] = ()
-    """Folders inside the tree that are no part of it: recorded responses, sessions."""
+    """Folders inside the tree to exclude from it: recorded responses, sessions."""
     token_budget: int = TOKEN_BUDGET
-    """How much code a model is shown, in tokens, about."""
+    """Approximate number of tokens of code to show the model."""
     tell: Callable[[str], None] = _logger.info
-    """Given a line for people at each step."""
+    """Receives one line of progress per step."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     clock: Callable[[], float] = time.monotonic
-    """Seconds, for durations."""
+    """Monotonic time in seconds, for durations."""
 
 
 def demand_sensible(options: LoopOptions) -> None:
-    """Make sure that a loop can be run so.
+    """Check the options.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: an option is invalid.
     """
     if not options.test_cmd.strip():
-        message = "--test-cmd: wanted a command that runs the tests, found none; give one"
+        message = "--test-cmd: expected a command that runs the tests, got an empty one."
         raise UsageError(message)
     for option, values in (
         ("--test-cmd", (options.test_cmd,)),
@@ -74,8 +74,8 @@ def demand_sensible(options: LoopOptions) -> None:
         for value in values:
             demand_text(option, value)
     if options.max_cycles < 1:
-        message = f"--max-cycles: wanted 1 or more, found {options.max_cycles}; correct it"
+        message = f"--max-cycles: expected 1 or more, got {options.max_cycles}."
         raise UsageError(message)
     if not 0 < options.timeout_seconds < math.inf:
-        message = f"--timeout: wanted a number of seconds above 0, found {options.timeout_seconds:g}; correct it"
+        message = f"--timeout: expected seconds greater than 0, got {options.timeout_seconds:g}."
         raise UsageError(message)

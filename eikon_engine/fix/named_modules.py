@@ -1,4 +1,4 @@
-"""Modules of Python that a command, a script or a list of arguments runs: `python -m checks`, `[python, "-m", "shop"]`.
+"""Find the Python modules that a command or script runs: `python -m checks`, `[python, "-m", "shop"]`.
 
 Source of the flags: https://docs.python.org/3/using/cmdline.html
 """
@@ -16,14 +16,14 @@ _TOLD: Final = re.compile(
     r"""|(?<![\w-])-[bBdEhiIOPqRsSuvVx]*m[\s"',]*(?P<module>[A-Za-z_][\w.]*)(?=(?P<more>[^;&|\n]*))"""
 )
 _OPTION: Final = re.compile(r"""[\s"',]-(?:-pattern|-start-directory|-top-level-directory|[kpst])[\s"',=]+[^\s"',]+""")
-"""Options of unittest with what is no module; source: https://docs.python.org/3/library/unittest.html."""
+"""Options of unittest whose value is not a module; source: https://docs.python.org/3/library/unittest.html."""
 _NAME: Final = re.compile(r"(?<![\w./=-])[A-Za-z_]\w*(?:\.\w+)*(?![\w/-])")
 
 
 def modules_run(text: str) -> Iterator[str]:
-    """Yield the files of the modules that are run, as paths from where Python looks for them.
+    """Yield the files of the modules that are run, as paths relative to an import root.
 
-    What stands behind `-m` of pytest is a mark, and behind that of git a message. What unittest is given are modules.
+    `-m` of pytest takes a marker and `-m` of git a message, so these are skipped. Arguments of unittest are modules.
     """
     takes_marks = False
     for found in _TOLD.finditer(text):

@@ -1,6 +1,6 @@
-"""Names of files that can be told: those that are UTF-8.
+"""File names that are valid UTF-8.
 
-Any bytes can be a name on Linux; what is told to a model, and written to a session, has to be text.
+On Linux a name can be any bytes; only text can be sent to a model and written to the session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHOWN = 3
 
 
 def is_text(name: str) -> bool:
-    """Say whether a name is UTF-8; what is not stands in it as lone surrogates."""
+    """Return whether a name is UTF-8; other bytes appear in it as lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -26,23 +26,23 @@ def is_text(name: str) -> bool:
 
 
 def demand_text(option: str, value: str) -> None:
-    """Make sure that the value of an option can be written to the session, and handed to a program.
+    """Check that an option value is valid text for JSON and for process arguments.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: it is not.
     """
     if not is_text(value):
-        message = f"{option}: wanted text in UTF-8, found {value!r}; name it otherwise"
+        message = f"{option}: expected UTF-8 text, got {value!r}. Rename it."
         raise UsageError(message)
     if "\0" in value:
-        message = f"{option}: wanted text that a program can be given, found a null byte in {value!r}; leave it out"
+        message = f"{option}: expected text without null bytes, got {value!r}."
         raise UsageError(message)
 
 
 def unreadable_names(files: Iterable[str]) -> tuple[str, ...]:
-    """Return a warning if there are files whose names are not UTF-8."""
+    """Return a warning if there are file names that are not UTF-8."""
     found = [repr(each) for each in files if not is_text(each)]
     if not found:
         return ()
     shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-    return (f"{counted(len(found), 'file')} with a name that is not UTF-8 cannot be shown to a model: {shown}",)
+    return (f"{counted(len(found), 'file')} with a non-UTF-8 name cannot be shown to the model: {shown}",)

@@ -1,4 +1,4 @@
-"""What a `package.json` says: which files are the package, and what its scripts and the settings of test tools run.
+"""Read from `package.json` which files belong to the package, and what its scripts and test tool settings run.
 
 Source: https://nodejs.org/api/packages.html, https://docs.npmjs.com/cli/configuring-npm/package-json
 """
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "package.json"
 _ENTRIES: Final = ("main", "module", "exports", "imports", "bin", "browser", "source", "types", "typings")
-"""What says which files a package consists of."""
+"""Fields that list the files of a package."""
 _TOOLS: Final = ("ava", "babel", "config", "cypress", "jest", "karma", "mocha", "nyc", "tap", "vitest", "wtr")
-"""Settings of what runs tests, or of what goes between."""
+"""Settings of test runners and of tools they load."""
 _INSTALLING: Final = frozenset({"preinstall", "install", "postinstall", "prepublish", "prepare"})
 """Scripts that an installation runs; source: https://docs.npmjs.com/cli/using-npm/scripts."""
 _WORD: Final = re.compile(r"""[^\s"'`;&|(),\[\]{}=]+""")
 
 
 def entries_of(name: str, text: str) -> Iterator[str]:
-    """Yield the paths of a package, without what Node adds to them; they may hold `*`."""
+    """Yield the entry paths of a package; they may contain `*` and omit extensions."""
     manifest = _read(text)
     folder = PurePosixPath(name).parent.as_posix()
     for key in _ENTRIES:
@@ -40,9 +40,9 @@ def own_name(text: str) -> str | None:
 
 
 def run_by(manifest: str, asking: str) -> str:
-    """Return what of a `package.json` is run where a text names its scripts, those that they name included.
+    """Return the parts of a `package.json` that run if a text names its scripts, including scripts they call.
 
-    Where the text names none, or the file cannot be read, it is all of it.
+    If no script is named or the file cannot be parsed, return all of it.
     """
     read = _read(manifest)
     told = read.get("scripts")
@@ -61,7 +61,7 @@ def run_by(manifest: str, asking: str) -> str:
 
 
 def _named(text: str, scripts: Mapping[str, str]) -> set[str]:
-    """Return the scripts that a text names, by patterns also, and those that npm runs before and after them."""
+    """Return the scripts that a text names, including glob patterns, and their `pre` and `post` scripts."""
     words = set(_WORD.findall(text))
     if words & {"t", "tst", "it", "install-test", "cit"}:
         words.add("test")
@@ -72,7 +72,7 @@ def _named(text: str, scripts: Mapping[str, str]) -> set[str]:
 
 
 def _programs(manifest: Mapping[str, Any], words: set[str]) -> Iterator[str]:
-    """Yield the programs of a package that `npx` would run by one of these words."""
+    """Yield the programs of a package that `npx` would run for one of these words."""
     programs = manifest.get("bin")
     if isinstance(programs, str) and str(manifest.get("name")) in words:
         yield programs
@@ -89,7 +89,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield the texts of a value of JSON, at any depth, without the keys."""
+    """Yield the strings of a JSON value at any depth, without keys."""
     match value:
         case str():
             yield value

@@ -1,4 +1,4 @@
-"""Tests that do not test the copy: those of a package that is installed from the user's own tree, for one."""
+"""Detect tests that run against the user's tree instead of the copy, e.g. because of an editable install."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from eikon_engine.fix.test_run import TestRun
 
 _SEARCHED: Final = 2**20
-"""Bytes of each output that are looked through, from its start."""
+"""Leading bytes of each output to search."""
 
 
 def own_files_named(run: TestRun, session: Path, original: Path, copy: Path) -> tuple[str, ...]:
-    """List the files of the copied tree that a test run named by their places in the original, each once."""
+    """Return the files of the copy that a test run printed with their paths in the original tree."""
     pattern = re.compile(rb"(?<![\w./-])" + re.escape(os.fsencode(original)) + rb"/([^\s\"':,;()<>\[\]]+)")
     found: dict[str, None] = {}
     for stream in (run.stdout, run.stderr):
@@ -27,8 +27,8 @@ def own_files_named(run: TestRun, session: Path, original: Path, copy: Path) -> 
 
 
 def warning_of(files: tuple[str, ...], original: Path) -> str:
-    """Say what such files mean."""
+    """Return the warning about such files."""
     return (
-        f"the tests name {files[0]} of {original} itself, not of the copy in which fixes are tried: where its package "
-        "is installed from there (pip install -e), give the command PYTHONPATH=src, or where it lies"
+        f"the tests use {files[0]} of {original}, not of the copy in which fixes are tried. If the package is "
+        "installed with `pip install -e`, set PYTHONPATH in the command, e.g. PYTHONPATH=src."
     )

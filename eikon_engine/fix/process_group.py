@@ -1,7 +1,7 @@
-"""Run a program in a process group of its own, which ends with it, at its deadline, or with us.
+"""Run a program in its own process group, which is killed when the program ends, times out, or this process dies.
 
-A process that is killed cannot end what it began. So a watcher stands in the group: it reads from a pipe that only we
-hold open, and ends the group when the pipe does.
+A process that is killed cannot clean up. So a watcher in the group blocks on a pipe that only this process holds open,
+and kills the group on end of file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.fix.left_behind import nothing_left_behind
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from eikon_engine.fix.test_run import Ending
+Ending: TypeAlias = Literal["exited", "killed", "timed_out", "not_started"]
 
 _CHUNK: Final = 65536
 _GLANCE_S: Final = 0.05
-"""How often is looked whether a program has ended that writes nothing."""
+"""Polling interval for the exit of a program that writes nothing."""
 _GRACE_S: Final = 2.0
-"""What a program has to end itself after SIGTERM."""
+"""Time to exit after SIGTERM."""
 _WATCHED: Final = 'exec 3<&0 </dev/null; ( { read -r _; kill -s KILL 0; } <&3 3<&- >/dev/null 2>&1 & ) ; exec "$@" 3<&-'
-"""Begins the watcher, which is nobody's child, then becomes the program."""
+"""Starts the watcher detached, then executes the program."""
 _DRAIN_S: Final = 1.0
-"""How long is waited for the last output, where a process that left the group holds the pipe open."""
+"""Time to wait for the last output if a process outside the group keeps the pipe open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What is run, and where its output goes."""
+    """What to run, and where its output goes."""
 
     arguments: Sequence[str]
     cwd: Path
@@ -58,14 +58,12 @@ class Ended:
 
 
 def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) -> Ended:
-    """Run a program without standard input until it ends or its time is up; nothing of its group is left behind.
+    """Run a program without standard input until it ends or times out; no process of its group is left running.
 
-    On Linux, nothing is that left its group, either.
-
-    What cuts the waiting short, Ctrl-C for one, ends the group too.
+    On Linux, processes that left the group are killed, too. An exception while waiting, e.g. Ctrl-C, kills the group.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     begun = clock()
     with nothing_left_behind(), _watched(program) as process, process, selectors.DefaultSelector() as pipes:
@@ -86,11 +84,11 @@ def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) 
 
 @contextmanager
 def _watched(program: Program) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a program whose group ends when the block does, or when this process does."""
+    """Start a program whose group is killed when the block ends or this process dies."""
     watched, held = os.pipe()
     try:
         try:
-            process = subprocess.Popen(  # noqa: S603 - what the caller wants to be run
+            process = subprocess.Popen(  # noqa: S603 - the caller's command
                 ("/bin/sh", "-c", _WATCHED, "sh", *program.arguments),
                 cwd=program.cwd,
                 env=dict(program.environ),
@@ -109,7 +107,7 @@ def _watched(program: Program) -> Iterator[subprocess.Popen[bytes]]:
 def _read_until(
     process: subprocess.Popen[bytes], pipes: selectors.BaseSelector, deadline: float, clock: Callable[[], float]
 ) -> bool:
-    """Hand on what is written until the program ends; return whether it did so before the deadline."""
+    """Forward output until the program ends; return whether it did so before the deadline."""
     while process.poll() is None:
         left = deadline - clock()
         if left <= 0:
@@ -137,7 +135,7 @@ def _read_ready(pipes: selectors.BaseSelector, timeout: float) -> None:
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left, or only what waits to be reaped
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # the group is gone, or only zombies are left
         os.killpg(process.pid, number)
 
 

@@ -1,8 +1,8 @@
-"""What of a project is run or read, rather than used by other files: it may decide what a test run says.
+"""Find files that are executed or read rather than imported: they may decide whether the tests pass.
 
-A Makefile, a script of npm or a shell script may run any file, by names that nobody can work out without running it. So
-it is not asked what is run, but what is a module: source that another file uses. What is none may decide, and takes a
-target file to be changed; so does a module that the test command comes to run, as far as that is written down.
+A Makefile, npm script or shell script can run any file, by names that only running it reveals. So the question is
+inverted: a file is changeable if it is a module, i.e. source that another file imports. Anything else needs to be a
+target file; so does a module that the test command is known to run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OTHERS: Final = frozenset(
         *(".ejs", ".hbs", ".j2", ".jinja", ".jinja2", ".tmpl", ".graphql", ".proto"),
     }
 )
-"""Source whose files need not be imported by name, and templates."""
+"""Languages whose files need not be imported by name, and templates."""
 _SOURCE: Final = PYTHON | JAVASCRIPT | PAGES | _OTHERS
 _BUILT: Final = frozenset({"build.rs", "setup.py"})
 _SKIPPED: Final = frozenset({".git", "node_modules", "site-packages", "dist-packages"})
@@ -54,41 +54,41 @@ _READ_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "pdm": ("pyproject.toml",),
     "hatch": ("pyproject.toml", "hatch.toml"),
 }
-"""What programs read that run others."""
+"""Configuration files read by programs that run other programs."""
 _MOVE: Final = re.compile(r"(?:\bcd|\bpushd|-C|--chdir|--directory|--prefix)[\s=]+([\w.@+/-]+)")
 _PATH: Final = re.compile(r"[\w.@+/-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """A project as it was when the loop began."""
+    """A project as it was when the loop started."""
 
     files: frozenset[str]
     used: frozenset[str]
-    """Those that others import, load or name."""
+    """Files that others import, load or name."""
     run: frozenset[str]
-    """Those that the test command comes to run or read, as far as it is written down."""
+    """Files that the test command is known to run or read."""
     runnable: frozenset[str]
-    """Source that is a program by its rights or its first line."""
+    """Source files that are executable or start with `#!`."""
     outside: frozenset[str]
-    """Modules of Python that the project imports, and does not have."""
+    """Python modules that the project imports but does not contain."""
 
     def role(self, file: str) -> str | None:
-        """Say what a file is where it may decide about tests; None for a module."""
+        """Return why a file may decide about tests; None if it is a plain module."""
         path = PurePosixPath(file)
         if path.suffix not in _SOURCE or path.name in _BUILT or any(part.startswith(".") for part in path.parts):
-            return "one that is no source: a script, settings or data"
+            return "a file that is not source code: a script, configuration or data"
         if file in self.run:
-            return "one that the test command comes to run"
+            return "a file that the test command runs"
         if file not in self.files or file in self.used:
             return None
         if path.suffix in PYTHON | JAVASCRIPT:
-            return "one that no other file uses, and may be a program that tests"
+            return "a file that no other file imports, which may be a test program"
         return "a program" if file in self.runnable else None
 
 
 def read_programs(tree: Path, command: str, cwd: str) -> Programs:
-    """Look at a project before anything of it is changed; `cwd` is where the command runs, relative to the tree."""
+    """Scan the unmodified project; `cwd` is the working directory of the command, relative to the tree."""
     files = frozenset(_below(tree))
     texts = {name: read_source(tree, name) for name in sorted(files) if PurePosixPath(name).suffix in _SOURCE}
     plain = {name: text or "" for name, text in texts.items()}
@@ -114,7 +114,7 @@ def _below(tree: Path) -> Iterator[str]:
 
 
 def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset[str]:
-    """Follow what a command names, and what that names, but for tests: what they name is what they test."""
+    """Follow the files that a command names, transitively except through tests: what tests name is what they test."""
     found: set[str] = set()
     texts = [(command, cwd)]
     while texts:
@@ -132,12 +132,12 @@ def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset
 
 
 def _what_runs(name: str, text: str, asking: str) -> str:
-    """Return what of a file is run, or read, by the text that names it."""
+    """Return the part of a file that the text naming it runs or reads."""
     return run_by(text, asking) if PurePosixPath(name).name == MANIFEST else text
 
 
 def _of_module(path: str, files: frozenset[str]) -> Iterator[str]:
-    """Yield the files that a module may mean, wherever Python is told to look for it."""
+    """Yield the files that a module name may refer to, for any import root."""
     yield from (name for name in files if name == path or name.endswith(f"/{path}"))
 
 
@@ -147,6 +147,6 @@ def _is_code_of_tests(name: str) -> bool:
 
 
 def _named(word: str, folders: Collection[str]) -> Iterator[str]:
-    """Yield the paths that a word may mean."""
+    """Yield the paths that a word may refer to."""
     for name in (word, *_READ_BY.get(PurePosixPath(word).name, ())):
         yield from (normpath(f"{folder}/{name}") for folder in folders)

@@ -1,4 +1,4 @@
-"""What is proposed as a fix."""
+"""Proposed fixes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from eikon_engine.trace.record import Record
 
 
 class ReplaceText(Record):
-    """Put other lines in the place of lines that stand in a file exactly once."""
+    """Replace lines that occur exactly once in a file."""
 
     kind: Literal["replace"] = "replace"
     file: str = Field(min_length=1)
     """Relative to the tree."""
     search: str
-    """Empty for a file that is to be made."""
+    """Empty to create a file."""
     replace: str
 
 
 class UnifiedDiff(Record):
-    """Apply a difference as `git apply` does."""
+    """Apply a diff as `git apply` does."""
 
     kind: Literal["diff"] = "diff"
     text: str = Field(min_length=1)
@@ -32,26 +32,26 @@ TextEdit: TypeAlias = Annotated[ReplaceText | UnifiedDiff, Field(discriminator="
 
 
 class TextFix(Record):
-    """A change of files, in the words of a model."""
+    """A change of files, as answered by a model."""
 
     kind: Literal["text"] = "text"
     text: str
-    """The whole answer."""
+    """The complete answer."""
     edits: tuple[TextEdit, ...] = ()
-    """What was read out of it; empty only where the applier reads the answer itself."""
+    """Edits parsed from it; empty only if the applier reads the answer itself."""
 
 
 class PatchFix(Record):
-    """A change of a recorded mission."""
+    """A change to a recorded mission."""
 
     kind: Literal["patch"] = "patch"
     patch: TracePatch
     reason: str = Field(min_length=1)
-    """Why, for those who accept it."""
+    """Why, for the reviewer."""
 
 
 class NoFix(Record):
-    """Say that nobody knows a fix."""
+    """No fix was found."""
 
     kind: Literal["none"] = "none"
     reason: str = Field(min_length=1)

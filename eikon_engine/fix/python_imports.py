@@ -1,4 +1,4 @@
-"""What a file of Python imports: by its grammar, or by patterns where it is broken or newer than what is known here."""
+"""Find the imports of a Python file: by parsing, or by patterns if it has syntax errors or newer syntax."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
-    """One module, and what is imported from it."""
+    """One imported module, and the names imported from it."""
 
     module: str
-    """With dots; may be empty where `level` is not 0."""
+    """Dotted name; may be empty if `level` is not 0."""
     level: int = 0
-    """How many dots stand before it."""
+    """Number of leading dots."""
     names: tuple[str, ...] = ()
 
 
 def imports_of(text: str) -> tuple[Import, ...]:
-    """Return what a text imports."""
+    """Return the imports of a source text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

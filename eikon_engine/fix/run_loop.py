@@ -1,4 +1,4 @@
-"""`debug_loop`: one debug loop from its options to its result."""
+"""`debug_loop`: run one debug loop from options to result."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ID_LETTERS: Final = 6
 _SETTINGS: Final = (
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
-"""Files that pytest looks for in the folders above tests.
+"""Configuration files that pytest searches in parent folders.
 
 Source: https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir
 """
@@ -58,17 +58,17 @@ def debug_loop(
     applier: Applier | None = None,
     tasks: TaskRegistry | None = None,
 ) -> TaskResult:
-    """Run tests, and mend what fails, until they pass or the cycles are used up.
+    """Run tests and fix failures until they pass or the cycle limit is reached.
 
-    `client` is asked for fixes, `applier` makes the changes, blocks and differences if left out; `tasks` are other
-    steps than the usual ones, which then ask and apply by themselves. Tests run in a copy of the tree; the tree itself
-    is changed at the end, on success or with `options.keep`.
+    `client` generates fixes and `applier` applies them, by default search/replace blocks and diffs; `tasks` overrides
+    the steps, which then generate and apply by themselves. Tests run in a copy of the tree; the tree itself is changed
+    at the end, on success or with `options.keep`.
 
     Raises:
-        UsageError: the options cannot be used; nothing was begun.
-        TreeChangedError: an earlier loop was cut off while it changed the tree, which was changed since.
-        DirtyTreeError: the tree has changes that are not committed.
-        GitMissingError: there is no git.
+        UsageError: the options are invalid; nothing was started.
+        TreeChangedError: an earlier loop was interrupted while it changed the tree, and the tree changed since.
+        DirtyTreeError: the tree has uncommitted changes.
+        GitMissingError: git is not installed.
         RequirementError: the extra "fix" is not installed.
         OutputError: the session folder cannot be written.
     """
@@ -93,24 +93,24 @@ def debug_loop(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What a loop works on."""
+    """Resolved inputs of a loop."""
 
     tree: UserTree
     targets: tuple[str, ...]
     also: tuple[str, ...]
     begun: datetime
     folder: Path
-    """Session folder, which is not there yet."""
+    """Session folder, not created yet."""
     warnings: tuple[str, ...]
 
 
 def _plan(options: LoopOptions) -> _Plan:
-    """Check everything that can be checked before a file is written; what a kill left half done is settled first."""
+    """Check everything that can be checked before writing a file; roll back interrupted changes first."""
     demand_sensible(options)
     _demand_libraries()
     home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
     tree = find_tree(options.cwd, options.apart)
-    demand_text("the folder of the project", str(tree.root / tree.cwd))
+    demand_text("project folder", str(tree.root / tree.cwd))
     demand_text("--sessions-dir", str(home))
     _demand_outside(home, tree)
     demand_relative(tree, options.test_cmd)
@@ -128,20 +128,20 @@ def _plan(options: LoopOptions) -> _Plan:
 
 
 def _demand_outside(sessions: Path, tree: UserTree) -> None:
-    """Make sure that the copy lies neither in what it is a copy of, nor below settings that are none of its own.
+    """Check that the session folder is outside the tree and not below a pytest configuration.
 
     Raises:
-        UsageError: it would.
+        UsageError: it is not.
     """
     if sessions.is_relative_to(tree.root):
-        message = f"--sessions-dir: wanted a folder outside of {tree.root}, found {sessions}; choose another"
+        message = f"--sessions-dir: expected a folder outside {tree.root}, got {sessions}. Choose another."
         raise UsageError(message)
     above = (each / name for each in (sessions, *sessions.parents) for name in _SETTINGS)
     settings = next((each for each in above if each.exists()), None)
     if settings is not None:
         message = (
-            f"--sessions-dir: wanted a folder without settings of pytest in or above it, which tests in the copy would "
-            f"take for theirs, found {settings}; choose another"
+            f"--sessions-dir: expected a folder without a pytest configuration in it or its parents, got {settings}: "
+            "tests in the copy would use it. Choose another folder."
         )
         raise UsageError(message)
 
@@ -164,20 +164,20 @@ def _first_note(options: LoopOptions, plan: _Plan, copy: WorkCopy, applier: Appl
 
 
 def _demand_libraries() -> None:
-    """Make sure that the extra "fix" is installed.
+    """Check that the extra "fix" is installed.
 
     Raises:
         RequirementError: it is not.
     """
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        message = f"the debug loop wants the library {missing[0]}, found none; pip install 'eikon-engine[fix]'"
+        message = f"missing library: {missing[0]}. Run pip install 'eikon-engine[fix]'."
         raise RequirementError(message)
 
 
 @contextmanager
 def _ended_somehow(session: Session, copy: WorkCopy) -> Iterator[None]:
-    """Say in the session that a loop was cut off, and take its copy away whatever happens."""
+    """Mark the session as interrupted if the block fails, and always remove the copy."""
     try:
         yield
     except BaseException:

@@ -1,4 +1,4 @@
-"""`system:run_script`: run a test command in the copy of the tree."""
+"""`system:run_script`: run the test command in the copy of the tree."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _JUNIT: Final = "junit.xml"
 
 
 def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> TestRun:
-    """Run a command by `sh -c`, and keep what it writes in the session folder.
+    """Run a command by `sh -c` and store its output in the session folder.
 
-    It runs in a process group of its own without standard input; at its deadline the group gets SIGTERM, then SIGKILL.
-    A command that is plainly pytest writes a JUnit report beside its output.
+    It runs in its own process group without standard input; on timeout the group gets SIGTERM, then SIGKILL. A command
+    that is clearly pytest also writes a JUnit report.
 
     Raises:
-        OutputError: its output cannot be written.
+        OutputError: the output cannot be written.
     """
     report = order.session / order.folder / _JUNIT
     stdout, stderr = (BoundedOutput(report.with_name(name)) for name in ("stdout.txt", "stderr.txt"))
@@ -73,7 +73,7 @@ def _not_started(command: str, stderr: BoundedOutput, error: OSError) -> Ended:
 
 @contextmanager
 def _hiding(output: BoundedOutput, secrets: KnownSecrets) -> Iterator[HidingStream]:
-    """Give what writes without secrets; what it holds back is written at the end."""
+    """Yield a stream that writes without secrets; buffered output is flushed at the end."""
     stream = HidingStream(output.write, secrets)
     try:
         yield stream
@@ -82,7 +82,7 @@ def _hiding(output: BoundedOutput, secrets: KnownSecrets) -> Iterator[HidingStre
 
 
 def _hide_in(report: Path, secrets: KnownSecrets) -> None:
-    """Write a report anew, without secrets; one that cannot be read is none."""
+    """Rewrite a report without secrets; ignore one that cannot be read."""
     try:
         data = report.read_bytes()
     except OSError:
@@ -93,7 +93,7 @@ def _hide_in(report: Path, secrets: KnownSecrets) -> None:
 
 
 def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str]:
-    """Return the environment of tests: what names the user's tree names the copy, and nothing its repository."""
+    """Return the environment of the tests: paths into the user's tree point to the copy, git variables are removed."""
     moved = without_git(environ)
     moved["PWD"] = str(order.tree / order.cwd)
     moved["GIT_CEILING_DIRECTORIES"] = str(order.tree.parent)
@@ -106,7 +106,7 @@ def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str
 
 
 def _in_copy(text: str, original: Path, copy: Path) -> str:
-    """Return the place of an absolute path of the user's tree in the copy; relative ones follow the folder anyway."""
+    """Map an absolute path inside the user's tree to the copy; relative paths are unchanged."""
     path = Path(text)
     resolved = path.resolve()
     return (

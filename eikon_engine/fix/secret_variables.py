@@ -1,6 +1,6 @@
-"""Which variables of an environment are secrets by their names.
+"""Decide by name whether an environment variable is a secret.
 
-Names of fields in web pages are another matter: `pwd` is a password there, and the working folder here.
+Form fields follow other rules: `pwd` is a password there, and the working directory here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLAIN: Final = frozenset(
     {"PWD", "OLDPWD", "DESKTOP_SESSION", "GDMSESSION", "SESSION_MANAGER", "SESSIONNAME", "TOKENIZERS_PARALLELISM"}
 )
-"""Names that shells, desktops and libraries have given to what is no secret.
+"""Matching names that shells, desktops and libraries use for public values.
 
 Source: https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html, https://www.x.org/releases/current/doc/libSM/xsmp.html,
 https://huggingface.co/docs/tokenizers
@@ -25,16 +25,16 @@ https://huggingface.co/docs/tokenizers
 _PLAIN_BEGINNING: Final = re.compile(r"(?:XDG|DBUS)_SESSION_")
 """Source: https://www.freedesktop.org/software/systemd/man/latest/pam_systemd.html"""
 _PLACE: Final = re.compile(r"_(?:SOCK|SOCKET|FILE|DIR|PATH|HOME)$")
-"""What ends the name of a place, which others tell where to find a secret: SSH_AUTH_SOCK, PASSWORD_STORE_DIR."""
+"""Suffixes of variables that hold the location of a secret: SSH_AUTH_SOCK, PASSWORD_STORE_DIR."""
 
 
 _SETTING: Final = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
 _WORKED_OUT: Final = re.compile(r"\$\w+|\$\{\w+\}|\$\(.*\)|`.*`", re.DOTALL)
-"""A value that a shell works out, which tells nothing."""
+"""A value that the shell computes, so its text is not the secret."""
 
 
 def is_secret_variable(name: str) -> bool:
-    """Say whether the value of an environment variable is a secret."""
+    """Return whether the value of an environment variable is a secret."""
     upper = name.upper()
     if upper in _PLAIN or _PLAIN_BEGINNING.match(upper) or _PLACE.search(upper):
         return False
@@ -42,7 +42,7 @@ def is_secret_variable(name: str) -> bool:
 
 
 def settings_in(command: str) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each word of a command that sets a variable: for a program, by `env`, or by `export`."""
+    """Yield name and value of each variable that a command sets: as prefix, by `env`, or by `export`."""
     for word in _words(command):
         found = _SETTING.fullmatch(word)
         if found is not None and not _WORKED_OUT.fullmatch(found["value"]):
@@ -50,7 +50,7 @@ def settings_in(command: str) -> Iterator[tuple[str, str]]:
 
 
 def _words(command: str) -> list[str]:
-    """Take a command apart as a shell does; one with a quote that is left open is taken apart at blanks."""
+    """Split a command as a shell does; at whitespace if a quote is unbalanced."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -1,13 +1,13 @@
-"""The session folder of one debug loop: everything it saw and did, readable at any moment.
+"""The session folder of a debug loop: everything it saw and did, readable at any moment.
 
-session.json     what was asked for, and where the loop stands; written before each step
+session.json     options and current progress; written before each step
 cycles/01/       stdout.txt, stderr.txt, junit.xml, cycle.json, answer.txt, changes.diff of one cycle
-changes.diff     what the kept fixes come to, at the end
+changes.diff     all kept fixes combined, written at the end
 result.json      the `TaskResult`
 summary.txt      the same for people
-tree/, states.git    the copy in which tests run; taken away at the end
-session.lock     locked as long as the process lives
-ending.json, ending/    while the user's tree is changed; see `ending.py`
+tree/, states.git    the copy in which tests run; removed at the end
+session.lock     locked while the process lives
+ending.json, ending/    journal while the user's tree is changed; see `ending.py`
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ SessionState: TypeAlias = Literal[
 
 
 class SessionNote(Record):
-    """What was asked for, and where the loop stands."""
+    """Options and current progress."""
 
     session_version: Literal[1] = SESSION_VERSION
     id: str
     state: SessionState
-    """`writing` while the tree of the user is changed; a process that was killed leaves `running` or `writing` behind.
-    The next command makes `taken_back` of `writing`, or `handed_over` where all files were in their places."""
+    """`writing` while the user's tree is changed; a killed process leaves `running` or `writing` behind. The next
+    command turns `writing` into `taken_back`, or into `handed_over` if all files had been written."""
     cycle: int = Field(default=0, ge=0)
-    """The cycle it is in; 0 before the first one."""
+    """Current cycle; 0 before the first."""
     step: str | None = None
-    """The task it is at."""
+    """Current task."""
     begun_at: AwareDatetime
     tree: str
     """Root of the user's tree."""
@@ -68,14 +68,14 @@ class SessionNote(Record):
     applier: str
     keep: bool
     process: int
-    """Id of the process of the loop."""
+    """Process id of the loop."""
 
 
 class Session:
     """Write a session folder."""
 
     def __init__(self, folder: Path, note: SessionNote) -> None:
-        """Begin with a note; `hold_session` makes the folder."""
+        """Write the first note; `hold_session` creates the folder."""
         self.folder = folder
         self._note = note
         self._secrets = KnownSecrets(os.environ, note.command)
@@ -83,11 +83,11 @@ class Session:
 
     @property
     def note(self) -> SessionNote:
-        """Return what the folder says now."""
+        """Return the current content of session.json."""
         return self._note
 
     def stand(self, *, state: SessionState | None = None, cycle: int | None = None, step: str | None = None) -> None:
-        """Say where the loop stands before it goes on."""
+        """Store the progress before the next step."""
         changes = {
             "state": state or self._note.state,
             "cycle": self._note.cycle if cycle is None else cycle,
@@ -97,7 +97,7 @@ class Session:
         self._write_note()
 
     def keep_cycle(self, record: CycleRecord) -> None:
-        """Write what is known of a cycle so far."""
+        """Store the current record of a cycle."""
         folder = cycle_folder(record.cycle)
         self._write(f"{folder}/cycle.json", record.model_dump_json(indent=1))
         if isinstance(record.proposal, TextFix):
@@ -106,34 +106,34 @@ class Session:
             self._write(f"{folder}/{DIFF_FILE}", record.application.diff)
 
     def keep_diff(self, diff: str) -> None:
-        """Write what the kept fixes come to; without any there is no file."""
+        """Store the diff of all kept fixes, if there is one."""
         if diff:
             self._write(DIFF_FILE, diff)
 
     def conclude(self, result: TaskResult, summary: str) -> None:
-        """Write how the loop ended."""
+        """Store the result."""
         self._write(RESULT_FILE, result.model_dump_json(indent=1))
         self._write(SUMMARY_FILE, summary)
         self.stand(state=result.notes.outcome)
 
     def _write_note(self) -> None:
-        """Write where the loop stands; the places are as they are, since a change that is cut off is mended by them."""
+        """Write session.json; paths are not redacted, because recovery needs them."""
         told = self._note.model_copy(update={"command": self._secrets.hide(self._note.command)})
         write_whole(self.folder / SESSION_FILE, told.model_dump_json(indent=1).encode(errors="surrogateescape"))
 
     def _write(self, name: str, text: str) -> None:
-        """Write a file without secrets of the environment, but for differences, which have to fit the files."""
+        """Write a file with secrets of the environment redacted, except in diffs, which must match the files."""
         told = text if name.endswith(DIFF_FILE) else self._secrets.hide(text)
         write_whole(self.folder / name, told.encode(errors="surrogateescape"))
 
 
 def cycle_folder(cycle: int) -> str:
-    """Name the folder of a cycle."""
+    """Return the folder name of a cycle."""
     return f"cycles/{cycle:02d}"
 
 
 def sessions_folder(home: Path, environ: Mapping[str, str]) -> Path:
-    """Return the folder of all sessions: `EIKON_FIX_DIR`, else `eikon/fix` in the folder for the state of programs.
+    """Return the folder of all sessions: `EIKON_FIX_DIR`, else `eikon/fix` in the XDG state folder.
 
     Source: https://specifications.freedesktop.org/basedir-spec/latest/
     """
@@ -146,10 +146,10 @@ def sessions_folder(home: Path, environ: Mapping[str, str]) -> Path:
 
 @contextmanager
 def hold_session(folder: Path) -> Iterator[None]:
-    """Make a folder that is nobody else's, and hold its lock until the block or the process ends.
+    """Create a new folder and hold its lock until the block or the process ends.
 
     Raises:
-        OutputError: it cannot be made.
+        OutputError: it cannot be created.
     """
     try:
         folder.mkdir(mode=0o700, parents=True)
@@ -164,7 +164,7 @@ def hold_session(folder: Path) -> Iterator[None]:
 
 
 def is_alive(folder: Path) -> bool:
-    """Say whether the process of a session lives."""
+    """Return whether the process of a session is running."""
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR)
     except OSError:
@@ -179,30 +179,30 @@ def is_alive(folder: Path) -> bool:
 
 
 def mark_session(folder: Path, state: SessionState) -> None:
-    """Say how a session ended whose process is gone.
+    """Set the final state of a session whose process is gone.
 
     Raises:
-        SessionError: it cannot be read.
-        OutputError: it cannot be written.
+        SessionError: the session cannot be read.
+        OutputError: the session cannot be written.
     """
     note = read_session(folder).model_copy(update={"state": state})
     write_whole(folder / SESSION_FILE, note.model_dump_json(indent=1).encode())
 
 
 def read_session(folder: Path) -> SessionNote:
-    """Read where a loop stands, or stood when it was cut off.
+    """Read session.json.
 
     Raises:
-        SessionError: there is none, or it cannot be read.
+        SessionError: it is missing or invalid.
     """
     path = folder / SESSION_FILE
     try:
         return SessionNote.model_validate_json(path.read_bytes())
     except OSError as error:
-        message = f"{path}: wanted the session of a debug loop, found none ({error.strerror}); restore the file"
+        message = f"{path}: expected the session of a debug loop, got none ({error.strerror}). Restore the file."
         raise SessionError(message) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "its start"
-        message = f"{path}: wanted the session of a debug loop, found at {where}: {first['msg']}; restore the file"
+        message = f"{path}: invalid session of a debug loop at {where}: {first['msg']}. Restore the file."
         raise SessionError(message) from error

@@ -1,4 +1,4 @@
-"""Modules that a file of Python takes the place of: of the test runner, of Python itself, and what is installed."""
+"""Detect Python files that shadow a module of the test runner, the standard library or an installed package."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _RUNNERS: Final = frozenset(
     {"_pytest", "doctest", "iniconfig", "nose", "nose2", "pluggy", "pytest", "testtools", "tox", "unittest", "xdist"}
 )
-"""Modules of Python's test runners, and what they import; beside them all that begin with `pytest_`."""
+"""Modules of Python test runners and their dependencies; names starting with `pytest_` count, too."""
 _ORDINARY: Final = frozenset({"coverage", "exceptiongroup", "green", "hypothesis", "py", "robot"})
-"""More of them, whose names others have as well: what is there under such a name is the project's."""
+"""Further such modules whose names are common: an existing file of that name belongs to the project."""
 _MISSING: Final = re.compile(r"No module named '(\w+)'")
 
 
 def shadowed(file: str, made: Collection[str], files: Collection[str], outside: Collection[str]) -> Iterator[str]:
-    """Yield the modules that a file is taken for.
+    """Yield the modules that a file would shadow.
 
-    `made` are the files that a fix makes, `files` those that were there before; `outside` are modules that the project
-    imports and does not have. A module of a package is imported by the name of its package, and takes no other's place.
+    `made` are the files that a fix creates, `files` those that existed before; `outside` are modules that the project
+    imports but does not contain. A module inside a package shadows nothing.
     """
     path = PurePosixPath(file)
     new_packages = {each.parent for each in map(PurePosixPath, made) if each.name.partition(".")[0] == "__init__"}
@@ -43,7 +43,7 @@ def shadowed(file: str, made: Collection[str], files: Collection[str], outside: 
 
 
 def imported_from_outside(texts: Mapping[str, str]) -> frozenset[str]:
-    """Return the modules that files of Python import, and that the project has no module for beside its tests."""
+    """Return the modules that Python files import and that the project, tests excluded, does not contain."""
     wanted = {each.module.partition(".")[0] for text in texts.values() for each in imports_of(text) if not each.level}
     own = {
         name
@@ -56,13 +56,13 @@ def imported_from_outside(texts: Mapping[str, str]) -> frozenset[str]:
 
 
 def missing_modules(analysis: Analysis | None) -> frozenset[str]:
-    """Return the modules that the tests looked for, and that are nowhere: whoever makes them takes no other's place."""
+    """Return the modules that tests failed to import: creating one of them shadows nothing."""
     failures = () if analysis is None else analysis.failures
     return frozenset(name for each in failures for name in _MISSING.findall(f"{each.message}\n{each.excerpt}"))
 
 
 def _modules(path: PurePosixPath) -> Iterator[str]:
-    """Yield what Python would call a file and the folders around it."""
+    """Yield the module names of a file and of the folders around it."""
     if path.suffix in {".py", ".pyc", ".so"}:
         yield from path.parts[:-1]
         yield path.name.partition(".")[0]

@@ -1,4 +1,4 @@
-"""What the steps of the loop are given; what they return are the nouns beside this module."""
+"""Inputs of the steps of the loop."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 
 
 class Attempt(Record):
-    """A fix that was tried, and taken back."""
+    """A fix that was tried and rolled back."""
 
     cycle: int
     diff: str
-    """What it changed; empty where it could not be applied."""
+    """Its changes; empty if it could not be applied."""
     outcome: str
-    """How the tests failed with it, in one line; the same for runs that failed alike."""
+    """How the tests failed with it, in one line; equal for equal failures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptRun:
-    """For `system:run_script`, which returns a `TestRun`."""
+    """Input of `system:run_script`, which returns a `TestRun`."""
 
     command: str
     tree: Path
     """Root of the copy in which tests run."""
     original: Path
-    """Root of the tree that it is a copy of."""
+    """Root of the tree that was copied."""
     cwd: str
-    """Folder to run in, relative to the tree."""
+    """Working directory, relative to the tree."""
     session: Path
-    """Session folder, which paths in the result are relative to."""
+    """Session folder; paths in the result are relative to it."""
     folder: str
-    """Folder of the cycle inside the session folder, where output goes."""
+    """Folder of the cycle, relative to the session folder, for the output."""
     timeout_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestOutput:
-    """For `debug:analyze_test_results`, which returns an `Analysis`."""
+    """Input of `debug:analyze_test_results`, which returns an `Analysis`."""
 
     __test__ = False
 
@@ -54,42 +54,42 @@ class TestOutput:
     session: Path
     """Folder that the paths in `run` are relative to."""
     tree: Path
-    """Root of the copy in which tests ran; its absolute path stands in no result."""
+    """Root of the copy in which tests ran; results never contain its absolute path."""
     failed_before: frozenset[str] = frozenset()
-    """Ids of the failures of earlier runs, of which is asked whether they are mended."""
+    """Ids of failures of earlier runs, to check whether they pass now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextQuery:
-    """For `system:get_context`, which returns a `Context`."""
+    """Input of `system:get_context`, which returns a `Context`."""
 
     analysis: Analysis
     targets: tuple[str, ...]
     """Relative to the tree."""
     tree: Path
     history: Path | None
-    """Repository whose recent commits tell what changed lately; None where there is none. It is only read."""
+    """Repository whose recent commits show what changed lately; None if there is none. Read only."""
     token_budget: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixQuestion:
-    """For `debug:generate_fix`, which returns a `Proposal`."""
+    """Input of `debug:generate_fix`, which returns a `Proposal`."""
 
     analysis: Analysis
     context: Context
     targets: tuple[str, ...]
     earlier: tuple[Attempt, ...]
-    """What was tried before in this loop and taken back, oldest first."""
+    """Fixes that were tried in this loop and rolled back, oldest first."""
     command: str
-    """The test command as it was given."""
+    """The test command as given."""
     needs_edits: bool
-    """Whether the answer has to hold edits that can be read; see `Applier.needs_edits`."""
+    """Whether the answer must contain edits that can be parsed; see `Applier.needs_edits`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixOrder:
-    """For `fix:apply`, which returns an `Application`."""
+    """Input of `fix:apply`, which returns an `Application`."""
 
     fix: Fix
     tree: Path

@@ -1,4 +1,4 @@
-"""What people are told when a loop has ended."""
+"""Render the summary of a finished loop."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def reason_of(outcome: Outcome, cycles: int, failure: StepFailure | None) -> str:
-    """Say why a loop ended."""
+    """Return why a loop ended."""
     match outcome:
         case "success":
             return "the tests pass"
         case "max_cycles":
-            return f"the tests still fail after {counted(cycles, 'cycle')}, which is as many as were allowed"
+            return f"the tests still fail after {counted(cycles, 'cycle')}, the limit"
         case "error":
             return "a step failed" if failure is None else f"{failure.step} failed: {failure.message}"
         case _:
@@ -27,7 +27,7 @@ def reason_of(outcome: Outcome, cycles: int, failure: StepFailure | None) -> str
 
 
 def content_of(notes: LoopNotes) -> str:
-    """Say in a sentence or two how a loop ended, and after how many cycles."""
+    """Return the outcome and the number of cycles in a sentence or two."""
     files = ", ".join(notes.modified_files)
     changed = f"Changed: {files}." if files else "No file was changed."
     cycles = counted(notes.cycles_run, "cycle")
@@ -43,7 +43,7 @@ def content_of(notes: LoopNotes) -> str:
 
 
 def render_summary(result: TaskResult) -> str:
-    """Return the summary, ending in the fixes as a difference; nothing in it depends on the machine or the hour."""
+    """Return the summary, followed by the diff of the fixes; independent of machine and time."""
     return printable("\n".join((*_lines(result), ""))) + _shown(result.notes)
 
 
@@ -72,17 +72,17 @@ def _cycle(record: CycleRecord) -> str:
 
 
 _JUDGED = {
-    "passed": "the tests pass with it",
-    "helped": "it helped, and is kept",
-    "no_help": "it did not help, and is taken back",
-    "broke_more": "something else fails with it, so it is taken back",
-    "unclear": "pytest stopped early and does not tell which tests ran, so nobody knows whether it helped; taken back",
-    "unproved": "what failed before did not run and pass, so it is taken back",
+    "passed": "the tests pass with the fix",
+    "helped": "the fix helped and is kept",
+    "no_help": "the fix did not help and is rolled back",
+    "broke_more": "other tests fail with the fix, so it is rolled back",
+    "unclear": "pytest stopped early without reporting which tests ran, so the fix is rolled back",
+    "unproved": "tests that failed before did not run and pass, so the fix is rolled back",
 }
 
 
 def _shown(notes: LoopNotes) -> str:
     if not notes.diff:
         return ""
-    where = "" if notes.modified_files else "Not applied to your files (--keep does so):\n"
+    where = "" if notes.modified_files else "Not applied to your files (use --keep to apply):\n"
     return f"\n{where}{printable(notes.diff)}"

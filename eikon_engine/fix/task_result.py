@@ -1,4 +1,4 @@
-"""How a task ended, and what the debug loop did on its way."""
+"""Result of a task, and the record of a debug loop."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["success", "max_cycles", "error"]
 Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more", "unclear", "unproved"]
-"""What the next test run says of a fix; only one that passed or helped is kept."""
+"""Effect of a fix according to the next test run; only a fix that passed or helped is kept."""
 
 
 class StepFailure(Record):
     """The step that ended the loop early."""
 
     step: str
-    """Name of the task: `debug:generate_fix`."""
+    """Name of the task, e.g. `debug:generate_fix`."""
     cycle: int = Field(ge=1)
     code: str
-    """Of the error; see `docs/errors.md`."""
+    """Error code; see `docs/errors.md`."""
     message: str
     exit_status: int
     details: tuple[str, ...] = ()
-    """What takes more than a line to show: the nearest recorded question, for one."""
+    """Multi-line details, e.g. the nearest recorded prompt."""
 
 
 def failure_of(step: str, cycle: int, error: EikonError) -> StepFailure:
-    """Say which step failed, and by what; one before the first cycle counts to it."""
+    """Return the failure of a step; one before the first cycle is attributed to it."""
     return StepFailure(
         step=step,
         cycle=max(1, cycle),
@@ -48,7 +48,7 @@ def failure_of(step: str, cycle: int, error: EikonError) -> StepFailure:
 
 
 class Verification(Record):
-    """The test run after a fix, and what it says of it."""
+    """Result of the test run after a fix."""
 
     judgement: Judgement
     rolled_back: bool
@@ -64,41 +64,41 @@ class CycleRecord(Record):
     proposal: Proposal | None = None
     application: Application | None = None
     verification: Verification | None = None
-    """None where no fix was applied, or the loop ended before it was tested."""
+    """None if no fix was applied, or the loop ended before it was tested."""
     durations_ms: dict[str, int] = Field(default_factory=dict)
-    """By step, in the order in which they were done."""
+    """By step, in execution order."""
 
 
 class LoopNotes(Record):
-    """What is known when the loop has ended."""
+    """Record of a finished loop."""
 
     outcome: Outcome
     cycles_run: int = Field(ge=0)
     final_test_status: Literal["passed", "failed", "unknown"]
-    """Of the files with all fixes that are kept; unknown where none was tested."""
+    """Status with all kept fixes; unknown if no test run completed."""
     modified_files: tuple[str, ...]
     """Files of the user's tree that were changed, relative to it."""
     diff: str
-    """What the kept fixes come to, whether or not the user's tree has it."""
+    """All kept fixes combined, whether or not they were written to the user's tree."""
     termination_reason: str
     failure: StepFailure | None = None
     warnings: tuple[str, ...] = ()
-    """What makes the result less than it seems."""
+    """Known limitations of the result."""
     history: tuple[CycleRecord, ...] = ()
     closing_test: TestRun | None = None
-    """The test run of the last fix, for which no cycle was left."""
+    """The test run of the last fix, after the last cycle."""
     closing_analysis: Analysis | None = None
     session: str = ""
     """Path of the session folder."""
 
     @property
     def failed_step(self) -> str | None:
-        """Name the step that ended the loop early."""
+        """Return the name of the step that ended the loop early."""
         return None if self.failure is None else self.failure.step
 
 
 class TaskResult(Record):
-    """What a task of the `director_evaluator_loop` kind returns."""
+    """Result of a task of the `director_evaluator_loop` kind."""
 
     status: Literal["COMPLETE", "FAILED"]
     content: str

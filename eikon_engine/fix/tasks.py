@@ -1,4 +1,4 @@
-"""The tasks of the debug loop by their names: steps that take a value and return one, and loops made of them."""
+"""Tasks of the debug loop by name: steps that map a value to a value, and loops composed of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[Taken, Returned]):
-    """The name of an atomic task, with what it takes and what it returns."""
+    """The name of an atomic task, with its input and output types."""
 
     name: str
 
@@ -34,13 +34,13 @@ GET_CONTEXT: Final[Step[ContextQuery, Context]] = Step("system:get_context")
 GENERATE_FIX: Final[Step[FixQuestion, Proposal]] = Step("debug:generate_fix")
 APPLY_FIX: Final[Step[FixOrder, Application]] = Step("fix:apply")
 STEPS: Final = (RUN_SCRIPT.name, ANALYZE.name, GET_CONTEXT.name, GENERATE_FIX.name, APPLY_FIX.name)
-"""The tasks of a loop, in the order of a cycle."""
+"""The steps of a cycle, in order."""
 DEBUG_LOOP: Final = "debug:loop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtomicTask:
-    """A step: a value in, a value out."""
+    """A step: one value in, one value out."""
 
     name: str
     summary: str
@@ -50,7 +50,7 @@ class AtomicTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One `--name=value` of a task that is called by its name."""
+    """One `--name=value` of a task that can be called by name."""
 
     name: str
     summary: str
@@ -59,7 +59,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopTask:
-    """A director that performs steps, and an evaluator that decides by their results whether to go on."""
+    """A director that runs steps, and an evaluator that decides from their results whether to continue."""
 
     name: str
     summary: str
@@ -71,24 +71,24 @@ Task: TypeAlias = AtomicTask | LoopTask
 
 
 class TaskRegistry:
-    """Tasks by their names; another set of tasks is another registry."""
+    """Immutable set of tasks by name."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
-        """Hold these tasks.
+        """Register the tasks.
 
         Raises:
-            UsageError: two have one name, or a loop is made of steps that are not there.
+            UsageError: two tasks share a name, or a loop refers to a step that is not registered.
         """
         self._tasks: dict[str, Task] = {}
         for task in tasks:
             if task.name in self._tasks:
-                message = f"{task.name}: wanted one task of that name, found two; rename one"
+                message = f"{task.name}: expected unique task names, got two tasks of this name. Rename one."
                 raise UsageError(message)
             self._tasks[task.name] = task
         for task in self._tasks.values():
             for step in task.steps if isinstance(task, LoopTask) else ():
                 if not isinstance(self._tasks.get(step), AtomicTask):
-                    message = f"{task.name}: wanted the atomic task {step}, found none; add it"
+                    message = f"{task.name}: the atomic task {step} is missing. Add it."
                     raise UsageError(message)
 
     @property
@@ -97,37 +97,35 @@ class TaskRegistry:
         return tuple(self._tasks[name] for name in sorted(self._tasks))
 
     def find(self, name: str) -> Task:
-        """Return a task.
+        """Return a task by name.
 
         Raises:
-            UnknownTaskError: there is none of that name.
+            UnknownTaskError: no task has that name.
         """
         if name not in self._tasks:
-            message = f"wanted one of {', '.join(sorted(self._tasks))}, found no task {name!r}; correct the name"
+            message = f"unknown task {name!r}: expected one of {', '.join(sorted(self._tasks))}."
             raise UnknownTaskError(message)
         return self._tasks[name]
 
     def replacing(self, task: Task) -> TaskRegistry:
-        """Return a registry with another task in the place of the one of that name.
+        """Return a registry in which `task` replaces the task of the same name.
 
         Raises:
-            UnknownTaskError: there is none of that name.
+            UnknownTaskError: no task has that name.
         """
         self.find(task.name)
         return TaskRegistry(task if each.name == task.name else each for each in self._tasks.values())
 
     def perform(self, step: Step[Taken, Returned], value: Taken) -> Returned:
-        """Perform an atomic task.
+        """Run an atomic task.
 
         Raises:
-            StepFailedError: it failed; the error it raised is the cause.
-            UnknownTaskError: there is none of that name.
+            StepFailedError: it failed; its error is the cause.
+            UnknownTaskError: no task has that name.
         """
         task = self.find(step.name)
         if not isinstance(task, AtomicTask) or not isinstance(value, task.takes):
-            message = (
-                f"{step.name}: wanted an atomic task that takes a {type(value).__name__}, found another; correct it"
-            )
+            message = f"{step.name}: expected an atomic task that takes a {type(value).__name__}, got another."
             raise UsageError(message)
         try:
             return cast("Returned", task.perform(value))

@@ -1,4 +1,4 @@
-"""Changes of the user's files that a kill cut off: they are taken back by whoever comes next."""
+"""Recover changes of the user's files that were interrupted by a kill."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _LOCK: Final = "ending.lock"
 
 
 def settle(session: Path) -> str | None:
-    """Bring a change that was cut off to an end, and say how in a sentence; None where there is nothing to do.
+    """Complete or roll back an interrupted change; return a sentence about it, None if there is nothing to do.
 
-    A change is taken back, so that a loop that was killed leaves files as they were. If all files were in their places
-    already, they stay.
+    The change is rolled back, unless all files had been written already; then they stay.
 
     Raises:
-        TreeChangedError: a file is neither as it was nor as the fix makes it; nothing is touched.
+        TreeChangedError: a file is in neither its old nor its new state; nothing is touched.
         SessionError: the session cannot be read.
         OutputError: a file cannot be written.
     """
@@ -40,12 +39,12 @@ def settle(session: Path) -> str | None:
 
 
 def settle_before(sessions: Path, tree: Path) -> tuple[str, ...]:
-    """Settle all changes of one tree that were cut off, before a loop begins there; return what was done.
+    """Recover interrupted changes of one tree before a loop starts there; return messages.
 
-    A session that cannot be read is told, and passed by: nobody knows which tree it is about, and most are others.
+    An unreadable session is reported and skipped: its tree is unknown, and most likely another one.
 
     Raises:
-        EikonError: one cannot be settled, see `settle`.
+        EikonError: a change cannot be recovered, see `settle`.
     """
     told: list[str | None] = []
     for folder in _unsettled(sessions):
@@ -60,7 +59,7 @@ def settle_before(sessions: Path, tree: Path) -> tuple[str, ...]:
 
 
 def settle_all(sessions: Path) -> tuple[str, ...]:
-    """Settle all changes that were cut off; return what was done, and what could not be."""
+    """Recover all interrupted changes; return messages about successes and failures."""
     told = []
     for folder in _unsettled(sessions):
         try:
@@ -72,8 +71,8 @@ def settle_all(sessions: Path) -> tuple[str, ...]:
 
 def _passed_by(folder: Path, error: SessionError) -> str:
     return (
-        f"warning: {folder} was cut off while it changed a tree, and does not tell which: {error.message}; if no file "
-        f"is half changed, remove {folder}"
+        f"warning: {folder} was interrupted while it changed a tree, and the tree is unknown: {error.message} If no "
+        f"file is partly changed, remove {folder}."
     )
 
 
@@ -83,7 +82,7 @@ def _unsettled(sessions: Path) -> list[Path]:
 
 @contextmanager
 def _alone(session: Path) -> Iterator[None]:
-    """Keep others that would settle the same change out of the block."""
+    """Hold the lock that serializes recoveries of the same session."""
     with (session / _LOCK).open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -102,10 +101,10 @@ def _settle(session: Path, ending: Ending) -> str:
     if note.state in {"writing", "interrupted"}:
         mark_session(session, "handed_over" if is_whole else "taken_back")
     if is_whole:
-        return f"session {note.id} was cut off when its fix was whole in {root}: {files}"
+        return f"session {note.id} was interrupted after its fix was completely written to {root}: {files}"
     return (
-        f"session {note.id} was cut off while it changed {files} of {root}: all files are as they were before; the fix "
-        f"is in {session / DIFF_FILE}"
+        f"session {note.id} was interrupted while it changed {files} in {root}: rolled back. The fix is in "
+        f"{session / DIFF_FILE}"
     )
 
 
@@ -114,7 +113,7 @@ def _take_back(session: Path, root: Path, ending: Ending) -> None:
         take_back(session, root, ending)
     except TreeChangedError as error:
         message = (
-            f"{error.message}; session {session.name} was cut off while it changed the tree, and half of its fix may "
-            f"be there: mend it by hand, with {session / DIFF_FILE}, then remove {session}"
+            f"{error.message}: session {session.name} was interrupted while it changed the tree, and its fix may be "
+            f"partly written. Repair it manually with {session / DIFF_FILE}, then remove {session}."
         )
         raise TreeChangedError(message) from error

@@ -1,7 +1,7 @@
-"""Which files of a project others import, load or name: what a module is, and what stands for itself.
+"""Find the files of a project that other files import, load or name: modules, as opposed to standalone programs.
 
-Python is read by its grammar where that can be; the rest by patterns. A name that fits several files is taken for all
-of them.
+Python is parsed where possible; other languages are matched by patterns. An ambiguous name counts for all files it may
+refer to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FILE: Final = re.compile(r"""["'`]([\w./@~-]+\.\w+)["'`]""")
 
 
 def used_files(texts: Mapping[str, str]) -> frozenset[str]:
-    """Return the files that are used by others, out of texts by their names."""
+    """Return the files that others use, given texts by file name."""
     names = {own_name(text): PurePosixPath(name).parent for name, text in texts.items() if _is_manifest(name)}
     known = _Known(texts, {name: folder.as_posix() for name, folder in names.items() if name is not None})
     found: set[str] = set()
@@ -55,7 +55,7 @@ def _is_manifest(name: str) -> bool:
 
 
 def _modules(text: str, here: str) -> Iterator[str]:
-    """Yield the modules that a file of Python may import, as paths; those beside it begin with `./`."""
+    """Yield the modules that a Python file may import, as paths; relative imports start with `./`."""
     for found in imports_of(text):
         path = found.module.replace(".", "/")
         if found.level:
@@ -66,10 +66,10 @@ def _modules(text: str, here: str) -> Iterator[str]:
 
 
 class _Known:
-    """The files that there are, by what they may be called."""
+    """The files of a project, indexed by the names they may be referred to."""
 
     def __init__(self, names: Iterable[str], packages: Mapping[str, str]) -> None:
-        """Take files, and folders of packages of Node by the names of these."""
+        """Index files, and folders of Node packages by package name."""
         self._packages = packages
         self._by_tail: dict[str, list[str]] = {}
         self._by_stem: dict[str, list[str]] = {}
@@ -81,7 +81,7 @@ class _Known:
             )
 
     def modules(self, path: str, asker: str) -> Iterator[str]:
-        """Yield the files of a module of Python, and of the packages around it."""
+        """Yield the files of a Python module, and of its parent packages."""
         is_near = path.startswith("./")
         plain = normpath(path)
         while plain not in {"", "."}:
@@ -93,7 +93,7 @@ class _Known:
             plain = plain.rpartition("/")[0]
 
     def loaded(self, path: str, here: str, asker: str) -> Iterator[str]:
-        """Yield the files that a specifier of JavaScript may mean."""
+        """Yield the files that a JavaScript specifier may refer to."""
         package = next((each for each in self._packages if path == each or path.startswith(f"{each}/")), None)
         if package is not None:
             path, here = f".{path.removeprefix(package)}", self._packages[package]
@@ -105,14 +105,14 @@ class _Known:
             yield from (name for name in names if name != asker and _fits(_stem(name), stem, is_near=is_near))
 
     def entries(self, path: str) -> Iterator[str]:
-        """Yield the files that a package consists of, by a path from the tree, with `*` or without a suffix."""
+        """Yield the files of a package for a path relative to the tree, which may contain `*` or omit the extension."""
         if "*" in path:
             names = (name for below in self._by_tail.values() for name in below)
             yield from (name for name in names if fnmatchcase(name, path))
         yield from self.loaded(f"./{path}", ".", "")
 
     def files(self, path: str, here: str, asker: str) -> Iterator[str]:
-        """Yield the files that a text in quotes may mean."""
+        """Yield the files that a quoted text may refer to."""
         wanted = {normpath(path).lstrip("/"), normpath(f"{here}/{path}")}
         for name in self._by_tail.get(PurePosixPath(path).name, ()):
             if name != asker and any(_fits(name, each, is_near=False) for each in wanted):
@@ -120,7 +120,7 @@ class _Known:
 
 
 def _stem(name: str) -> str:
-    """Return a file as it is imported: without its suffix, a package by its folder."""
+    """Return the import path of a file: without extension; a package is its folder."""
     path = PurePosixPath(name)
     return (path.parent if path.stem in {"__init__", "index"} else path.with_suffix("")).as_posix()
 

@@ -1,4 +1,4 @@
-"""The tree of the user, which is read here and never changed."""
+"""The user's project tree; read only."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_FILES: Final = 50_000
-"""How many files a tree without git may have: more is a home folder, and no project."""
+"""Maximum number of files of a tree without git; more suggests a home folder."""
 _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserTree:
-    """A project: a working tree of git, or else a folder."""
+    """A project: a git working tree, or a plain folder."""
 
     root: Path
-    """Absolute, and without symbolic links."""
+    """Absolute, symlinks resolved."""
     cwd: str
-    """Folder that commands run in, relative to the root."""
+    """Working directory of commands, relative to the root."""
     is_git: bool
     apart: tuple[Path, ...] = ()
-    """Folders of ours inside of it, which are no part of it."""
+    """Our own folders inside the root, excluded from the tree."""
 
     def holds(self, relative: str) -> bool:
-        """Say whether a path is one of the tree's: none of git, and none of what lies apart."""
+        """Return whether a path belongs to the tree: not in `.git`, not in an excluded folder."""
         path = self.root / relative
         return ".git" not in Path(relative).parts and not any(path.is_relative_to(each) for each in self.apart)
 
 
 def find_tree(cwd: Path, apart: tuple[Path, ...] = ()) -> UserTree:
-    """Find the working tree around a folder; without git, it is the folder itself.
+    """Return the git working tree around a folder; without git, the folder itself.
 
     Raises:
-        UsageError: there is no such folder, or it belongs to git itself.
-        GitMissingError: there is no git.
+        UsageError: the folder does not exist, or is inside a git folder.
+        GitMissingError: git is not installed.
     """
     folder = cwd.resolve()
     if not folder.is_dir():
-        message = f"{cwd}: wanted the folder of a project, found none; correct the path"
+        message = f"{cwd}: expected a project folder, but it does not exist. Correct the path."
         raise UsageError(message)
     away = tuple(each.resolve() for each in apart)
     asked = ask_git(folder, "rev-parse", "--is-inside-git-dir", "--show-toplevel")
     if asked.stdout.startswith(b"true"):
-        message = f"{cwd}: wanted the folder of a project, found one of git itself; go to the project"
+        message = f"{cwd}: expected a project folder, got a git folder. Run the command in the project."
         raise UsageError(message)
     if asked.returncode != 0:
         return UserTree(root=folder, cwd=".", is_git=False, apart=away)
@@ -61,10 +61,10 @@ def find_tree(cwd: Path, apart: tuple[Path, ...] = ()) -> UserTree:
 
 
 def demand_clean(tree: UserTree) -> None:
-    """Make sure that everything is committed; a folder without git has nothing to commit.
+    """Check that everything is committed; a folder without git always passes.
 
     Raises:
-        DirtyTreeError: something is changed, or not known to git.
+        DirtyTreeError: a file is changed or untracked.
     """
     if not tree.is_git:
         return
@@ -72,25 +72,25 @@ def demand_clean(tree: UserTree) -> None:
     if changed:
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
         message = (
-            f"{tree.root}: wanted a clean working tree, found changes in {', '.join(changed[:_SHOWN])}{more}; commit "
-            "them, or use --allow-dirty"
+            f"{tree.root}: expected a clean working tree, got changes in {', '.join(changed[:_SHOWN])}{more}. Commit "
+            "them, or use --allow-dirty."
         )
         raise DirtyTreeError(message)
 
 
 def files_of(tree: UserTree, also: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """List the files and symbolic links, relative to the root and sorted.
+    """Return the files and symlinks, relative to the root and sorted.
 
-    What git ignores is left out, except for `also`: files and folders that are wanted nevertheless.
+    Files that git ignores are omitted, except those in `also`.
 
     Raises:
-        UsageError: a folder without git holds too many, or one of `also` is not there.
+        UsageError: a folder without git has too many files, or one of `also` does not exist.
     """
     listed = _known_to_git(tree.root) if tree.is_git else tuple(_below(tree.root, tree.root))
     if not tree.is_git and len(listed) > MOST_FILES:
         message = (
-            f"{tree.root}: wanted the folder of a project, or a working tree of git, found more than {MOST_FILES} "
-            "files; go to the project, or `git init` it"
+            f"{tree.root}: expected a project folder or a git working tree, got more than {MOST_FILES} files. Run the "
+            "command in the project, or run `git init` there."
         )
         raise UsageError(message)
     wanted = (*listed, *(each for name in also for each in _wanted(tree, name)))
@@ -98,39 +98,39 @@ def files_of(tree: UserTree, also: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def relative_paths(tree: UserTree, paths: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """Turn paths as the user wrote them, relative to where the command runs, into paths relative to the root.
+    """Convert paths relative to the working directory into paths relative to the root.
 
     Raises:
-        UsageError: one leads out of the tree, or into what belongs to git.
+        UsageError: a path is outside the tree or in `.git`.
     """
     return tuple(dict.fromkeys(_relative(tree, path, option) for path in paths))
 
 
 def demand_targets(tree: UserTree, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return target files relative to the root.
+    """Return the target files, relative to the root.
 
     Raises:
-        UsageError: one is no file of the tree.
+        UsageError: one is not a file of the tree.
     """
     for written in paths:
         if not (tree.root / _relative(tree, written, "--target-file")).is_file():
-            message = f"--target-file: wanted a file, found none at {written!r}; correct the path"
+            message = f"--target-file: no such file: {written!r}. Correct the path."
             raise UsageError(message)
     return relative_paths(tree, paths, "--target-file")
 
 
 def demand_relative(tree: UserTree, command: str) -> None:
-    """Make sure that a command tests the copy; programs that git ignores may be named wherever they are.
+    """Check that a command does not name a file of the user's tree by absolute path, except ignored programs.
 
     Raises:
-        UsageError: it names what the user's own tree and the copy have in common.
+        UsageError: it does, so the tests would bypass the copy.
     """
     for found in re.finditer(rf"(?<![\w./-]){re.escape(str(tree.root))}(?:/([^\s\"':;]*)|(?![\w.-]))", command):
         inside = found[1] or "."
         if not tree.is_git or ask_git(tree.root, "check-ignore", "--quiet", inside).returncode != 0:
             message = (
-                f"--test-cmd: wanted paths relative to {tree.root}, since tests run in a copy of it, found {found[0]}; "
-                "write it relatively"
+                f"--test-cmd: expected paths relative to {tree.root}, because tests run in a copy of it, got "
+                f"{found[0]}. Use a relative path."
             )
             raise UsageError(message)
 
@@ -139,7 +139,7 @@ def _relative(tree: UserTree, path: str, option: str) -> str:
     place = (tree.root / tree.cwd / path).resolve()
     inside = place.is_relative_to(tree.root) and place != tree.root
     if not inside or ".git" in place.relative_to(tree.root).parts:
-        message = f"{option}: wanted a path inside {tree.root}, found {path!r}, which is none; correct it"
+        message = f"{option}: expected a path inside {tree.root}, got {path!r}. Correct it."
         raise UsageError(message)
     return place.relative_to(tree.root).as_posix()
 
@@ -151,7 +151,7 @@ def _wanted(tree: UserTree, name: str) -> Iterator[str]:
     elif place.exists():
         yield name
     else:
-        message = f"--also: wanted a file or a folder, found none at {name!r}; correct the path"
+        message = f"--also: no such file or folder: {name!r}. Correct the path."
         raise UsageError(message)
 
 
@@ -168,7 +168,7 @@ def _known_to_git(root: Path) -> tuple[str, ...]:
 
 
 def _below(folder: Path, root: Path) -> Iterator[str]:
-    """Walk through a folder, and stop where it is more than a project."""
+    """List the files below a folder, up to the limit."""
     count = 0
     for place, folders, found in os.walk(folder):
         folders[:] = sorted(set(folders) - {".git"})

@@ -1,7 +1,7 @@
 """The copy of the user's tree in which tests run and fixes are tried.
 
-Its states are kept in a git folder beside it, so that the copy's own `.git`, where there is one, is left to the tests.
-A state is the id of a tree of git: every file, also those that git ignores.
+Its states are stored in a separate git folder, so that the copy's own `.git`, if any, is left to the tests. A state is
+the id of a git tree that contains every file, including ignored ones.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from eikon_engine.trace.whole_file import cannot_write
 _STATES: Final = "states.git"
 _TREE: Final = "tree"
 _AS_THEY_ARE: Final = "* -text -filter -ident -working-tree-encoding\n"
-"""Attributes that keep git from converting what it stores."""
+"""Attributes that disable all git conversions."""
 ABSENT: Final = "000000"
-"""Mode of a file that is not there."""
+"""Mode of a missing file."""
 REGULAR: Final = frozenset({"100644", "100755"})
-"""Modes of plain files; the second is one of a program."""
+"""Modes of regular files; the second is executable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,35 +37,35 @@ class Change:
     """Relative to the root."""
     mode_before: str
     mode_after: str
-    """As git writes modes; `ABSENT` where there is no file."""
+    """File modes as git writes them; `ABSENT` if the file does not exist."""
     blob_before: str
     blob_after: str
 
 
 class WorkCopy:
-    """A copy under `folder`, whose states can be taken, compared and brought back."""
+    """A copy in `folder` whose states can be stored, compared and restored."""
 
     def __init__(self, folder: Path, original: Path) -> None:
-        """Name the parts; `copy_tree` makes them."""
+        """Set the paths; `copy_tree` creates the files."""
         self.root = folder / _TREE / (original.name or "root")
         self.folder = folder
         self._surroundings = {**ALONE, "GIT_DIR": str(folder / _STATES), "GIT_WORK_TREE": str(self.root)}
 
     def take(self) -> str:
-        """Return the state that the copy is in.
+        """Store and return the current state.
 
         Raises:
-            FixError: tests removed the copy.
+            FixError: the tests deleted the copy.
         """
         self._demand_there()
         self._git("add", "--all", "--force", ".")
         return self._git("write-tree").decode().strip()
 
     def bring_back(self, state: str) -> None:
-        """Make the copy what it was: what was changed, made or deleted since is undone, caches of tests included.
+        """Restore a state: all changes since are undone, including test caches.
 
         Raises:
-            FixError: tests removed the copy.
+            FixError: the tests deleted the copy.
         """
         self._demand_there()
         self._git("read-tree", "--reset", "-u", state)
@@ -73,7 +73,7 @@ class WorkCopy:
         self._remove_special()
 
     def changes(self, before: str, after: str) -> tuple[Change, ...]:
-        """List the files that differ between two states."""
+        """Return the files that differ between two states."""
         words = self._git("diff", "--raw", "-z", "--no-abbrev", "--no-renames", before, after).split(b"\0")
         facts, paths = words[0:-1:2], words[1::2]
         return tuple(
@@ -82,14 +82,14 @@ class WorkCopy:
         )
 
     def diff(self, before: str, after: str) -> str:
-        """Return what differs between two states, as `git apply` reads it."""
+        """Return the diff of two states in `git apply` format."""
         told = self._git(
             "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after
         )
         return told.decode(errors="replace")
 
     def content(self, blob: str) -> bytes:
-        """Return what a file held in a state."""
+        """Return the content of a blob."""
         return self._git("cat-file", "blob", blob)
 
     def remove(self) -> None:
@@ -98,14 +98,14 @@ class WorkCopy:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def begin(self) -> None:
-        """Make the folder of the states."""
+        """Create the git folder of the states."""
         states = self.folder / _STATES
         self._git("init", "--quiet")
         (states / "info").mkdir(exist_ok=True)
         (states / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
 
     def _remove_special(self) -> None:
-        """Remove sockets and pipes that tests left, which git does not see."""
+        """Remove sockets and pipes left by tests, which git ignores."""
         for folder, folders, names in os.walk(self.root):
             folders[:] = [each for each in folders if each != ".git"]
             for path in (Path(folder) / name for name in names):
@@ -115,7 +115,7 @@ class WorkCopy:
 
     def _demand_there(self) -> None:
         if not self.root.is_dir() or self.root.is_symlink() or self.root.parent.is_symlink():
-            message = f"{self.root}: wanted the copy in which tests run, found that they removed it; correct --test-cmd"
+            message = f"{self.root}: the tests deleted the copy they run in. Fix --test-cmd."
             raise FixError(message)
 
     def _git(self, *arguments: str) -> bytes:
@@ -129,12 +129,12 @@ class WorkCopy:
 
 
 def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkCopy:
-    """Copy a tree as it stands, with its history for those tests that ask git.
+    """Copy a tree in its current state, with its history for tests that run git.
 
     Raises:
         OutputError: the copy cannot be written.
         FixError: git failed.
-        UsageError: one of `also` is not there, see `files_of`; or a link leads out of the tree.
+        UsageError: one of `also` does not exist, see `files_of`; or a symlink points outside the tree.
     """
     files = files_of(tree, also)
     copy = WorkCopy(folder, tree.root)
@@ -157,7 +157,7 @@ def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkC
 
 
 def _clone(root: Path, copy: Path) -> None:
-    """Give the copy the history, which stays where it is; nothing is written into the repository of the user."""
+    """Give the copy access to the history by a shared clone; the user's repository is not written to."""
     if ask_git(root, "rev-parse", "--quiet", "--verify", "HEAD").returncode != 0:
         git(root, "init", "--quiet", str(copy))  # nothing is committed yet
         return
@@ -173,6 +173,6 @@ def _change(fact: str, path: str) -> Change:
     """
     words = fact.removeprefix(":").split(" ")
     if len(words) != len(("mode", "mode", "blob", "blob", "status")):
-        message = f"git diff: wanted a line of its raw format, found {fact!r}; use a newer git"
+        message = f"git diff: expected raw format, got {fact!r}. Use a newer git."
         raise FixError(message)
     return Change(path=path, mode_before=words[0], mode_after=words[1], blob_before=words[2], blob_after=words[3])

@@ -1,4 +1,4 @@
-"""Limits that a run has to keep to, as functions over its events."""
+"""Limits on a run, evaluated over its events."""
 
 from eikon_engine.gates.read import gates_in, read_gates, read_gates_file
 from eikon_engine.gates.watch import Gates, GateWatch

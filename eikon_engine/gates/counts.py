@@ -1,4 +1,4 @@
-"""Gates that count: tool calls, actions, completions, tokens, divergences."""
+"""Gates on counts: tool calls, actions, completions, tokens, divergences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MaxToolCalls(Record):
-    """At most so many calls of tools, or of one tool; the call beyond them is not made."""
+    """Limit the calls of all tools or of one tool; a call beyond the limit is not made."""
 
     gate: Literal["max_tool_calls"] = "max_tool_calls"
     limit: int = Field(ge=0)
@@ -33,55 +33,55 @@ class MaxToolCalls(Record):
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _Calls:
-        """Begin to count."""
+        """Start counting."""
         return _Calls(self)
 
 
 class MaxActions(Record):
-    """At most so many actions; the action beyond them is not performed."""
+    """Limit the number of actions; an action beyond the limit is not performed."""
 
     gate: Literal["max_actions"] = "max_actions"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _Actions:
-        """Begin to count."""
+        """Start counting."""
         return _Actions(self)
 
 
 class MaxCompletions(Record):
-    """At most so many answers of models, asked or replayed; known when the answer is there."""
+    """Limit the completions of models, live or replayed; each counts once its response arrived."""
 
     gate: Literal["max_completions"] = "max_completions"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _Completions:
-        """Begin to count."""
+        """Start counting."""
         return _Completions(self)
 
 
 class MaxTokens(Record):
-    """At most so many tokens in prompts and answers together, as the models count them."""
+    """Limit the total tokens of prompts and responses, as reported by the models."""
 
     gate: Literal["max_tokens"] = "max_tokens"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _Tokens:
-        """Begin to count."""
+        """Start counting."""
         return _Tokens(self)
 
 
 class MaxDivergences(Record):
-    """At most so many divergences from the recording."""
+    """Limit the divergences from the recording."""
 
     gate: Literal["max_divergences"] = "max_divergences"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _Divergences:
-        """Begin to count."""
+        """Start counting."""
         return _Divergences(self)
 
 
@@ -90,7 +90,7 @@ class _Calls:
     gate: MaxToolCalls
     run: Run = field(default_factory=Run)
     calls: int = 0
-    """Of all tools."""
+    """Calls of all tools."""
     count: int = 0
 
     def note(self, line: JournalLine) -> None:
@@ -103,15 +103,15 @@ class _Calls:
         what = "tool call" if self.gate.tool is None else f"call of {self.gate.tool}"
         plural = None if self.gate.tool is None else f"calls of {self.gate.tool}"
         if self.run.calls_nothing:
-            return _unknown("the replay of a bundle calls no tools; run the gate on the bundle")
+            return _unknown("the replay of a bundle calls no tools; evaluate the gate on the bundle")
         if self.run.kind == "mission" and not self.calls:
-            return _unknown("the recording was told of no tool calls, which is no proof that there were none")
+            return _unknown("no tool calls were reported to the recorder, which does not prove that there were none")
         return _at_most(self.gate.limit, self.count, what, plural)
 
 
 @dataclass(slots=True)
 class _Actions:
-    """Count beginnings, and ends that had none: those of a recording, and of actions that were not performed."""
+    """Count started actions, and finished ones without a start event, as in recordings."""
 
     gate: MaxActions
     begun: set[tuple[str, int]] = field(default_factory=set)
@@ -151,7 +151,7 @@ class _Tokens:
     completions: int = 0
     count: int = 0
     untold: int = 0
-    """Completions of which not all tokens are known."""
+    """Completions with missing token counts."""
 
     def note(self, line: JournalLine) -> None:
         self.run.note(line.event)
@@ -166,7 +166,7 @@ class _Tokens:
         unknown = _unasked(self.run, self.completions)
         found = unknown or _at_most(self.gate.limit, self.count, "token")
         if found.passed and self.untold:
-            message = f"{found.message}; {counted(self.untold, 'completion')} did not say how many"
+            message = f"{found.message}; {counted(self.untold, 'completion')} did not report token counts"
             return Found(passed=None, observed=self.count, message=message)
         return found
 
@@ -183,20 +183,20 @@ class _Divergences:
 
     def found(self) -> Found:
         if self.run.kind in {"mission", "scenario_record"}:
-            return _unknown("nothing was compared: it is a recording")
+            return _unknown("a recording compares nothing")
         found = _at_most(self.gate.limit, self.count, "divergence")
         if found.passed and self.run.end is not None and self.run.end.how != "complete":
-            message = f"{found.message}; the run ended early, and what would have come is not known"
+            message = f"{found.message}; the run ended early, so later divergences are unknown"
             return Found(passed=None, observed=self.count, message=message)
         return found
 
 
 def _unasked(run: Run, completions: int) -> Found | None:
-    """Say why nothing is known of completions; None if something is."""
+    """Return why completions cannot be counted; None if they can."""
     if run.calls_nothing:
-        return _unknown("the replay of a bundle asks no models; run the gate on the bundle")
+        return _unknown("the replay of a bundle calls no models; evaluate the gate on the bundle")
     if run.kind == "mission" and not completions:
-        return _unknown("the recording was told of no completions, which is no proof that there were none")
+        return _unknown("no completions were reported to the recorder, which does not prove that there were none")
     return None
 
 

@@ -1,4 +1,4 @@
-"""The gate about hosts: which may be asked for anything."""
+"""The gate on hosts: which may be contacted."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ _PATTERN: Final = re.compile(r"(\*\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.
 
 def _host_pattern(text: str) -> str:
     if _PATTERN.fullmatch(text) is None:
-        raise ValueError(f"wanted HOST, HOST:PORT or *.HOST, found {text!r}; leave scheme and path out")
+        raise ValueError(f"expected HOST, HOST:PORT or *.HOST, got {text!r}; omit scheme and path")
     return text
 
 
 class AllowedHosts(Record):
-    """Nothing but these hosts is asked for anything, by pages or in the arguments of tools."""
+    """Only these hosts are contacted by pages or named in the arguments of tools."""
 
     gate: Literal["allowed_hosts"] = "allowed_hosts"
     hosts: tuple[Annotated[str, AfterValidator(_host_pattern)], ...] = Field(min_length=1)
-    """`HOST`, at any port; `HOST:PORT`; `*.HOST` for the hosts below it, at any depth, without itself."""
+    """`HOST`, on any port; `HOST:PORT`; `*.HOST` for its subdomains, at any depth, without itself."""
     shorthand: ClassVar[str] = "hosts"
 
     @property
     def limit(self) -> JsonValue:
-        """Return the hosts."""
+        """The allowed hosts."""
         return list(self.hosts)
 
     def meter(self, value_of: ValueOf) -> _Hosts:
-        """Begin to look."""
+        """Start measuring."""
         return _Hosts(self, value_of)
 
     def allows(self, url: str) -> bool:
-        """Say whether the host of an address of HTTP or of a WebSocket is one of these."""
+        """Return whether the host of an HTTP or WebSocket URL is allowed."""
         place = _host_and_port(url)
         return place is not None and any(_fits(pattern, *place) for pattern in self.hosts)
 
@@ -61,7 +61,7 @@ class _Hosts:
     value_of: ValueOf
     unseen: Unseen = field(default_factory=Unseen)
     strangers: dict[str, None] = field(default_factory=dict)
-    """Hosts that are not allowed, in the order in which they were asked."""
+    """Contacted hosts that are not allowed, in order."""
     asked: int = 0
 
     def note(self, line: JournalLine) -> None:
@@ -74,11 +74,11 @@ class _Hosts:
     def found(self) -> Found:
         strangers: JsonValue = list(self.strangers)
         if self.strangers:
-            message = f"asked {', '.join(self.strangers)}; allowed are {', '.join(self.gate.hosts)}"
+            message = f"contacted {', '.join(self.strangers)}; allowed: {', '.join(self.gate.hosts)}"
             return Found(passed=False, observed=strangers, message=message)
         if self.unseen.count:
             return Found(passed=None, observed=strangers, message=str(self.unseen))
-        return Found(passed=True, observed=strangers, message=f"{self.asked} addresses, all of allowed hosts")
+        return Found(passed=True, observed=strangers, message=f"{self.asked} URLs, all on allowed hosts")
 
     def _addresses(self, line: JournalLine) -> Iterator[str]:
         match line.event:
@@ -96,7 +96,7 @@ class _Hosts:
 
 
 def _at_the_end(network: NetworkOutcome) -> Iterator[str]:
-    """Find what was asked for when no action observed it any more, and what got past the routes."""
+    """Yield URLs that no action observed, and requests that bypassed the routes."""
     for key in (*(miss.key for miss in network.misses), *network.unmatched):
         yield from _of_key(key)
     for each in network.failed or ():
@@ -107,7 +107,7 @@ def _at_the_end(network: NetworkOutcome) -> Iterator[str]:
 
 
 def _of_key(text: str) -> Iterator[str]:
-    """Find the address in the key of a request: the first there is, since what follows is its own query."""
+    """Find the URL in the key of a request: the first one, since later ones are part of its query."""
     found = _ADDRESS.search(text)
     if found is not None:
         yield found[0]
@@ -126,7 +126,7 @@ def _in_arguments(value: JsonValue) -> Iterator[str]:
 
 
 def _host_and_port(url: str) -> tuple[str, int] | None:
-    """Return host and port of an address; None where programs may read it differently."""
+    """Return host and port of a URL; None if programs may parse it differently."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -140,7 +140,7 @@ def _host_and_port(url: str) -> tuple[str, int] | None:
 
 def _fits(pattern: str, host: str, port: int) -> bool:
     found = _PATTERN.fullmatch(pattern)
-    assert found is not None  # noqa: S101 - the validator has seen it
+    assert found is not None  # noqa: S101 - checked by the validator
     below, name, wanted = found[1], found[2].strip("[]").lower(), found[3]
     fits = host.endswith(f".{name}") if below else host == name
     return fits and (wanted is None or int(wanted) == port)

@@ -1,4 +1,4 @@
-"""The events of a replay, told from its `outcome.json`."""
+"""The events of a replay, derived from its `outcome.json`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def events_of_outcome(outcome: ReplayOutcome) -> Iterator[JournalLine]:
-    """Yield what the events of a replay were; all lines but the last have the time of the first."""
+    """Yield the events of a replay; all lines except the last have the start time."""
     events = (
         RunStart(
             kind="bundle_replay",

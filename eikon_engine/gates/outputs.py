@@ -1,4 +1,4 @@
-"""The gate about outputs: those of a skill or tool fit a JSON Schema."""
+"""The gate on outputs: outputs of a skill or tool match a JSON Schema."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 class OutputMatches(Record):
-    """Each output of one skill or tool fits a JSON Schema: draft 2020-12, unless its `$schema` names another."""
+    """Each output of one skill or tool matches a JSON Schema: draft 2020-12, unless its `$schema` names another."""
 
     gate: Literal["output_matches"] = "output_matches"
     skill: str | None = Field(default=None, min_length=1)
     tool: str | None = Field(default=None, min_length=1)
     wanted: dict[str, FiniteJson] = Field(alias="schema")
-    """References lead to places in the schema itself: nothing is fetched."""
+    """References must point into the schema itself: nothing is fetched."""
     shorthand: ClassVar[str] = "schema"
 
     @property
     def limit(self) -> JsonValue:
-        """Return the schema."""
+        """The schema."""
         return self.wanted
 
     @model_validator(mode="after")
     def _is_about_one_thing(self) -> Self:
         if (self.skill is None) == (self.tool is None):
-            raise ValueError("wanted either a skill or a tool whose outputs are meant, and one of the two")
+            raise ValueError("expected either a skill or a tool, and not both")
         return self
 
     @model_validator(mode="after")
@@ -52,7 +52,7 @@ class OutputMatches(Record):
         return self
 
     def meter(self, value_of: ValueOf) -> _Outputs:
-        """Begin to look."""
+        """Start measuring."""
         return _Outputs(self, value_of)
 
 
@@ -76,17 +76,17 @@ class _Outputs:
     def found(self) -> Found:
         name = f"skill {self.gate.skill}" if self.gate.skill is not None else f"tool {self.gate.tool}"
         if self.faults:
-            message = f"{counted(len(self.faults), 'output')} of {name} did not fit, first in {self.faults[0]}"
+            message = f"{counted(len(self.faults), 'output')} of {name} did not match, first in {self.faults[0]}"
             return Found(passed=False, observed=list(self.faults), message=message)
         if not self.fitting:
-            return Found(passed=None, observed=[], message=f"there is no output of {name}")
-        return Found(passed=True, observed=[], message=f"{counted(self.fitting, 'output')} of {name}, all of which fit")
+            return Found(passed=None, observed=[], message=f"no output of {name}")
+        return Found(passed=True, observed=[], message=f"{counted(self.fitting, 'output')} of {name}, all valid")
 
     def _outputs(self, line: JournalLine) -> Iterator[Stored]:
         match line.event:
             case SkillUsed(outcome=outcome, output=output) if outcome.skill == self.gate.skill:
-                is_told = not isinstance(outcome, RecordedSkill) or outcome.output_recorded
-                if isinstance(outcome.result, Succeeded) and is_told:
+                is_known = not isinstance(outcome, RecordedSkill) or outcome.output_recorded
+                if isinstance(outcome.result, Succeeded) and is_known:
                     yield output
             case ToolResult(tool=tool, result=result) if tool == self.gate.tool and result is not None:
                 yield result
@@ -95,10 +95,10 @@ class _Outputs:
 
 
 def _fault_of(schema: dict[str, JsonValue]) -> str | None:
-    """Say what is wrong with a schema; None if nothing is."""
+    """Return what is wrong with a schema; None if it is valid."""
     kind = _kind(schema)
     if kind is None:
-        return f"$.$schema: wanted a draft of JSON Schema that is known, found {_draft(schema)!r}; leave it out"
+        return f"$.$schema: expected a known draft of JSON Schema, got {_draft(schema)!r}; omit it"
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - an extra, and slow to import
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
@@ -108,16 +108,16 @@ def _fault_of(schema: dict[str, JsonValue]) -> str | None:
         return f"{error.json_path}: {_first_line(error.message)}"
     for reference in _references(schema):
         if not reference.startswith("#"):
-            return f"wanted references to places in the schema itself, found {reference!r}; put it under $defs"
+            return f"expected references into the schema itself, got {reference!r}; move it to $defs"
         try:
             _resolve(schema, reference)
         except Unresolvable:
-            return f"wanted a reference to a place in the schema, found {reference!r}, which is not there"
+            return f"unresolved reference {reference!r}; correct it"
     return None
 
 
 def _misfit(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
-    """Say where a value does not fit; None if it does."""
+    """Return why a value does not match; None if it does."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415 - an extra, and slow to import
     from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
@@ -126,22 +126,22 @@ def _misfit(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
     try:
         misfit = best_match(kind(schema, registry=REGISTRY).iter_errors(value))
     except RecursionError:
-        return "the schema leads back to itself without an end"
+        return "the schema is recursive without end"
     except Unresolvable as error:
-        return f"the schema refers to {error.ref!r}, which is not there"
+        return f"unresolved reference {error.ref!r} in the schema"
     return None if misfit is None else f"{misfit.json_path}: {_first_line(misfit.message)}"
 
 
 def _kind(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema ships no types
-    """Return what validates by the draft of a schema; None if that is not known.
+    """Return the validator class for the draft of a schema; None if the draft is unknown.
 
     Raises:
-        RequirementError: the library is not installed.
+        RequirementError: jsonschema is not installed.
     """
     try:
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - an extra, slow to import
     except ImportError as error:
-        message = "output_matches: wanted the library jsonschema, found none; install eikon-engine[scenario]"
+        message = "output_matches: missing library: jsonschema; install eikon-engine[scenario]"
         raise RequirementError(message) from error
     draft = _draft(schema)
     if draft is None:

@@ -1,4 +1,4 @@
-"""Gates about pages: errors of the console, requests that failed, statuses of documents."""
+"""Gates on pages: console errors, failed requests, statuses of documents."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ HttpStatus = Annotated[int, Field(ge=100, le=999)]
 
 
 class NoConsoleErrors(Record):
-    """No page writes an error to its console, or leaves one uncaught."""
+    """No page has a console error or an uncaught exception."""
 
     gate: Literal["no_console_errors"] = "no_console_errors"
     limit: Literal[True] = True
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _ConsoleErrors:
-        """Begin to look."""
+        """Start measuring."""
         return _ConsoleErrors()
 
 
 class NoFailedRequests(Record):
-    """No request of a page ends without an answer, or with a status from 400 on."""
+    """No request of a page fails or has a status of 400 or above."""
 
     gate: Literal["no_failed_requests"] = "no_failed_requests"
     limit: Literal[True] = True
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _FailedRequests:
-        """Begin to look."""
+        """Start measuring."""
         return _FailedRequests()
 
 
 class ExpectStatus(Record):
-    """Each document of a page, or each of some, has one of these statuses."""
+    """Each document, or each document with a matching URL, has one of these statuses."""
 
     gate: Literal["expect_status"] = "expect_status"
     status: HttpStatus | tuple[HttpStatus, ...]
     url: str | None = Field(default=None, min_length=1)
-    """Whole address, where `*` stands for any text and `?` for any character; None for all documents."""
+    """Whole URL, with `*` for any text and `?` for any character; None for all documents."""
     shorthand: ClassVar[str] = "status"
 
     @property
     def limit(self) -> JsonValue:
-        """Return the statuses."""
+        """The statuses as a list."""
         return list(self.statuses)
 
     @property
     def statuses(self) -> tuple[int, ...]:
-        """Return the statuses as a list."""
+        """The statuses as a tuple."""
         return self.status if isinstance(self.status, tuple) else (self.status,)
 
     def meter(self, _value_of: ValueOf) -> _Statuses:
-        """Begin to look."""
+        """Start measuring."""
         return _Statuses(self)
 
 
@@ -83,7 +83,7 @@ class _ConsoleErrors:
 
     def found(self) -> Found:
         if self.errors:
-            message = f"{counted(len(self.errors), 'error')}, first {self.errors[0]!r}; none is allowed"
+            message = f"{counted(len(self.errors), 'error')}, first {self.errors[0]!r}; none are allowed"
             return Found(passed=False, observed=list(self.errors), message=message)
         return _nothing(self.unseen, "no errors")
 
@@ -94,7 +94,7 @@ class _FailedRequests:
     unseen: Unseen = field(default_factory=Unseen)
     failed: list[FailedRequest] = field(default_factory=list)
     untold: int = 0
-    """Observations that do not say which requests failed."""
+    """Observations without information about failed requests."""
 
     def note(self, line: JournalLine) -> None:
         self.run.note(line.event)
@@ -107,10 +107,10 @@ class _FailedRequests:
         whole = self.run.end.network.failed if self.run.end and self.run.end.network else None
         failed = list(whole) if whole is not None else self.failed
         if failed:
-            message = f"{counted(len(failed), 'request')} failed, first {failed[0]}; none may"
+            message = f"{counted(len(failed), 'request')} failed, first {failed[0]}; none are allowed"
             return Found(passed=False, observed=[str(each) for each in failed], message=message)
         if whole is None and (self.untold or self.unseen.count):
-            return Found(passed=None, observed=None, message="which requests failed was not recorded")
+            return Found(passed=None, observed=None, message="failed requests were not recorded")
         return Found(passed=True, observed=[], message="no request failed")
 
 
@@ -136,7 +136,7 @@ class _Statuses:
     def found(self) -> Found:
         wanted = ", ".join(map(str, self.gate.statuses))
         if self.wrong:
-            message = f"{self.wrong[0]}, wanted {wanted}"
+            message = f"{self.wrong[0]}, expected {wanted}"
             return Found(passed=False, observed=list(self.wrong), message=message)
         if not self.met:
             which = "" if self.gate.url is None else f" at {self.gate.url}"
@@ -148,7 +148,7 @@ class _Statuses:
 
 
 def _nothing(unseen: Unseen, message: str) -> Found:
-    """Say that nothing was wrong, unless something was not seen."""
+    """Return a passing reading, unless some actions were not observed."""
     if unseen.count:
         return Found(passed=None, observed=[], message=str(unseen))
     return Found(passed=True, observed=[], message=message)

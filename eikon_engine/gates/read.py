@@ -1,4 +1,4 @@
-"""Read gates: the mapping `gates` of a scenario, or of a file of its own."""
+"""Read gates: the mapping `gates` of a scenario or of a separate file."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ GATE_NAMES: Final = tuple(sorted(KINDS))
 
 
 def read_gates_file(path: Path) -> Gates:
-    """Read a YAML file with one key, `gates`.
+    """Read a YAML file with the single key `gates`.
 
     Raises:
-        YamlError: it cannot be read, or is no YAML.
-        GatesError: it is no mapping with that key, or a gate or limit is wrong.
+        YamlError: the file cannot be read, or is not YAML.
+        GatesError: the file is not a mapping with that key, or a gate or limit is invalid.
     """
     text = read_yaml_file(path)
     if not isinstance(text.data, dict):
-        raise _error(text, (), f"wanted a mapping with the key gates, found {shown(text.data)}")
+        raise _error(text, (), f"expected a mapping with the key gates, got {shown(text.data)}")
     for key in text.data:
         if key != "gates":
-            raise _error(text, (key,), "wanted the key gates and no other; gates stand below it", at_key=True)
+            raise _error(text, (key,), "expected the key gates and no other; indent the gates below it", at_key=True)
     return gates_in(text, ("gates",))
 
 
 def read_gates(mapping: Mapping[str, JsonValue]) -> Gates:
-    """Read gates from plain values, by name.
+    """Parse gates from plain values by name.
 
     Raises:
-        GatesError: a gate or limit is wrong.
+        GatesError: a gate or limit is invalid.
     """
     return gates_in(YamlText(source="gates", data=dict(mapping), places={}, keys={}), ())
 
 
 def gates_in(text: YamlText, path: ValuePath) -> Gates:
-    """Read gates from a place in a YAML text, so that messages have line and column.
+    """Parse gates at a path of a YAML text, so that messages contain line and column.
 
     Raises:
-        GatesError: a gate or limit is wrong.
+        GatesError: a gate or limit is invalid.
     """
     data = text.value(path) if not path or (isinstance(text.data, dict) and path[0] in text.data) else None
     if not isinstance(data, dict):
-        raise _error(text, path, f"wanted a mapping of gates by name, found {shown(data)}")
+        raise _error(text, path, f"expected a mapping of gates by name, got {shown(data)}")
     gates = tuple(gate for name, value in data.items() for gate in _gates_of(text, (*path, name), name, value))
     if not gates:
-        raise _error(text, path, "wanted at least one gate, found none")
+        raise _error(text, path, "expected at least one gate, got none")
     return Gates(gates)
 
 
@@ -68,7 +68,7 @@ def _gates_of(text: YamlText, path: ValuePath, name: str, value: JsonValue) -> I
     kind = KINDS.get(name)
     if kind is None:
         (near,) = get_close_matches(name, GATE_NAMES, n=1, cutoff=0)
-        message = f"wanted the name of a gate, found {name!r}; the nearest is {near}"
+        message = f"expected the name of a gate, got {name!r}; did you mean {near}?"
         raise _error(text, path, message, at_key=True)
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         for number, each in enumerate(value):
@@ -78,11 +78,11 @@ def _gates_of(text: YamlText, path: ValuePath, name: str, value: JsonValue) -> I
 
 
 def _gate(text: YamlText, path: ValuePath, name: str, value: JsonValue) -> Gate:
-    """Read one gate, from its fields or from the one value that matters most."""
+    """Parse one gate, from its fields or from the shorthand of its main field."""
     shorthand: str = KINDS[name].shorthand
     fields: dict[str, JsonValue] = value if isinstance(value, dict) else {shorthand: value}
     if "gate" in fields:
-        raise _error(text, (*path, "gate"), "this field is unknown; the name of the gate stands before it", at_key=True)
+        raise _error(text, (*path, "gate"), "this field is unknown; the key above is the name of the gate", at_key=True)
     plain = {"gate": name, **fields}
     try:
         return _GATE.validate_json(json.dumps(plain))

@@ -1,4 +1,4 @@
-"""What gates judge afterwards: the events of a run, an outcome, a bundle; or the folder of one."""
+"""Read the events of a finished run: from its event log, its outcome, or the bundle of a mission."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
 
 OUTCOME_FILE: Final = "outcome.json"
 _IN_A_FOLDER: Final = (EVENTS_FILE, OUTCOME_FILE, TRACE_FILE, JOURNAL_FILE)
-"""What is looked for in a folder; the first that is there is taken, as it tells most."""
+"""Files to look for in a folder, most informative first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The events of one run, from wherever they are known."""
+    """The events of one run."""
 
     file: Path
-    """Where they were read."""
+    """The file they were read from."""
     lines: tuple[JournalLine, ...]
     value_of: ValueOf
     torn: str | None = None
-    """What is to be said of a file that breaks off; None if it does not."""
+    """Message about a truncated file; None if it is complete."""
 
 
 def open_subject(path: Path) -> Subject:
-    """Read the events of `path`: `events.jsonl`, `outcome.json`, `trace.json`, or a folder with one of them.
+    """Read the events at `path`: `events.jsonl`, `outcome.json`, `trace.json`, or a folder with one of them.
 
     Raises:
-        TraceError: nothing of the kind is there, or it cannot be read.
+        TraceError: there is no such file, or it cannot be read.
         EventsError: the events cannot be read.
     """
     file = _file(path)
@@ -65,10 +65,10 @@ def read_outcome(file: Path) -> ReplayOutcome:
     """Read the outcome of a replay.
 
     Raises:
-        TraceError: it cannot be read.
-        TraceSyntaxError: it is no JSON.
-        TraceFieldError: a field is missing, unknown or wrong.
-        TraceVersionError: it is of a version that is not known.
+        TraceError: the file cannot be read.
+        TraceSyntaxError: the text is not JSON.
+        TraceFieldError: a field is missing, unknown or invalid.
+        TraceVersionError: the version is not supported.
     """
     data = _bytes(file)
     try:
@@ -77,12 +77,10 @@ def read_outcome(file: Path) -> ReplayOutcome:
         raise syntax_error(str(error), str(file)) from error
     version = plain.get("outcome_version") if isinstance(plain, dict) else None
     if version is None:
-        message = f"{file}: wanted {', '.join(_IN_A_FOLDER[:3])} or a folder with one of them; found another JSON text"
+        message = f"{file}: expected {', '.join(_IN_A_FOLDER[:3])} or a folder with one of them, got other JSON"
         raise TraceMissingError(message)
     if version != OUTCOME_VERSION:
-        message = (
-            f"{file}: wanted outcome_version {OUTCOME_VERSION}, found {shown(version)}; read it with a newer eikon"
-        )
+        message = f"{file}: expected outcome_version {OUTCOME_VERSION}, got {shown(version)}; use a newer eikon"
         raise TraceVersionError(message)
     try:
         return ReplayOutcome.model_validate_json(data)
@@ -96,17 +94,17 @@ def _file(path: Path) -> Path:
             if (path / name).is_file():
                 return path / name
         message = (
-            f"{path}: wanted a folder with {', '.join(_IN_A_FOLDER[:3])}, found none of them; name the run's folder"
+            f"{path}: expected a folder with {', '.join(_IN_A_FOLDER[:3])}, got none of them; use the folder of the run"
         )
         raise TraceMissingError(message)
     if not path.exists():
-        message = f"{path}: wanted {', '.join(_IN_A_FOLDER[:3])} or a folder with one of them, found nothing"
+        message = f"{path}: expected {', '.join(_IN_A_FOLDER[:3])} or a folder with one of them, got nothing"
         raise TraceMissingError(message)
     return path
 
 
 def _first_key(file: Path) -> str:
-    """Say which version a JSON file states; empty for another one, which the reader of outcomes refuses."""
+    """Return `trace_version` if a JSON file has that key, else an empty string."""
     try:
         plain = from_json(_bytes(file))
     except ValueError:
@@ -118,4 +116,4 @@ def _bytes(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise TraceError(f"{file}: it cannot be read ({error.strerror}); check the path and its rights") from error
+        raise TraceError(f"{file}: cannot read the file ({error.strerror}); check its permissions") from error

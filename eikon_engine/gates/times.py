@@ -1,4 +1,4 @@
-"""Gates about time: how long the run took, and how long its steps did."""
+"""Gates on time: duration of the run and of its steps."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 def _duration_text(value: float | str) -> float | str:
-    """Refuse a text that is no duration.
+    """Reject a text that is not a duration.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a duration.
     """
     if isinstance(value, str) and _DURATION.fullmatch(value) is None:
-        raise ValueError(f"wanted seconds, or a number with ms, s, m or h such as 30s; found {value!r}")
+        raise ValueError(f"expected seconds, or a number with ms, s, m or h such as 30s; got {value!r}")
     return value
 
 
 class MaxDuration(Record):
-    """The run takes at most so long, by the clock of the machine."""
+    """Limit the duration of the run, in wall time."""
 
     gate: Literal["max_duration"] = "max_duration"
     limit: Annotated[Annotated[float, Field(ge=0)] | str, AfterValidator(_duration_text)]
@@ -51,31 +51,31 @@ class MaxDuration(Record):
 
     @property
     def seconds(self) -> float:
-        """Return the limit in seconds."""
+        """The limit in seconds."""
         if isinstance(self.limit, str):
             found = _DURATION.fullmatch(self.limit)
-            assert found is not None  # noqa: S101 - the validator has seen it
+            assert found is not None  # noqa: S101 - checked by the validator
             return float(found[1]) * UNITS[found[2]]
         return self.limit
 
     def meter(self, _value_of: ValueOf) -> _Duration:
-        """Begin to measure."""
+        """Start measuring."""
         return _Duration(self)
 
 
 class LatencyMs(Record):
-    """Each step, or each of some, takes at most so many milliseconds."""
+    """Limit the duration of each step, or of some steps, in milliseconds."""
 
     gate: Literal["latency_ms"] = "latency_ms"
     limit: float = Field(ge=0)
     of: Literal["action", "completion", "skill", "tool"] | None = None
-    """None for all four."""
+    """Kind of the steps; None for all four."""
     name: str | None = Field(default=None, min_length=1)
     """Type of the action, `metric_id` of the completion, name of the skill or tool; None for all."""
     shorthand: ClassVar[str] = "limit"
 
     def meter(self, _value_of: ValueOf) -> _Latency:
-        """Begin to measure."""
+        """Start measuring."""
         return _Latency(self)
 
 
@@ -92,10 +92,10 @@ class _Duration:
 
     def found(self) -> Found:
         if self.begin is None or self.last is None:
-            return Found(passed=None, observed=None, message="the run has no beginning")
+            return Found(passed=None, observed=None, message="the run has no run_start")
         took = (self.last - self.begin).total_seconds()
         if took < 0:
-            return Found(passed=None, observed=took, message="the clock went back during the run")
+            return Found(passed=None, observed=took, message="the clock was set back during the run")
         limit = self.gate.seconds
         return Found(passed=took <= limit, observed=took, message=f"{took:.3f} s, at most {limit:g} s")
 
@@ -125,13 +125,13 @@ class _Latency:
     def found(self) -> Found:
         what = " ".join(filter(None, (self.gate.of or "step", self.gate.name)))
         if self.slowest is None:
-            why = f"no {what} was measured" if not self.untold else f"nobody recorded how long each {what} took"
+            why = f"no {what} was measured" if not self.untold else f"the duration of each {what} was not recorded"
             return Found(passed=None, observed=None, message=why)
         took, name = self.slowest
         passed = took <= self.gate.limit
         message = f"{name} took {took:.1f} ms, the longest of {self.measured}; at most {self.gate.limit:g} ms"
         if passed and self.untold:
-            message = f"{message}; how long {counted(self.untold, 'other')} took is not known"
+            message = f"{message}; the duration of {counted(self.untold, 'other')} is unknown"
             return Found(passed=None, observed=took, message=message)
         return Found(passed=passed, observed=took, message=message)
 

@@ -1,4 +1,4 @@
-"""The events of a mission, told from the trace of its bundle."""
+"""The events of a mission, derived from the trace of its bundle."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _FIRST_ERROR: Final = 400
 
 
 def events_of_bundle(bundle: Bundle) -> Iterator[JournalLine]:
-    """Yield what the events of a mission were, as far as its bundle tells.
+    """Yield the events of a mission, as far as its bundle contains them.
 
-    A recording without an end has no `run_end`. What a trace does not hold is None in the events: how long skills,
-    tools and completions took, and how many tokens they used.
+    An unfinished recording has no `run_end`. What a trace does not record is None: the durations of skills, tools and
+    completions, and token counts.
 
     Raises:
         TraceError: the recorded network cannot be read.
@@ -74,7 +74,7 @@ def events_of_bundle(bundle: Bundle) -> Iterator[JournalLine]:
 class _Timed:
     event: Event
     at: datetime | None = None
-    """None where it is not recorded."""
+    """None if it was not recorded."""
 
 
 def _events(bundle: Bundle) -> Iterator[_Timed]:
@@ -212,7 +212,7 @@ def _digest(value: JsonValue) -> str:
 
 
 def _network(bundle: Bundle) -> NetworkOutcome | None:
-    """Tell which requests failed, from the recorded network; None where there is none, or not all of it."""
+    """Return the failed requests of the recorded network; None if there is none or it is incomplete."""
     part = bundle.trace.network
     if part is None:
         return None

@@ -1,4 +1,4 @@
-"""Gates, and how they follow a run."""
+"""Gates and how they follow a run."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ Gate: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The gates of one file or scenario, in their order."""
+    """The gates of one file or scenario, in order."""
 
     gates: tuple[Gate, ...]
 
     def watch(self, value_of: ValueOf | None = None) -> GateWatch:
-        """Begin to follow a run; `value_of` finds values that lie in files, which a run in progress has none of."""
+        """Start to follow a run; `value_of` resolves values stored in files, of which a running run has none."""
         return GateWatch(self.gates, value_of or _inline)
 
     def judge(self, lines: Iterable[JournalLine], value_of: ValueOf | None = None) -> tuple[GateResult, ...]:
-        """Judge a run that is over, or was cut off."""
+        """Evaluate a finished or truncated run."""
         watch = self.watch(value_of)
         for line in lines:
             watch.note(line)
@@ -62,16 +62,16 @@ class Gates:
 
 
 class GateWatch:
-    """Follow one run, and say when a gate is exceeded."""
+    """Follows one run and reports gates that are exceeded."""
 
     def __init__(self, gates: tuple[Gate, ...], value_of: ValueOf) -> None:
-        """Begin before the first line."""
+        """Start before the first line."""
         self._meters: list[tuple[Gate, Meter]] = [(gate, gate.meter(value_of)) for gate in gates]
         self._exceeded: dict[int, GateResult] = {}
         self._run = Run()
 
     def note(self, line: JournalLine) -> GateResult | None:
-        """Take the next line; return the first gate that is exceeded by it, which the end of the run never is."""
+        """Process the next line; return the first gate it exceeds, except at the end of the run."""
         self._run.note(line.event)
         first: GateResult | None = None
         for place, (gate, meter) in enumerate(self._meters):
@@ -83,7 +83,7 @@ class GateWatch:
         return first
 
     def finish(self) -> tuple[GateResult, ...]:
-        """Return the result of each gate; where the run has no end, none that is not exceeded has passed."""
+        """Return the result of each gate; without a `run_end`, gates that are not exceeded are unverifiable."""
         return tuple(
             self._exceeded.get(place) or self._at_the_end(gate, meter.found())
             for place, (gate, meter) in enumerate(self._meters)
@@ -91,13 +91,13 @@ class GateWatch:
 
     def _at_the_end(self, gate: Gate, found: Found) -> GateResult:
         if found.passed and self._run.end is None:
-            message = f"{found.message}; the events break off, and what came then is not known"
+            message = f"{found.message}; the events are incomplete, so what followed is unknown"
             found = Found(passed=None, observed=found.observed, message=message)
         return _result(gate, found, while_running=False)
 
 
 def gate_name(gate: Gate) -> str:
-    """Name a gate; with what it is about in brackets, where it is about some things only."""
+    """Return the name of a gate, with its parameters in brackets."""
     about = {
         name: value
         for name in ("tool", "skill", "of", "name", "url")
@@ -119,5 +119,5 @@ def _result(gate: Gate, found: Found, *, while_running: bool) -> GateResult:
 
 
 def _inline(stored: Stored) -> JsonValue:
-    assert isinstance(stored, InlineValue)  # noqa: S101 - values are moved into files when they are written, not before
+    assert isinstance(stored, InlineValue)  # noqa: S101 - values move into files only when they are written
     return stored.value

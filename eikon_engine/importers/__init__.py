@@ -1,1 +1,1 @@
-"""Recordings of other tools, read as missions of ours. Pure: no browser, no socket."""
+"""Import recordings of other tools as missions. Pure: no browser, no socket."""

@@ -1,4 +1,4 @@
-"""A zip archive of somebody else: nothing in it is believed, and nothing is unpacked to a place it names."""
+"""Read untrusted zip archives: limits on size and number of files, no extraction to disk."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ MARK: Final = b"PK"
 MAX_ENTRIES: Final = 200_000
 MAX_TOTAL: Final = 8 * 1024**3
 MAX_FILE: Final = 256 * 1024**2
-"""Bytes of a file that is read as a whole."""
+"""Maximum size in bytes of a file that is read into memory."""
 MAX_LINE: Final = 64 * 1024**2
 MAX_GROWTH: Final = 200
-"""How much bigger a file may become than it is packed: text of traces grows some 20 times, a bomb 1,000 times."""
+"""Maximum compression ratio: traces reach about 20, zip bombs 1,000."""
 SMALL: Final = 16 * 1024**2
-"""Bytes up to which the growth does not matter."""
+"""Size in bytes below which the compression ratio is not checked."""
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
 )
-"""What reading an archive raises: damaged, cut off, packed in an unknown way, encrypted."""
+"""Exceptions of `zipfile` for damaged, truncated, encrypted or unsupported archives."""
 _BUFFER: Final = 1024 * 1024
 
 
 class Archive:
-    """An open archive whose directory was checked."""
+    """An open archive with a validated directory."""
 
     def __init__(self, path: Path, packed: zipfile.ZipFile) -> None:
-        """Check the directory.
+        """Validate the directory.
 
         Raises:
-            ForeignFormatError: it names too much, or a file twice, or one that leads out.
+            ForeignFormatError: it has too many or too large files, duplicate names, or paths outside the archive.
         """
         self._path = path
         self._packed = packed
@@ -50,42 +50,40 @@ class Archive:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name the files, in the order of the directory."""
+        """Names of the files, in directory order."""
         return tuple(self._sizes)
 
     def has(self, name: str) -> bool:
-        """Say whether there is a file of this name."""
+        """Whether the archive contains this file."""
         return name in self._sizes
 
     def read(self, name: str) -> bytes:
-        """Read a file as a whole; it has to be there.
+        """Read an existing file into memory.
 
         Raises:
-            ForeignFormatError: it is too big, or damaged.
+            ForeignFormatError: the file is too large or damaged.
         """
         size = self._sizes[name]
         if size > MAX_FILE:
-            message = (
-                f"{self._path}/{name}: wanted a file of at most {_mib(MAX_FILE)} to read whole, found {_mib(size)}"
-            )
+            message = f"{self._path}/{name}: expected a file of at most {_mib(MAX_FILE)}, got {_mib(size)}"
             raise ForeignFormatError(message)
         with self._readable(name):
             return self._packed.read(name)
 
     def lines(self, name: str) -> Generator[tuple[int, bytes]]:
-        """Read the lines of a file one after the other, each with its number from 1; empty ones are left out.
+        """Yield the non-blank lines of a file with their numbers, from 1.
 
-        Whoever does not read to the end closes them.
+        Close the generator if you do not exhaust it.
 
         Raises:
-            ForeignFormatError: a line is too long, or the file damaged.
+            ForeignFormatError: a line is too long, or the file is damaged.
         """
         with self._readable(name), io.BufferedReader(self._packed.open(name), _BUFFER) as file:  # type: ignore[type-var] # ZipExtFile reads into buffers
             number = 0
             while line := file.readline(MAX_LINE + 1):
                 number += 1
                 if len(line) > MAX_LINE:
-                    message = f"{self._path}/{name}, line {number}: wanted at most {_mib(MAX_LINE)}, found more"
+                    message = f"{self._path}/{name}, line {number}: expected at most {_mib(MAX_LINE)}, got more"
                     raise ForeignFormatError(message)
                 if not line.isspace():
                     yield number, line
@@ -100,10 +98,10 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an archive for as long as the block runs.
+    """Open an archive as a context manager.
 
     Raises:
-        ForeignFormatError: it is cut off, damaged, or not to be trusted.
+        ForeignFormatError: the archive is truncated, damaged, or exceeds a limit.
     """
     try:
         packed = zipfile.ZipFile(path)
@@ -114,34 +112,34 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 def _checked(path: Path, entries: list[zipfile.ZipInfo]) -> dict[str, int]:
-    """Return the sizes of the files by their names."""
+    """Return the size of each file by name."""
     if len(entries) > MAX_ENTRIES:
-        message = f"{path}: wanted at most {MAX_ENTRIES:,} files in an archive, found {len(entries):,}"
+        message = f"{path}: expected at most {MAX_ENTRIES:,} files in the archive, got {len(entries):,}"
         raise ForeignFormatError(message)
     sizes: dict[str, int] = {}
     for entry in entries:
         if leads_out(entry.orig_filename):
-            message = f"{path}: wanted names inside the archive, found {entry.orig_filename!r}, which leads out of it"
+            message = f"{path}: the file name {entry.orig_filename!r} leads outside the archive"
             raise ForeignFormatError(message)
         if entry.filename in sizes:
-            message = f"{path}: wanted each file once, found {entry.filename!r} twice; which one counts is not known"
+            message = f"{path}: the archive contains {entry.filename!r} twice"
             raise ForeignFormatError(message)
         if entry.file_size > max(SMALL, MAX_GROWTH * entry.compress_size):
             message = (
-                f"{path}/{entry.filename}: wanted a file that grows at most {MAX_GROWTH} times, found "
-                f"{entry.compress_size:,} bytes for {_mib(entry.file_size)}; it may be made to fill the memory"
+                f"{path}/{entry.filename}: expected a compression ratio of at most {MAX_GROWTH}, got "
+                f"{entry.compress_size:,} bytes for {_mib(entry.file_size)}. The file may be a zip bomb."
             )
             raise ForeignFormatError(message)
         sizes[entry.filename] = entry.file_size
     total = sum(sizes.values())
     if total > MAX_TOTAL:
-        message = f"{path}: wanted at most {_mib(MAX_TOTAL)} unpacked, found {_mib(total)}"
+        message = f"{path}: expected at most {_mib(MAX_TOTAL)} uncompressed, got {_mib(total)}"
         raise ForeignFormatError(message)
     return sizes
 
 
 def _unreadable(path: Path, problem: str) -> ForeignFormatError:
-    message = f"{path}: wanted a whole zip archive, found one that cannot be read ({problem}); save it again"
+    message = f"{path}: cannot read the zip archive ({problem}). Save it again."
     return ForeignFormatError(message)
 
 

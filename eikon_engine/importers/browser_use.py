@@ -1,4 +1,4 @@
-"""Read histories of browser-use: what `AgentHistoryList.save_to_file` writes, of version 0.1 and later.
+"""Import browser-use histories: files of `AgentHistoryList.save_to_file`, version 0.1 and later.
 
 Shape: `AgentHistory` in https://github.com/browser-use/browser-use, browser_use/agent/views.py; actions:
 browser_use/tools/views.py
@@ -32,12 +32,12 @@ _LOOKING: Final = frozenset(
         *("read_file", "write_file", "replace_file"),
     )
 )
-"""Actions that do nothing to a page but look at it."""
+"""Actions that only read a page, or do not concern it."""
 _NAMING: Final = ("name", "aria-label", "placeholder", "alt", "title", "href")
 _ROLES: Final = {"button": "button", "a": "link", "select": "combobox", "textarea": "textbox"}
-"""Roles that elements have without saying so, as far as nothing but the tag decides."""
+"""Implicit ARIA roles that depend on the tag alone."""
 _CHOSEN: Final = re.compile(r"^Selected option: .*\(value: (?P<value>.*)\)$", re.DOTALL)
-"""What browser-use says of an option that it has chosen."""
+"""Result text of browser-use after selecting an option."""
 _CHORD: Final = re.compile(r"\w+(\+\w+)+|[A-Z]\w+")
 _PAGE_HEIGHT: Final = 720.0
 
@@ -93,34 +93,34 @@ class _History(ForeignShape):
 
 
 def looks_like_browser_use(data: object) -> bool:
-    """Recognize a history."""
+    """Whether parsed JSON is a browser-use history."""
     return isinstance(data, dict) and isinstance(data.get("history"), list)
 
 
 def read_browser_use(data: object) -> ImportedMission:
-    """Read a history from its parsed JSON; each step of the agent is a subgoal, named by its goal.
+    """Import a history from parsed JSON; each agent step becomes a subgoal, named by its goal.
 
     Raises:
-        ForeignFormatError: it is none.
+        ForeignFormatError: the data is not a browser-use history.
     """
     try:
         history = _History.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(each) for each in first["loc"]) or "the whole"
-        raise ForeignFormatError(f"browser-use history: {place}: {first['msg']}; save it again") from error
+        place = ".".join(str(each) for each in first["loc"]) or "top level"
+        raise ForeignFormatError(f"browser-use history: {place}: {first['msg']}. Save it again.") from error
     return _Reading(history).mission()
 
 
 class _Reading:
-    """A history that is being read."""
+    """Converts a history to a mission."""
 
     def __init__(self, history: _History) -> None:
         self._items = history.history
         self._gathered = Gathering()
         self._step = 0
         self._said = ""
-        """What came of the action that is being carried over."""
+        """Result text of the current action."""
         self._tabs: list[str] = []
         self._page = 0
         self._following = ""
@@ -153,12 +153,12 @@ class _Reading:
             self._look(item.state)
             self._following = self._items[number].state.url if number < len(self._items) else ""
             if item.model_output is None:
-                self._gathered.note(number, "the model gave no answer")
+                self._gathered.note(number, "the model returned no action")
                 continue
             errors: dict[int, str] = {}
             for place, action in enumerate(item.model_output.action):
                 if place >= len(item.result):
-                    self._gathered.note(number, f"{', '.join(action)} was planned, and not done any more")
+                    self._gathered.note(number, f"{', '.join(action)} was planned but not executed")
                     continue
                 before = len(self._gathered.actions)
                 self._said = item.result[place].extracted_content or ""
@@ -172,7 +172,7 @@ class _Reading:
                 yield ImportedSubgoal(description=goal, actions=actions, errors=errors)
 
     def _look(self, state: _State) -> None:
-        """Give the pages ordinals, in the order in which they are first seen."""
+        """Assign ordinals to pages in the order in which they first appear."""
         for tab in state.tabs:
             if tab.name not in self._tabs:
                 self._tabs.append(tab.name)
@@ -180,17 +180,17 @@ class _Reading:
     def _carry(self, action: dict[str, dict[str, object] | None], element: _Element | None) -> None:
         for name, given in action.items():
             if name in _LOOKING:
-                self._gathered.note(self._step, f"{name} was left out: it does nothing to a page")
+                self._gathered.note(self._step, f"{name} skipped: it does not act on the page")
             elif name == "wait":
-                self._gathered.note(self._step, "wait was left out: a replay lets page time pass as it was recorded")
+                self._gathered.note(self._step, "wait skipped: a replay advances page time as recorded")
             elif name in self._carriers:
                 self._carriers[name](given or {}, element)
             else:
-                self._gathered.lose(self._step, name, "an action of this name is not known here")
+                self._gathered.lose(self._step, name, "unknown action")
 
     def _navigate(self, given: dict[str, object], _element: _Element | None) -> None:
         if given.get("new_tab"):
-            self._gathered.lose(self._step, "navigate", "a tab that the agent opens cannot be opened by a page")
+            self._gathered.lose(self._step, "navigate", "opening a tab from the agent is not supported")
         else:
             self._add("navigate", url=str(given.get("url", "")))
 
@@ -198,11 +198,11 @@ class _Reading:
         if self._following:
             self._add("navigate", url=self._following)
         else:
-            self._gathered.lose(self._step, "search", f"the address that {given.get('query')!r} led to is not known")
+            self._gathered.lose(self._step, "search", f"the result URL of the query {given.get('query')!r} is unknown")
 
     def _click(self, given: dict[str, object], element: _Element | None) -> None:
         if given.get("index") is None:
-            self._gathered.lose(self._step, "click", "a click on a point says nothing of what is there")
+            self._gathered.lose(self._step, "click", "a click at coordinates has no element")
         else:
             self._act("click", element)
 
@@ -211,7 +211,7 @@ class _Reading:
         self._act(kind, element, text=str(given.get("text", "")))
 
     def _select(self, given: dict[str, object], element: _Element | None) -> None:
-        """Choose the option that was chosen: the model may have named it in part, or by its value."""
+        """Select the option in the result; the model may have named it partially or by its value."""
         chosen = _CHOSEN.search(self._said)
         if chosen is None:
             self._act("select_option", element, by="label", options=[str(given.get("text", ""))])
@@ -219,10 +219,10 @@ class _Reading:
             self._act("select_option", element, by="value", options=[chosen["value"]])
 
     def _keys(self, given: dict[str, object], _element: _Element | None) -> None:
-        """Press keys on whatever has the focus; what is no chord and no named key is typed."""
+        """Press keys on the focused element; text that is neither a chord nor a named key is typed."""
         keys = str(given.get("keys", ""))
         if not _CHORD.fullmatch(keys) and not (keys.isascii() and keys.isprintable()):
-            self._gathered.lose(self._step, "send_keys", f"there are no keys for all of {keys!r}")
+            self._gathered.lose(self._step, "send_keys", f"not all characters of {keys!r} have a key")
             return
         for key in [keys] if _CHORD.fullmatch(keys) else keys:
             self._add("press", key="Space" if key == " " else key)
@@ -230,7 +230,7 @@ class _Reading:
     def _scroll(self, given: dict[str, object], _element: _Element | None) -> None:
         pages = given.get("pages", given.get("num_pages", 1.0))
         height = _PAGE_HEIGHT * (pages if isinstance(pages, int | float) else 1.0)
-        self._gathered.note(self._step, f"scroll: one page is taken for {_PAGE_HEIGHT:.0f} pixels")
+        self._gathered.note(self._step, f"scroll: one page is assumed to be {_PAGE_HEIGHT:.0f} pixels")
         self._add("scroll", dy=height if given.get("down", True) else -height)
 
     def _switch(self, given: dict[str, object], _element: _Element | None) -> None:
@@ -245,7 +245,7 @@ class _Reading:
     def _turn_to(self, given: dict[str, object]) -> bool:
         tab = str(given.get("tab_id", given.get("page_id", "")))
         if tab not in self._tabs:
-            self._gathered.lose(self._step, "switch", f"the tab {tab!r} was never seen")
+            self._gathered.lose(self._step, "switch", f"unknown tab {tab!r}")
             return False
         self._page = self._tabs.index(tab)
         return True
@@ -253,7 +253,7 @@ class _Reading:
     def _act(self, kind: str, element: _Element | None, **fields: JsonValue | Record | None) -> None:
         target = None if element is None else self._target(element)
         if target is None:
-            self._gathered.lose(self._step, kind, "the history does not say which element it was")
+            self._gathered.lose(self._step, kind, "the history does not identify the element")
         else:
             self._add(kind, target=target, **fields)
 
@@ -267,7 +267,7 @@ class _Reading:
 
 
 def _selectors(element: _Element) -> Iterator[Converted]:
-    """Yield what may find an element, as the history describes it: there is no document to try it on."""
+    """Yield selectors from the description of an element; there is no document to verify them."""
     tag = (element.node_name or element.tag_name).lower()
     attributes = element.attributes or {}
     for name in TEST_IDS:

@@ -1,4 +1,4 @@
-"""Read recordings of the Chrome DevTools Recorder: a user flow as JSON.
+"""Import recordings of the Chrome DevTools Recorder: user flows as JSON.
 
 Schema: https://github.com/puppeteer/replay/blob/main/src/Schema.ts
 """
@@ -29,7 +29,7 @@ _STATES: Final[dict[bool | None, Literal["attached", "visible", "hidden"]]] = {
     True: "visible",
     False: "hidden",
 }
-"""By whether the element was to be visible."""
+"""Selector state by the property `visible` of a step."""
 _MAIN: Final = "main"
 
 
@@ -149,15 +149,15 @@ class _Flow(ForeignShape):
 
 
 def looks_like_devtools(data: object) -> bool:
-    """Recognize a user flow."""
+    """Whether parsed JSON is a user flow."""
     return isinstance(data, dict) and isinstance(data.get("steps"), list) and "title" in data
 
 
 def read_devtools(data: object) -> ImportedMission:
-    """Read a user flow from its parsed JSON.
+    """Import a user flow from parsed JSON.
 
     Raises:
-        ForeignFormatError: it is none, or a step of a known type has another shape than the schema's.
+        ForeignFormatError: the data is not a user flow, or a step of a known type violates the schema.
     """
     try:
         flow = _Flow.model_validate(data)
@@ -167,7 +167,7 @@ def read_devtools(data: object) -> ImportedMission:
 
 
 class _Reading:
-    """A user flow that is being read."""
+    """Converts a user flow to a mission."""
 
     def __init__(self, flow: _Flow) -> None:
         self._flow = flow
@@ -196,17 +196,17 @@ class _Reading:
     def _read(self, number: int, data: dict[str, object]) -> None:
         kind = str(data.get("type"))
         if kind == "customStep":
-            self._gathered.lose(number, f"customStep {data.get('name')!r}", "only the extension that made it knows it")
+            self._gathered.lose(number, f"customStep {data.get('name')!r}", "only its own extension can run it")
             return
         try:
             step = _STEP.validate_python(data)
         except ValidationError as error:
             if error.errors()[0]["type"] == "union_tag_invalid":
-                self._gathered.lose(number, kind, "a step of this type is not known")
+                self._gathered.lose(number, kind, "unknown step type")
                 return
             raise _wrong(f"step {number}, {kind}", error) from error
         for name in unknown_fields(type(step), data):
-            self._gathered.note(number, f"{kind}: the property {name!r} is not known and was left out")
+            self._gathered.note(number, f"{kind}: unknown property {name!r} ignored")
         self._carry(number, step)
         self._expect(number, step)
 
@@ -231,20 +231,20 @@ class _Reading:
             case _Viewport():
                 self._see(number, step)
             case _Network():
-                self._gathered.note(number, "emulateNetworkConditions: a replay imitates no speed of networks")
+                self._gathered.note(number, "emulateNetworkConditions: a replay does not emulate network speed")
             case _:
                 assert_never(step)
 
     def _point(self, number: int, step: _Click | _DoubleClick) -> None:
         button = _BUTTONS.get(step.button)
         if button is None:
-            self._gathered.lose(number, step.type, f"the mouse button {step.button!r} cannot be pressed")
+            self._gathered.lose(number, step.type, f"the mouse button {step.button!r} is not supported")
             return
         target = self._target(number, step)
         if target is None:
             return
         if step.deviceType != "mouse":
-            self._gathered.note(number, f"{step.type}: done with a {step.deviceType}, and replayed with a mouse")
+            self._gathered.note(number, f"{step.type}: recorded with a {step.deviceType}, replayed with a mouse")
         self._add(
             number,
             "click" if isinstance(step, _Click) else "double_click",
@@ -268,15 +268,15 @@ class _Reading:
         try:
             chord = self._keyboard.down(step.key) if step.type == "keyDown" else self._keyboard.up(step.key)
         except KeyError:
-            self._gathered.lose(number, f"keyUp {step.key!r}", "the key was not pressed")
+            self._gathered.lose(number, f"keyUp {step.key!r}", "the key was not down")
             return
         if chord is not None:
             self._add(number, "press", page=self._page(step), key=chord)
 
     def _scroll(self, number: int, step: _Scroll) -> None:
-        """Turn a place into a distance from the last one, as pages begin at the top left."""
+        """Convert an absolute scroll position to a distance from the previous one, initially the top left."""
         if step.frame and not step.selectors:
-            self._gathered.lose(number, "scroll", "the document of a frame cannot be scrolled")
+            self._gathered.lose(number, "scroll", "scrolling the document of a frame is not supported")
             return
         target = self._found(number, step.type, step.selectors, step.frame) if step.selectors else None
         if step.selectors and target is None:
@@ -292,7 +292,7 @@ class _Reading:
         if isinstance(step, _WaitForElement):
             condition = self._element(number, step)
         elif step.frame:
-            self._gathered.lose(number, step.type, "an expression cannot be waited for in a frame")
+            self._gathered.lose(number, step.type, "waiting for an expression in a frame is not supported")
         else:
             condition = FunctionCondition(expression=step.expression)
         if condition is not None:
@@ -302,9 +302,9 @@ class _Reading:
         is_there = step.operator != "<=" and step.count == 1
         is_gone = step.operator != ">=" and step.count == 0
         if step.properties or step.attributes:
-            self._gathered.lose(number, step.type, "properties and attributes of an element cannot be waited for")
+            self._gathered.lose(number, step.type, "waiting for properties or attributes is unsupported")
         elif not is_there and not is_gone:
-            self._gathered.lose(number, step.type, f"{step.operator} {step.count} elements cannot be waited for")
+            self._gathered.lose(number, step.type, f"waiting for {step.operator} {step.count} elements is unsupported")
         elif (target := self._target(number, step)) is not None:
             return SelectorCondition(target=target, state="detached" if is_gone else _STATES[step.visible])
         return None
@@ -320,13 +320,13 @@ class _Reading:
         if self._screen is None and not self._gathered.actions:
             self._screen = screen
         elif screen != self._screen:
-            self._gathered.lose(number, "setViewport", "the size of the page cannot change in the middle of a mission")
+            self._gathered.lose(number, "setViewport", "a viewport change during a mission is not imported yet")
 
     def _expect(self, number: int, step: _KnownStep) -> None:
-        """Wait for the navigation that the recording saw; what navigates by itself waits anyway."""
+        """Wait for the recorded navigation, unless the step is a navigation itself."""
         for event in step.assertedEvents:
             if event.title:
-                self._gathered.note(number, f"the title {event.title!r} was asserted; a baseline compares all titles")
+                self._gathered.note(number, f"title assertion {event.title!r} skipped: replays compare all titles")
             if event.url and not isinstance(step, _Navigate):
                 self._add(number, "wait_for", page=self._page(step), condition=UrlCondition(url=event.url))
 
@@ -338,17 +338,17 @@ class _Reading:
     ) -> Target | None:
         frames = tuple(f"iframe >> nth={place}" for place in frame)
         if frames:
-            self._gathered.note(number, "its frame is known by its place among the frames of the page alone")
+            self._gathered.note(number, "the frame is identified by its index only")
         converted = [each for each in (from_devtools(one, self._test_ids) for one in selectors) if each is not None]
         chosen = best(converted)
         if chosen is None:
             found = ", ".join(map(str, selectors))
-            self._gathered.lose(number, kind, f"none of its selectors can be written for Playwright: {found}")
+            self._gathered.lose(number, kind, f"no selector can be converted for Playwright: {found}")
             return None
         return target_of(chosen, converted, self._gathered, number, frames)
 
     def _page(self, step: _Step) -> int:
-        """Return the ordinal of a page; pages are named by their addresses, and open in the order of their names."""
+        """Return the ordinal of a page; pages are identified by URL and numbered in order of appearance."""
         if step.target not in self._pages:
             self._pages.append(step.target)
         return self._pages.index(step.target)
@@ -362,5 +362,5 @@ class _Reading:
 
 def _wrong(where: str, error: ValidationError) -> ForeignFormatError:
     first = error.errors()[0]
-    place = ".".join(str(each) for each in first["loc"]) or "the whole"
-    return ForeignFormatError(f"DevTools recording, {where}: {place}: {first['msg']}; export it again as JSON")
+    place = ".".join(str(each) for each in first["loc"]) or "top level"
+    return ForeignFormatError(f"DevTools recording, {where}: {place}: {first['msg']}. Export it again as JSON.")

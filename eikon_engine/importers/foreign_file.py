@@ -1,4 +1,4 @@
-"""The file that is imported: an archive, JSON, or a folder."""
+"""Open a file to import: a zip archive, JSON, or a folder."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ MAX_JSON: Final = 512 * 1024**2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignFile:
-    """A file that is open."""
+    """An open file to import."""
 
     path: Path
     archive: Archive | None = None
-    """None where it is no archive."""
+    """None unless the file is a zip archive."""
     data: object = None
-    """Its parsed JSON; None for archives and folders."""
+    """Parsed JSON; None for archives and folders."""
 
 
 @contextmanager
 def open_foreign(path: Path) -> Iterator[ForeignFile]:
-    """Open what is to be imported, for as long as the block runs.
+    """Open a file to import, as a context manager.
 
     Raises:
-        ForeignFormatError: nothing is there, or it is neither JSON nor a whole archive.
+        ForeignFormatError: the file does not exist, or is neither JSON nor a valid archive.
     """
     try:
         if path.is_dir():
@@ -43,7 +43,7 @@ def open_foreign(path: Path) -> Iterator[ForeignFile]:
             is_archive = file.read(len(MARK)) == MARK
         content = None if is_archive else _read(path)
     except OSError as error:
-        message = f"wanted a recording at {path}, found {error.strerror}"
+        message = f"{path}: cannot read the recording: {error.strerror}"
         raise ForeignFormatError(message) from error
     if content is None:
         with open_archive(path) as archive:
@@ -53,21 +53,21 @@ def open_foreign(path: Path) -> Iterator[ForeignFile]:
 
 
 def parse_json(content: bytes, where: str) -> object:
-    """Parse a whole file; a byte order mark is allowed.
+    """Parse JSON, with an optional byte order mark.
 
     Raises:
-        ForeignFormatError: it is no JSON.
+        ForeignFormatError: the content is not JSON.
     """
     try:
         return json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        message = f"{where}: wanted JSON or a zip archive, found {error}; export it again"
+        message = f"{where}: expected JSON or a zip archive, got {error}. Export it again."
         raise ForeignFormatError(message) from error
 
 
 def _read(path: Path) -> bytes:
     size = path.stat().st_size
     if size > MAX_JSON:
-        message = f"{path}: wanted JSON of at most {MAX_JSON // 1024**2} MiB, found {size // 1024**2} MiB"
+        message = f"{path}: expected JSON of at most {MAX_JSON // 1024**2} MiB, got {size // 1024**2} MiB"
         raise ForeignFormatError(message)
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""The foreign formats that are read, and which of them a file is."""
+"""The supported foreign formats and their detection."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignFormat:
-    """One format."""
+    """One format: how to detect and import it."""
 
     summary: str
     looks_like: Callable[[ForeignFile], bool]
     read: Callable[[ForeignFile, str | None], ImportedMission | OlderTrace]
-    """Takes the file, and the name of what is chosen from it where it holds several missions."""
+    """Takes the file and the name of the test to import, for files that contain several."""
 
 
 def _json(
     summary: str, looks_like: Callable[[object], bool], read: Callable[[object, str | None], ImportedMission]
 ) -> ForeignFormat:
-    """Make a format whose files are JSON."""
+    """Return a format whose files are JSON."""
 
     def read_parsed(file: ForeignFile, chosen: str | None) -> ImportedMission:
         if file.data is None:
-            found = "an archive" if file.archive is not None else "none"
-            message = f"{file.path}: wanted a JSON file, found {found}; name the file that was exported"
+            found = "an archive" if file.archive is not None else "a folder"
+            message = f"{file.path}: expected a JSON file, got {found}. Pass the exported file."
             raise ForeignFormatError(message)
         return read(file.data, chosen)
 
@@ -49,7 +49,7 @@ def _json(
 
 
 def _one(read: Callable[[object], ImportedMission]) -> Callable[[object, str | None], ImportedMission]:
-    """Read a format whose files hold one mission."""
+    """Adapt the reader of a JSON format with one mission per file."""
 
     def read_whole(data: object, chosen: str | None) -> ImportedMission:
         _refuse(chosen)
@@ -60,14 +60,14 @@ def _one(read: Callable[[object], ImportedMission]) -> Callable[[object, str | N
 
 def _refuse(chosen: str | None) -> None:
     if chosen is not None:
-        message = f"wanted a file of several missions for --test {chosen}, found one of one; leave --test out"
+        message = f"--test {chosen}: the file contains a single mission. Omit --test."
         raise UsageError(message)
 
 
 def _single(
     read: Callable[[ForeignFile], ImportedMission | OlderTrace],
 ) -> Callable[[ForeignFile, str | None], ImportedMission | OlderTrace]:
-    """Read a format of one mission that is more than JSON."""
+    """Adapt the reader of a format with one mission per file."""
 
     def read_whole(file: ForeignFile, chosen: str | None) -> ImportedMission | OlderTrace:
         _refuse(chosen)
@@ -84,26 +84,26 @@ FORMATS: Final[Mapping[str, ForeignFormat]] = {
     "playwright": ForeignFormat(
         summary="Playwright, trace.zip", looks_like=looks_like_playwright, read=read_playwright
     ),
-    "har": ForeignFormat(summary="HAR 1.2, network alone", looks_like=looks_like_har, read=_single(read_har)),
+    "har": ForeignFormat(summary="HAR 1.2, network only", looks_like=looks_like_har, read=_single(read_har)),
     "eikon": ForeignFormat(
-        summary="trace of an older version of Eikon", looks_like=looks_like_eikon, read=_single(read_eikon)
+        summary="Eikon trace of an older version", looks_like=looks_like_eikon, read=_single(read_eikon)
     ),
 }
 
 
 def read_foreign(file: ForeignFile, form: str | None = None, test: str | None = None) -> ImportedMission | OlderTrace:
-    """Read the recording of another tool, secrets by their names; its format is found out where it is left out.
+    """Import the recording of another tool, with secrets replaced by references. Detects the format if not given.
 
     Raises:
-        ForeignFormatError: it is of no known format, or not as its format demands.
-        UsageError: `test` names nothing, or is needed.
+        ForeignFormatError: the format is unknown, or the file violates it.
+        UsageError: `test` is missing or names no test in the file.
     """
     if form is None:
         fitting = [name for name, each in FORMATS.items() if each.looks_like(file)]
         if len(fitting) != 1:
             known = ", ".join(f"{name} ({each.summary})" for name, each in FORMATS.items())
             found = " or ".join(fitting) or "none"
-            raise ForeignFormatError(f"wanted a recording of a known format, found {found} of {known}; name its format")
+            raise ForeignFormatError(f"expected a recording of one known format, got {found} of {known}. Pass FORMAT.")
         form = fitting[0]
     read = FORMATS[form].read(file, test)
     return without_secrets(read) if isinstance(read, ImportedMission) else read

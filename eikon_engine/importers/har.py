@@ -1,4 +1,4 @@
-"""Read a HAR file as a mission: its network, and a visit to its first document."""
+"""Import a HAR file as a mission: its network, and a navigation to its first document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCHEMES: Final = ("http:", "https:", "file:")
 
 
 def looks_like_har(file: ForeignFile) -> bool:
-    """Recognize a HAR, or an archive with one."""
+    """Whether a file is a HAR, or an archive with exactly one."""
     if file.archive is not None:
         return sum(name.endswith(SUFFIX) for name in file.archive.names) == 1
     log = file.data.get("log") if isinstance(file.data, dict) else None
@@ -27,14 +27,14 @@ def looks_like_har(file: ForeignFile) -> bool:
 
 
 def read_har(file: ForeignFile) -> ImportedMission:
-    """Read the network of a HAR; what was done to pages is not in it.
+    """Import the network of a HAR, which contains no user actions.
 
     Raises:
-        ForeignFormatError: it is none, or no document was loaded.
+        ForeignFormatError: the file is not a HAR, or loads no document.
     """
     url = next(_documents(_parsed(file)), None)
     if url is None:
-        message = f"{file.path}: wanted a HAR in which a document is loaded, found none; use eikon replay --har with it"
+        message = f"{file.path}: the HAR loads no document. Use it with eikon replay --har instead."
         raise ForeignFormatError(message)
     gathered = Gathering()
     gathered.add(1, "navigate", url=url)
@@ -43,7 +43,7 @@ def read_har(file: ForeignFile) -> ImportedMission:
         text=f"Visit {url}",
         subgoals=(ImportedSubgoal(description=f"Visit {url}", actions=tuple(gathered.actions)),),
         lost=tuple(gathered.lost),
-        notes=("a HAR does not say what was done to the pages: only its first document is visited",),
+        notes=("a HAR contains no user actions: the mission only visits its first document",),
         har=file.path,
     )
 
@@ -53,13 +53,13 @@ def _parsed(file: ForeignFile) -> object:
         return file.data
     names = [name for name in file.archive.names if name.endswith(SUFFIX)]
     if len(names) != 1:
-        message = f"{file.path}: wanted an archive with one file *{SUFFIX}, found {len(names)}; pack one HAR"
+        message = f"{file.path}: expected an archive with one *{SUFFIX} file, got {len(names)}"
         raise ForeignFormatError(message)
     return parse_json(file.archive.read(names[0]), f"{file.path}/{names[0]}")
 
 
 def _documents(data: object) -> Iterator[str]:
-    """Yield the addresses of documents, as far as they can be told; whoever reads the network checks the rest."""
+    """Yield the URLs of documents by time; the network importer validates everything else."""
     log = data.get("log") if isinstance(data, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
     ordered = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
@@ -71,9 +71,9 @@ def _documents(data: object) -> Iterator[str]:
 
 
 def _is_document(entry: dict[str, object]) -> bool:
-    told = entry.get("_resourceType")
-    if isinstance(told, str):
-        return told == "document"
+    declared = entry.get("_resourceType")
+    if isinstance(declared, str):
+        return declared == "document"
     response = entry.get("response")
     content = response.get("content") if isinstance(response, dict) else None
     kind = content.get("mimeType") if isinstance(content, dict) else None

@@ -1,4 +1,4 @@
-"""Keys that go down and up, as presses of chords."""
+"""Convert key-down and key-up events to chords."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _NAMES: Final = {"\r": "Enter", "\n": "Enter", " ": "Space"}
 
 
 class Keyboard:
-    """The keys that are held at a moment of a recording; mutable, because they go down and up."""
+    """The keys that are currently held (mutable)."""
 
     def __init__(self) -> None:
-        """Hold none."""
+        """Start with no key held."""
         self._held: dict[str, bool] = {}
-        """Modifiers, with whether something was done while they were held."""
+        """Held modifiers, and whether an action used them."""
         self._down: list[str] = []
 
     @property
     def modifiers(self) -> tuple[str, ...]:
-        """Name the modifiers that are held, and take down that they were of use."""
+        """Return the held modifiers and mark them as used."""
         self._held = dict.fromkeys(self._held, True)
         return tuple(dict.fromkeys(MODIFIERS[key] for key in self._held))
 
     def down(self, key: str) -> str | None:
-        """Press a key; return the chord that it completes, None for a modifier."""
+        """Press a key; return the completed chord, or None for a modifier."""
         if key in MODIFIERS:
             self._held[key] = False
             return None
@@ -45,10 +45,10 @@ class Keyboard:
         return "+".join((*self.modifiers, _NAMES.get(key, key)))
 
     def up(self, key: str) -> str | None:
-        """Release a key; return it where it is a modifier that was held for nothing, and so was pressed alone.
+        """Release a key; return it if it is a modifier that no action used, which means it was pressed alone.
 
         Raises:
-            KeyError: it is not down.
+            KeyError: the key is not down.
         """
         if key in MODIFIERS:
             return None if self._held.pop(key) else MODIFIERS[key]
@@ -59,5 +59,5 @@ class Keyboard:
 
     @property
     def left(self) -> tuple[str, ...]:
-        """Name what is still held."""
+        """The keys that are still held."""
         return (*self._held, *self._down)

@@ -1,4 +1,4 @@
-"""What a foreign recording holds, in our words, and what of it cannot be said in them."""
+"""The contents of a foreign recording as a mission, and the steps that could not be imported."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSubgoal:
-    """A group of steps under one heading."""
+    """A named group of actions."""
 
     description: str
     actions: tuple[Action, ...]
     errors: Mapping[int, str] = field(default_factory=dict)
-    """What went wrong, by the place of an action among them, from 0."""
+    """Error messages by index into `actions`, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """What the recording was made on, as far as it says so."""
+    """The recorded browser environment, as far as it is known."""
 
     width: int
     height: int
@@ -45,34 +45,34 @@ class Screen:
     timezone: str = "UTC"
     color_scheme: Literal["light", "dark", "no-preference"] = "light"
     clock_start_ms: int | None = None
-    """Since 1970; None where the recording does not say when it was made."""
+    """Milliseconds since 1970; None if the recording has no date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """When an action touched a page."""
+    """When an action acted on a page."""
 
     at_ms: float
-    """Since 1970."""
+    """Milliseconds since 1970."""
     phase: int
     page_ms: float
-    """Page time of a replay by the stepped clock."""
+    """Page time of the action in a replay with the stepped clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedNetwork:
-    """What a recording holds of the network: entries as a HAR has them."""
+    """The network of a recording, as HAR entries."""
 
     source: str
     entries: tuple[tuple[str, Mapping[str, object]], ...]
-    """Each with where it stands in the source."""
+    """Pairs of location in the source and HAR entry."""
     read_attachment: Callable[[str, str], bytes | None]
-    """Returns the content of a file that an entry names, None if it is not there; takes its name and its field."""
+    """Returns the content of a referenced file, or None if it is missing. Takes the file name and the field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedMission:
-    """A mission as another tool has written it down."""
+    """A mission recorded by another tool."""
 
     source: str
     """Name of the format."""
@@ -80,33 +80,33 @@ class ImportedMission:
     subgoals: tuple[ImportedSubgoal, ...]
     screen: Screen | None = None
     lost: tuple[str, ...] = ()
-    """Steps that did something and cannot be carried over, with the reason."""
+    """Steps that cannot be imported, with the reason."""
     notes: tuple[str, ...] = ()
-    """Properties that were left out, and targets that are weak."""
+    """Ignored properties and weak targets."""
     network: ImportedNetwork | None = None
     har: Path | None = None
-    """The file that holds the network, where that is a HAR."""
+    """The HAR file with the network, if it is separate."""
     acts: tuple[Act, ...] = ()
-    """When its actions acted, in this order; empty where the recording does not say."""
+    """When the actions acted, in order; empty if the recording has no times."""
     files: tuple[bytes, ...] = ()
-    """Contents of uploads."""
+    """Contents of uploaded files."""
 
     def moment_of(self, at_ms: float) -> tuple[int, float]:
-        """Return phase and page time of something that came then: those of the last action that had acted."""
+        """Return phase and page time of an event at this time: those of the last action before it."""
         place = bisect_right(self.acts, at_ms, key=lambda act: act.at_ms)
         return (self.acts[place - 1].phase, self.acts[place - 1].page_ms) if place else (0, 0.0)
 
 
 @dataclass(slots=True)
 class Gathering:
-    """A mission that is being read; mutable, because it grows step by step."""
+    """A mission under construction (mutable)."""
 
     actions: list[Action] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, step: int, kind: str, **fields: JsonValue | Record | None) -> None:
-        """Add an action of ours by its type and its fields, those that are None left out; steps are counted from 1."""
+        """Add an action by type and fields, omitting None; `step` is the number in the source, from 1."""
         given = {name: value for name, value in fields.items() if value is not None}
         plain = {name: _plain(value) for name, value in given.items()}
         try:
@@ -116,11 +116,11 @@ class Gathering:
             self.lose(step, kind, f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}")
 
     def lose(self, step: int, what: str, why: str) -> None:
-        """Take down that a step cannot be carried over; steps are counted from 1."""
+        """Note that a step cannot be imported."""
         self.lost.append(f"step {step}, {what}: {why}")
 
     def note(self, step: int, text: str) -> None:
-        """Take down something about a step that is carried over."""
+        """Add a note about an imported step, once."""
         line = f"step {step}: {text}"
         if line not in self.notes:
             self.notes.append(line)

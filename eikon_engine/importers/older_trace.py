@@ -1,4 +1,4 @@
-"""Read a trace of an older version of our own format, to be written in the current one."""
+"""Import an Eikon trace of an older format version."""
 
 from __future__ import annotations
 
@@ -20,33 +20,31 @@ _VERSION: Final = "trace_version"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OlderTrace:
-    """A trace that was brought up to date."""
+    """A trace migrated to the current format."""
 
     trace: ExecutionTrace
     folder: Path
-    """Where its files lie."""
+    """Folder of its files."""
 
 
 def looks_like_eikon(file: ForeignFile) -> bool:
-    """Recognize a trace of ours, or the folder around it."""
+    """Whether a file is an Eikon trace, or the folder of one."""
     if file.archive is None and file.data is None:
         return (file.path / TRACE_FILE).is_file()
     return isinstance(file.data, dict) and _VERSION in file.data
 
 
 def read_eikon(file: ForeignFile) -> OlderTrace:
-    """Read a trace by its migrations.
+    """Read and migrate a trace.
 
     Raises:
-        ForeignFormatError: it is an archive, or of the current version already.
-        TraceError: it cannot be read, see `read_trace`.
+        ForeignFormatError: the file is an archive, or already has the current version.
+        TraceError: the trace cannot be read, see `read_trace`.
     """
     if file.archive is not None:
-        raise ForeignFormatError(f"{file.path}: wanted a folder or its {TRACE_FILE}, found an archive; unpack it")
+        raise ForeignFormatError(f"{file.path}: expected a folder or its {TRACE_FILE}, got an archive. Unpack it.")
     trace = read_trace(file.path)
     if trace.migrated_from is None:
-        message = (
-            f"{file.path}: wanted an older version of a trace, found the current one, {TRACE_VERSION}; use it as it is"
-        )
+        message = f"{file.path}: the trace already has the current version {TRACE_VERSION}. Use it directly."
         raise ForeignFormatError(message)
     return OlderTrace(trace=trace, folder=trace_file(file.path).parent)

@@ -1,4 +1,4 @@
-"""Calls of Playwright's protocol, as they stand in its traces, as actions of ours.
+"""Convert calls of Playwright's protocol, as recorded in its traces, to actions.
 
 Names of methods and parameters: https://github.com/microsoft/playwright, packages/protocol/src/protocol.yml
 """
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
 
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
-"""Leads into the document of an iframe."""
+"""Selector part that enters the document of an iframe."""
 _PAGES: Final = frozenset(("Frame", "Page", "BrowserContext", "JSHandle", "ElementHandle", "Worker", "CDPSession"))
-"""Classes whose calls may do something to a page."""
+"""Classes whose calls may act on a page."""
 _REQUESTS: Final = "APIRequestContext"
 LOOKING: Final = frozenset(
     (
@@ -49,19 +49,19 @@ LOOKING: Final = frozenset(
         *("stopCSSCoverage", "harStart", "harExport", "tracingStart"),
     )
 )
-"""Methods that do nothing to a page, or what our replays do by themselves."""
+"""Methods that do not act on a page, or that a replay performs by itself."""
 RESIZE: Final = "Page.setViewportSize"
 _ROUTES: Final = frozenset({"setNetworkInterceptionPatterns", "setWebSocketInterceptionPatterns"})
 _STATES: Final = frozenset({"attached", "detached", "visible", "hidden"})
 _WAITING: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
-"""Calls that do not touch a page: what comes meanwhile was caused before them."""
+"""Calls that do not act on a page: events during them have an earlier cause."""
 
 
 class Calls:
-    """Carries calls over, one after the other."""
+    """Converts calls to actions, one at a time."""
 
     def __init__(self, gathered: Gathering, frames: FrameTree) -> None:
-        """Add to `gathered`; `frames` knows the frames that calls name."""
+        """Add actions to `gathered`; `frames` resolves frame ids."""
         self._gathered = gathered
         self._frames = frames
         self._keyboard = Keyboard()
@@ -70,9 +70,9 @@ class Calls:
         self._call: Call
         self._params: Mapping[str, JsonValue] = {}
         self.files: list[bytes] = []
-        """Contents of uploads."""
+        """Contents of uploaded files."""
         self.acted: list[float | None] = []
-        """When each action touched its page; None for those that do not."""
+        """When each action acted on its page; None for actions that do not."""
         self._carriers = {**self._on_pages(), **self._on_elements()}
 
     def _on_pages(self) -> Mapping[str, Callable[[], None]]:
@@ -112,7 +112,7 @@ class Calls:
         }
 
     def carry(self, step: int, call: Call, page: int) -> None:
-        """Carry over one call on a page; steps are counted from 1."""
+        """Convert one call on a page; `step` is its number in the trace, from 1."""
         self._step, self._call, self._params, self._page = step, call, call.params, page
         kind, _, method = call.name.partition(".")
         for accept, text in call.answers:
@@ -123,24 +123,24 @@ class Calls:
         elif call.name == RESIZE:
             self._resize()
         elif kind == _REQUESTS:
-            self._note(f"{method} of {_REQUESTS} was left out: it is a request of the test, not of a page")
+            self._note(f"{_REQUESTS}.{method} skipped: a request of the test, not of a page")
         elif method in _ROUTES:
-            self._note(f"{method}: answers that the test gave stand in the recorded network, as far as it has them")
+            self._note(f"{method}: responses mocked by the test are part of the recorded network if it contains them")
         elif kind == "ElementHandle" and method not in LOOKING:
-            self._lose("a handle says nothing of how its element was found; use locators")
+            self._lose("an element handle has no selector; use locators")
         elif method not in LOOKING and kind in _PAGES:
-            self._lose("a call of this name cannot be carried over")
+            self._lose("unsupported call")
         self.acted += [self._acted_ms()] * (len(self._gathered.actions) - len(self.acted))
 
     def switch_to(self, step: int, page: int) -> None:
-        """Wait for a page that is acted on for the first time."""
+        """Add a `switch_page` before the first action on a page."""
         self._gathered.add(step, "switch_page", page=page)
         self.acted.append(None)
 
     def go_to(self, step: int, url: str, at_ms: float) -> None:
-        """Load the document that was there when recording began."""
+        """Add a navigation to the document that was open when the recording started."""
         self._gathered.add(step, "navigate", url=url)
-        self._gathered.note(step, f"recording began on {url}: it is loaded first, though the recording may not hold it")
+        self._gathered.note(step, f"the recording started on {url}; a navigation was added, which the network may lack")
         self.acted.append(at_ms)
 
     def _acted_ms(self) -> float | None:
@@ -149,14 +149,14 @@ class Calls:
         return self._call.acted_ms or self._call.start_ms
 
     def _resize(self) -> None:
-        """Leave out what the surroundings say already: a size that is set before anything is done."""
+        """Skip a viewport size that is set before the first action, as the environment contains it."""
         if self._gathered.actions:
-            self._lose("the size of a page cannot change in the middle of a mission")
+            self._lose("a viewport change during a mission is not imported yet")
 
     def _navigate(self, kind: str, **fields: JsonValue) -> None:
         wait = self._params.get("waitUntil", "load")
         if wait == "networkidle":
-            self._note(f"{kind}: a replay waits for rest anyway; `networkidle` became `load`")
+            self._note(f"{kind}: `networkidle` became `load`, as a replay always waits until the page is idle")
         self._add(kind, wait_until="load" if wait == "networkidle" else wait, timeout_ms=self._timeout(), **fields)
 
     def _key(self, *, down: bool) -> None:
@@ -164,7 +164,7 @@ class Calls:
         try:
             chord = self._keyboard.down(key) if down else self._keyboard.up(key)
         except KeyError:
-            self._lose(f"the key {key!r} comes up and was never down")
+            self._lose(f"the key {key!r} was not down")
         else:
             if chord is not None:
                 self._add("press", key=chord)
@@ -172,13 +172,13 @@ class Calls:
     def _keyboard_type(self) -> None:
         text = text_of(self._params, "text")
         if not (text.isascii() and text.isprintable()):
-            self._lose(f"there are no keys for all of {text!r}")
+            self._lose(f"not all characters of {text!r} have a key")
             return
         for key in text:
             self._add("press", key="Space" if key == " " else key)
 
     def _wheel(self) -> None:
-        self._note("mouseWheel: the page is scrolled, wherever the pointer was")
+        self._note("mouseWheel: scrolls the page, regardless of the pointer position")
         dx, dy = number_of(self._params, "deltaX"), number_of(self._params, "deltaY")
         self._add("scroll", dx=dx or 0.0, dy=dy or 0.0)
 
@@ -193,25 +193,25 @@ class Calls:
 
     def _point(self, kind: str, **fields: JsonValue) -> None:
         if self._params.get("trial"):
-            self._lose("a trial cannot be repeated")
+            self._lose("a trial run has no effect")
             return
         if self._params.get("force") and kind != "click":
-            self._note(f"{kind}: `force` was left out, as a replay touches what a person could")
+            self._note(f"{kind}: `force` ignored, a replay waits for actionability")
         held: list[JsonValue] = list(self._keyboard.modifiers)
         modifiers = self._params.get("modifiers") or held
         self._act(kind, position=self._params.get("position"), modifiers=modifiers, **fields)
 
     def _select(self) -> None:
-        """Choose by what the call names options by; one that may be a value or a label is taken for a value."""
+        """Select options by the key of the call; `valueOrLabel` is treated as a value."""
         given = self._params.get("options")
         options = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
         names = {name for each in options for name in each}
         if len(names) != 1 or not names <= {"value", "label", "index", "valueOrLabel"} or self._params.get("elements"):
-            self._lose("options are chosen by handles, or in several ways at once")
+            self._lose("options are selected by element handles, or by several keys at once")
             return
         name = names.pop()
         if name == "valueOrLabel":
-            self._note("selectOption: what may be a value or a label was taken for a value")
+            self._note("selectOption: `valueOrLabel` is treated as a value")
         by = "value" if name == "valueOrLabel" else name
         self._act("select_option", by=by, options=[str(each[name]) for each in options])
 
@@ -221,15 +221,15 @@ class Calls:
         paths = self._params.get("localPaths")
         if not payloads and isinstance(paths, list) and paths:
             names = ", ".join(str(each).replace("\\", "/").rpartition("/")[2] for each in paths)
-            self._lose(f"the trace names the files {names}, and holds none of them; give their contents to the call")
+            self._lose(f"the trace does not contain the uploaded files {names}; pass their contents to the call")
             return
         try:
             files = [self._kept(each) for each in payloads]
         except (binascii.Error, ValueError):
-            self._lose("the trace does not hold the contents of the files")
+            self._lose("the trace does not contain the uploaded files")
             return
         if not files and "payloads" not in self._params:
-            self._lose("the trace does not hold the contents of the files")
+            self._lose("the trace does not contain the uploaded files")
             return
         plain: list[JsonValue] = [each.model_dump(mode="json") for each in files]
         self._act("set_input_files", files=plain)
@@ -249,7 +249,7 @@ class Calls:
     def _wait(self) -> None:
         state, target = self._params.get("state", "visible"), self._target()
         if state not in _STATES:
-            self._lose(f"the state {state!r} is not known")
+            self._lose(f"unknown state {state!r}")
         elif target is not None:
             condition = SelectorCondition(target=target).model_dump(mode="json") | {"state": state}
             self._add("wait_for", condition=condition, timeout_ms=self._timeout())
@@ -258,13 +258,13 @@ class Calls:
         argument = self._params.get("arg")
         value = argument.get("value") if isinstance(argument, dict) else None
         if value not in (None, {"v": "undefined"}, {"v": "null"}):
-            self._lose("a function with an argument cannot be carried over")
+            self._lose("a function with an argument is not supported")
             return
         condition = FunctionCondition(expression=text_of(self._params, "expression"))
         self._add("wait_for", condition=condition, timeout_ms=self._timeout())
 
     def _expect(self) -> None:
-        """Carry over what can be demanded of a page; a baseline compares the rest."""
+        """Convert an assertion if an action can express it; replays compare the rest with the baseline."""
         has_target = bool(self._params.get("selector")) and self._params.get("expression") != "to.have.url"
         target = self._target() if has_target else None
         if has_target and target is None:
@@ -272,7 +272,7 @@ class Calls:
         found = expectation_of(self._params, target)
         if found is None:
             shown = self._params.get("expression")
-            self._note(f"the assertion {shown} was left out: a baseline compares what it asks for")
+            self._note(f"assertion {shown} skipped: replays compare pages with the baseline")
         else:
             kind, fields = found
             self._add(kind, timeout_ms=self._timeout(), **fields)
@@ -283,19 +283,19 @@ class Calls:
             self._add(kind, target=target, timeout_ms=self._timeout(), **fields)
 
     def _target(self, name: str = "selector") -> Target | None:
-        """Return the target that a parameter names; None, taken down as lost, where its frame is not known."""
+        """Return the target of a parameter; None if its frame is unknown, which is noted as not imported."""
         *frames, own = text_of(self._params, name).split(ENTER_FRAME)
         if not frames and self._call.frame is not None:
             path = self._frames.path_to(self._call.frame)
             if path is None:
-                self._lose("it acts in a frame that the trace does not name; use frame_locator")
+                self._lose("the trace does not identify the frame; use frame_locator")
                 return None
             frames = list(path)
         if not own:
-            self._lose(f"wanted a selector in {name}, found none")
+            self._lose(f"the parameter {name} is missing")
             return None
         if name == "selector" and not self._params.get("strict") and self._call.name != "Frame.expect":
-            self._note(f"{own} was not strict, so it took the first of what it found; a replay demands that it is one")
+            self._note(f"{own} was not strict and used its first match; a replay requires exactly one match")
         chosen = Converted(text=own, rank=positional(own))
         return target_of(chosen, (), self._gathered, self._step, tuple(frames))
 
@@ -303,7 +303,7 @@ class Calls:
         timeout = number_of(self._params, "timeout")
         if timeout != 0:
             return timeout
-        self._note(f"{self._call.name} had no deadline; a replay gives up after {NO_DEADLINE_MS / 1000:.0f} s")
+        self._note(f"{self._call.name} had no timeout; a replay times out after {NO_DEADLINE_MS / 1000:.0f} s")
         return NO_DEADLINE_MS
 
     def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
@@ -317,5 +317,5 @@ class Calls:
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Name the keys that are still held."""
+        """The keys that are still held."""
         return self._keyboard.left

@@ -1,4 +1,4 @@
-"""Assertions of Playwright, as they stand in calls of `Frame.expect`, as actions of ours."""
+"""Convert Playwright assertions, the calls of `Frame.expect`, to actions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Expected = tuple[str, dict[str, "JsonValue | Record | None"]]
 
 
 def expectation_of(params: Mapping[str, JsonValue], target: Target | None) -> Expected | None:
-    """Return the type of the action that demands the same, and its fields; None if there is no such one.
+    """Return type and fields of the equivalent action, or None if there is none.
 
-    Playwright waits until what it expects is so; so do actions that wait. Texts and numbers are demanded at once.
+    Playwright retries assertions. `wait_for` actions also wait; texts and counts are asserted immediately.
     """
     expression = text_of(params, "expression")
     if params.get("isNot"):
@@ -45,7 +45,7 @@ def expectation_of(params: Mapping[str, JsonValue], target: Target | None) -> Ex
 
 
 def _one_text(params: Mapping[str, JsonValue]) -> tuple[str, bool] | None:
-    """Return the one text that is expected, and whether a part will do; None for several, and for patterns."""
+    """Return the expected text and whether a substring matches; None for several texts and for patterns."""
     texts = params.get("expectedText")
     only = texts[0] if isinstance(texts, list) and len(texts) == 1 else None
     if not isinstance(only, dict) or not isinstance(only.get("string"), str) or only.get("ignoreCase"):

@@ -1,4 +1,4 @@
-"""What DOM snapshots of a trace say of frames and targets, read without parsing the documents in them."""
+"""Read frames and targets from DOM snapshots of a trace, without parsing the documents."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _MAIN: Final = re.compile(rb'"isMainFrame":true')
 _TARGET: Final = b'"__playwright_target__"'
 _ELEMENT: Final = re.compile(rb'\["I?FRAME",(?=\{)')
 _ATTRIBUTES: Final = 10_000
-"""Bytes within which the attributes of an iframe end."""
+"""Maximum length in bytes of the attributes of an iframe."""
 _SOURCE: Final = "/snapshot/"
 _NAMING: Final = ("id", "name", "title", "data-testid")
-"""Attributes by which an iframe is found, the best first."""
+"""Attributes that identify an iframe, best first."""
 _OLD_PHASES: Final = {"before": "before", "input": "action", "action": "action", "after": "after"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotHead:
-    """A snapshot of one frame, but for its document."""
+    """A snapshot of one frame without its document."""
 
     call: str
     phase: str
@@ -39,13 +39,13 @@ class SnapshotHead:
     is_main: bool
     time_ms: float | None
     has_target: bool
-    """Whether the element that is acted on lies in this frame."""
+    """Whether this frame contains the target of the call."""
 
 
 def snapshot_head(line: bytes) -> SnapshotHead | None:
-    """Read what stands around the document of a snapshot; None if it is none.
+    """Read the fields around the document of a snapshot; None if the line is not a snapshot.
 
-    Before version 9, a name such as `before@call@7` tells the phase and the call.
+    Before version 9, phase and call are part of a name such as `before@call@7`.
     """
     begin = line.find(_HTML)
     end = line.rfind(b'"timestamp":')
@@ -76,14 +76,14 @@ def _text(written: bytes) -> str:
 
 
 class FrameTree:
-    """Which iframe of which frame holds a frame; mutable, because snapshots come one after the other."""
+    """The iframe element of each frame, learned from snapshots (mutable)."""
 
     def __init__(self) -> None:
-        """Know of none."""
+        """Start empty."""
         self._holders: dict[str, tuple[str, str | None]] = {}
 
     def learn(self, head: SnapshotHead, line: bytes) -> None:
-        """Learn from the elements of a snapshot; one that is as it was before is not written again."""
+        """Read the iframes of a snapshot; Playwright omits subtrees that did not change."""
         for found in _ELEMENT.finditer(line):
             text = line[found.end() : found.end() + _ATTRIBUTES].decode(errors="replace")
             try:
@@ -95,7 +95,7 @@ class FrameTree:
                 self._holders[source.removeprefix(_SOURCE)] = (head.frame, _selector(attributes))
 
     def path_to(self, frame: str) -> tuple[str, ...] | None:
-        """Return the selectors of the iframes that lead to a frame, outermost first; None where that is not known."""
+        """Return the selectors of the iframes around a frame, outermost first; None if unknown."""
         path: list[str] = []
         while frame in self._holders and len(path) < len(self._holders):
             frame, selector = self._holders[frame]

@@ -1,4 +1,4 @@
-"""The headings above calls: groups of a trace, and steps of the test runner."""
+"""Group calls by `tracing.group` and by steps of the test runner."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BETWEEN: Final = " / "
 
 
 class Groups:
-    """Finds the heading of a call."""
+    """Finds the groups of a call."""
 
     def __init__(self, lines: TraceLines, steps: TraceLines | None) -> None:
-        """Look into one context, and the steps of its test where the test runner wrote them."""
+        """Read one context, and the steps of its test if the test runner wrote them."""
         self.title = steps.head.title if steps is not None else ""
-        """What the test runner calls the test."""
+        """Title of the test."""
         self._steps: dict[str, Call] = dict(steps.calls) if steps is not None else {}
         self._own: dict[str, Call] = {}
         for key, call in lines.calls.items():
@@ -28,7 +28,7 @@ class Groups:
         self._ids = {id(call): key for key, call in lines.calls.items()}
 
     def of(self, call: Call) -> str:
-        """Return the headings above a call, outermost first; empty where there is none."""
+        """Return the titles of the groups around a call, outermost first; empty if there are none."""
         titles: list[str] = []
         above: str | None = call.parent
         if above is None:

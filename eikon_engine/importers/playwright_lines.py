@@ -1,4 +1,4 @@
-"""Read the lines of one `.trace` file of Playwright: what was called, on which page, when.
+"""Read one `.trace` file of Playwright: calls with their pages and times.
 
 Shape: `TraceEvent` in https://github.com/microsoft/playwright, packages/trace/src/trace.ts; how versions differ:
 packages/isomorphic/trace/traceModernizer.ts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Plain: TypeAlias = "Mapping[str, JsonValue]"
-"""An object as it stands in a line."""
+"""A parsed JSON object."""
 VERSIONS: Final = range(4, 11)
 _HALF: Final = b"\\ud"
 _GREATEST: Final = 1e15
@@ -40,21 +40,21 @@ _ACTING: Final = re.compile(r"\s*(performing|attempting) \w+ action|\s*navigatin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceHead:
-    """The first line: what was recorded, on what."""
+    """The first line: version, browser and context options."""
 
     version: int
     browser_name: str
     title: str
     options: Plain
     wall_ms: float
-    """Since 1970, at `monotonic_ms`."""
+    """Milliseconds since 1970 at `monotonic_ms`."""
     monotonic_ms: float
-    """What the times of the other lines count from, in versions that say so."""
+    """Base of the times in the other lines; 0 in versions without it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One call of Playwright's protocol; mutable while its lines come."""
+    """One call of Playwright's protocol (mutable while its lines are read)."""
 
     name: str
     """`Class.method`."""
@@ -63,41 +63,41 @@ class Call:
     title: str = ""
     parent: str | None = None
     step: str | None = None
-    """Its step of the test runner, in versions that number these apart."""
+    """Step of the test runner, in versions that number them separately."""
     page: str | None = None
     frame: str | None = None
-    """The frame in which its element was, if that is not the main frame."""
+    """Frame of the target, if it is not the main frame."""
     acted_ms: float | None = None
-    """When it touched its element."""
+    """When the call acted on its element."""
     end_ms: float | None = None
     error: str | None = None
     answers: list[tuple[bool, str | None]] = field(default_factory=list)
-    """Dialogs that were answered meanwhile: accepted or not, with which text."""
+    """Dialogs answered during the call: whether accepted, and the text."""
     downloads: bool = False
-    """Whether a download came of it."""
+    """Whether the call started a download."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TraceLines:
-    """What one file holds."""
+    """The contents of one file."""
 
     head: TraceHead
     calls: dict[str, Call] = field(default_factory=dict)
-    """By their ids, in the order in which they began."""
+    """Calls by id, in order of their start."""
     pages: dict[str, str | None] = field(default_factory=dict)
-    """By their ids, in the order of opening: by which page each was opened."""
+    """Opener of each page by page id, in order of opening."""
     frames: FrameTree = field(default_factory=FrameTree)
     first_url: str = ""
-    """Of the document that was there when recording began; empty where it was none."""
+    """URL of the document that was open when the recording started; empty if none."""
     unknown: dict[str, int] = field(default_factory=dict)
-    """Lines of unknown types, counted."""
+    """Number of lines by unknown type."""
 
 
 def read_lines(lines: Iterable[tuple[int, bytes]], where: str) -> TraceLines:
-    """Read a file line by line; `where` names it in messages.
+    """Read a file line by line; `where` is its name in messages.
 
     Raises:
-        ForeignFormatError: a line is no JSON object, the head is missing, or the version is not known.
+        ForeignFormatError: a line is not a JSON object, the head is missing, or the version is unknown.
     """
     reading: _Reading | None = None
     for number, line in lines:
@@ -110,7 +110,7 @@ def read_lines(lines: Iterable[tuple[int, bytes]], where: str) -> TraceLines:
             else:
                 reading.take(plain)
     if reading is None:
-        message = f"{where}: wanted lines of a trace, found none; record it again"
+        message = f"{where}: the trace is empty. Record it again."
         raise ForeignFormatError(message)
     return reading.found
 
@@ -119,21 +119,21 @@ def parse_line(line: bytes, where: str) -> Plain:
     """Parse one line.
 
     Raises:
-        ForeignFormatError: it is no JSON object.
+        ForeignFormatError: the line is not a JSON object.
     """
     try:
         plain = _parsed(line)
     except (ValueError, RecursionError) as error:
-        raise ForeignFormatError(f"{where}: wanted a JSON object, found {error}; record the trace again") from error
+        raise ForeignFormatError(f"{where}: expected a JSON object, got {error}. Record it again.") from error
     if not isinstance(plain, dict):
-        raise ForeignFormatError(f"{where}: wanted a JSON object, found {type(plain).__name__}; record the trace again")
+        raise ForeignFormatError(f"{where}: expected a JSON object, got {type(plain).__name__}. Record it again.")
     return plain
 
 
 def _parsed(line: bytes) -> JsonValue:
-    """Parse JSON; halves of characters, which pages may send and no file of ours can hold, become question marks."""
+    """Parse JSON; replace lone surrogates, which pages may send but UTF-8 cannot encode, by question marks."""
     try:
-        return from_json(line, allow_inf_nan=False)  # type: ignore[no-any-return] # it is JSON
+        return from_json(line, allow_inf_nan=False)  # type: ignore[no-any-return] # from_json returns JSON
     except ValueError:
         if _HALF not in line.lower():
             raise
@@ -143,12 +143,12 @@ def _parsed(line: bytes) -> JsonValue:
 def _head(plain: Plain, where: str) -> TraceHead:
     version = plain.get("version")
     if plain.get("type") != "context-options" or not isinstance(version, int):
-        message = f"{where}, line 1: wanted context-options with a version, found {text_of(plain, 'type') or 'neither'}"
+        message = f"{where}, line 1: expected context-options with a version, got {text_of(plain, 'type') or 'no type'}"
         raise ForeignFormatError(message)
     if version not in VERSIONS:
         known = f"{VERSIONS[0]} to {VERSIONS[-1]}"
-        advice = "update Eikon" if version > VERSIONS[-1] else "record it with a newer Playwright"
-        raise ForeignFormatError(f"{where}: wanted a trace of the versions {known}, found version {version}; {advice}")
+        advice = "Update Eikon." if version > VERSIONS[-1] else "Record it with a newer Playwright."
+        raise ForeignFormatError(f"{where}: expected a trace of version {known}, got version {version}. {advice}")
     options = plain.get("options")
     return TraceHead(
         version=version,
@@ -161,7 +161,7 @@ def _head(plain: Plain, where: str) -> TraceHead:
 
 
 class _Reading:
-    """A file that is being read."""
+    """Collects the contents of a file line by line."""
 
     def __init__(self, found: TraceLines) -> None:
         self.found = found
@@ -170,7 +170,7 @@ class _Reading:
         self._has_base = found.head.monotonic_ms > 0
 
     def take(self, plain: Plain) -> None:
-        """Take one line."""
+        """Process one line."""
         kind = text_of(plain, "type")
         match kind:
             case "before" | "action":
@@ -194,7 +194,7 @@ class _Reading:
                 pass
 
     def snapshot(self, head: SnapshotHead, line: bytes) -> None:
-        """Learn from a snapshot where its call acted."""
+        """Read page, frame and time of a call from its snapshot."""
         self.found.pages.setdefault(head.page, None)
         if head.is_main and not self.found.first_url and self._is_first(head):
             self.found.first_url = head.url
@@ -240,14 +240,14 @@ class _Reading:
         self.found.calls[text_of(plain, "callId")] = call
 
     def _learn_base(self, plain: Plain, call: Call) -> None:
-        """Take the first call for the base of all times, in versions whose head has none."""
+        """Use the first call as the base of all times, in versions whose head has none."""
         wall = number_of(plain, "wallTime")
         if not self._has_base and wall is not None:
             self.found.head = replace(self.found.head, wall_ms=wall, monotonic_ms=call.start_ms)
             self._has_base = True
 
     def _answered(self, call: Call) -> None:
-        """Put the answer to a dialog to the call that opened it: the last one that is not over, else the last."""
+        """Assign the answer of a dialog to the call that opened it: the last one still running, else the last."""
         calls = list(self.found.calls.values())
         acting = [each for each in calls if each.name.startswith(("Frame.", "Page.")) and "ait" not in each.name]
         running = [each for each in acting if each.end_ms is None]
@@ -283,17 +283,17 @@ def _error(plain: Plain) -> str | None:
         error = error["error"]
     if error is None:
         return None
-    return text_of(error, "message") or "it failed" if isinstance(error, dict) else str(error)
+    return text_of(error, "message") or "unknown error" if isinstance(error, dict) else str(error)
 
 
 def text_of(plain: Plain, name: str) -> str:
-    """Return a field that is a text; empty where it is none."""
+    """Return a string field; empty if it has another type."""
     value = plain.get(name)
     return value if isinstance(value, str) else ""
 
 
 def number_of(plain: Plain, name: str) -> float | None:
-    """Return a field that is a number; None where it is none, or one that no size, time or place has."""
+    """Return a number field; None if it has another type or an implausible magnitude."""
     value = plain.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _GREATEST:
         return None

@@ -1,4 +1,4 @@
-"""The network of a trace of Playwright: lines `resource-snapshot`, each of which holds an entry of a HAR."""
+"""Read the network of a Playwright trace: `resource-snapshot` lines with one HAR entry each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".network"
 _FOLDER: Final = "resources/"
-_NO_SCRIPT: Final = "Playwright keeps the bodies of scripts only in traces that are started with live=True"
+_NO_SCRIPT: Final = "Playwright stores script bodies only in traces started with live=True"
 _OF_THE_TEST: Final = ("_apiRequest", "_apiRequestRef")
-_NO_UPLOAD: Final = "the trace does not hold the body of the upload"
+_NO_UPLOAD: Final = "the trace does not contain the body of the upload"
 _MULTIPART: Final = "multipart/form-data"
 
 
@@ -33,14 +33,14 @@ class TraceNetwork:
     network: ImportedNetwork
     notes: tuple[str, ...]
     language: str
-    """What its pages prefer; empty where no request says."""
+    """Preferred language of the pages; empty if no request has the header."""
 
 
 def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceNetwork | None:
-    """Read the network of a context; None if the trace was recorded without.
+    """Read the network of a context; None if the trace has none.
 
     Raises:
-        ForeignFormatError: a line is no JSON object.
+        ForeignFormatError: a line is not a JSON object.
     """
     own = name + SUFFIX
     source = f"{file.path}/{own}"
@@ -55,7 +55,7 @@ def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceN
     others = len(entries) - len(of_pages)
     return TraceNetwork(
         network=ImportedNetwork(source=source, entries=of_pages, read_attachment=read_attachment),
-        notes=(f"{others} requests of the test itself were left out of the network",) if others else (),
+        notes=(f"{others} requests of the test itself are not imported",) if others else (),
         language=next(filter(None, (_language(entry) for _, entry in of_pages)), ""),
     )
 
@@ -74,7 +74,7 @@ def _is_of_the_test(entry: Plain) -> bool:
 
 
 def _as_har(entry: Plain) -> Plain:
-    """Name the files of bodies as newer versions do, and say why a script has none."""
+    """Normalize body references to the newest version, and comment on missing script bodies."""
     request, response = entry.get("request"), entry.get("response")
     changed: dict[str, JsonValue] = {}
     if isinstance(request, dict):
@@ -88,7 +88,7 @@ def _as_har(entry: Plain) -> Plain:
 
 
 def _post_data(request: Plain) -> JsonValue:
-    """Return what was sent, as a HAR has it; say so where it was an upload, whose body no browser tells."""
+    """Return the request body as in a HAR, or a comment for a multipart upload, whose body is not available."""
     given = request.get("postData")
     if isinstance(given, dict):
         return _with_file(given)
@@ -104,8 +104,8 @@ def _with_file(holder: JsonValue) -> dict[str, JsonValue]:
 
 def _language(entry: Plain) -> str:
     request = entry.get("request")
-    told = _header(request, "accept-language") if isinstance(request, dict) else ""
-    return told.split(",")[0].split(";")[0].strip()
+    languages = _header(request, "accept-language") if isinstance(request, dict) else ""
+    return languages.split(",")[0].split(";")[0].strip()
 
 
 def _header(holder: Plain, name: str) -> str:

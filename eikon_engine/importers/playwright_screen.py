@@ -1,4 +1,4 @@
-"""What a trace of Playwright says of the context that it was recorded in."""
+"""Read the browser environment from the context options of a Playwright trace."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _OF_NO_EFFECT: Final = frozenset(
         *("selectorEngines", "testIdAttributeName", "ignoreHTTPSErrors", "sdkLanguage"),
     )
 )
-"""Options that do not reach a page, or that a sealed replay has no use for."""
+"""Options that do not affect pages, or that a sealed replay does not need."""
 
 
 def screen_of(head: TraceHead, calls: Iterable[Call], gathered: Gathering) -> Screen:
-    """Return the surroundings, and note what of them is not carried over."""
+    """Return the environment, and note options that are not imported."""
     options = head.options
     width, height = _size(options.get("viewport"), calls, gathered)
     for name, value in options.items():
         if name not in _CARRIED | _OF_NO_EFFECT and value not in (None, False, "", [], {}):
-            gathered.notes.append(f"the option {name} of the context was left out")
+            gathered.notes.append(f"context option {name} ignored")
     if head.browser_name not in {"", "chromium"}:
-        gathered.notes.append(f"it was recorded in {head.browser_name}, and is replayed in chromium")
+        gathered.notes.append(f"recorded in {head.browser_name}, replayed in chromium")
     if not options.get("timezoneId"):
-        gathered.notes.append("the trace does not say in which time zone it was recorded; UTC was taken")
+        gathered.notes.append("the trace has no time zone; UTC is used")
     scheme = text_of(options, "colorScheme")
     return Screen(
         width=width,
@@ -56,7 +56,7 @@ def screen_of(head: TraceHead, calls: Iterable[Call], gathered: Gathering) -> Sc
 
 
 def _size(viewport: JsonValue, calls: Iterable[Call], gathered: Gathering) -> tuple[int, int]:
-    """Return the size of the pages, which may be set before anything is done to one."""
+    """Return the viewport of the context, or the one set before the first action."""
     sizes = [viewport]
     for call in calls:
         if call.name == RESIZE:
@@ -68,5 +68,5 @@ def _size(viewport: JsonValue, calls: Iterable[Call], gathered: Gathering) -> tu
             width, height = number_of(size, "width"), number_of(size, "height")
             if width and height and min(width, height) >= 1:
                 return int(width), int(height)
-    gathered.notes.append(f"the trace does not say how big its pages were; {_DEFAULT[0]} x {_DEFAULT[1]} was taken")
+    gathered.notes.append(f"the trace has no viewport; {_DEFAULT[0]} x {_DEFAULT[1]} is used")
     return _DEFAULT

@@ -1,7 +1,7 @@
-"""Read traces of Playwright: the `trace.zip` of `tracing.stop`, or of the test runner.
+"""Import Playwright traces: the `trace.zip` of `tracing.stop`, or of the test runner.
 
-Shape: see `playwright_lines`. A context is a file `NAME.trace` with `NAME.network`; the test runner writes one for each
-context, and its own steps into `test.trace`.
+A context is a file `NAME.trace` with `NAME.network`; the test runner writes one for each context, and its own steps
+into `test.trace`.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ SOURCE: Final = "playwright"
 SUFFIX: Final = ".trace"
 TEST_TRACE: Final = "test.trace"
 SETTLE_MS: Final = 500.0
-"""Page time that a replay lets pass after an action of which nothing is recorded; see `Environment.settle_ms`."""
+"""Page time after an action without recorded timing; see `Environment.settle_ms`."""
 _TIMELESS: Final = (AnswerDialog, Assert, Screenshot)
-"""Actions after which none passes."""
+"""Actions that take no page time."""
 _ACTING: Final = ("Frame.", "Page.")
 
 
 def looks_like_playwright(file: ForeignFile) -> bool:
-    """Recognize an archive with traces."""
+    """Whether a file is an archive with Playwright traces."""
     return file.archive is not None and any(name.endswith(SUFFIX) for name in file.archive.names)
 
 
 def read_playwright(file: ForeignFile, chosen: str | None) -> ImportedMission:
-    """Read one context of a trace; `chosen` names it where there are several, `0-trace`.
+    """Import one context of a trace; `chosen` selects one of several, e.g. `0-trace`.
 
     Raises:
-        ForeignFormatError: it is none, of another version, or damaged.
-        UsageError: `chosen` names nothing, or is needed.
+        ForeignFormatError: the file is not a trace, has an unknown version, or is damaged.
+        UsageError: `chosen` is missing or names no context.
     """
     archive = file.archive
     if archive is None:
-        message = f"{file.path}: wanted the zip archive of a trace, found none; name the trace.zip itself"
+        message = f"{file.path}: expected a zip archive. Pass the trace.zip itself."
         raise ForeignFormatError(message)
     name, lines = _choose(file, archive, chosen)
     steps = _read(file, archive, TEST_TRACE) if archive.has(TEST_TRACE) else None
@@ -57,17 +57,17 @@ def read_playwright(file: ForeignFile, chosen: str | None) -> ImportedMission:
 
 
 def _choose(file: ForeignFile, archive: Archive, chosen: str | None) -> tuple[str, TraceLines]:
-    """Return the context that is meant: the one whose pages something was done to."""
+    """Return the chosen context, or the only one with actions on pages."""
     names = [each.removesuffix(SUFFIX) for each in archive.names if each.endswith(SUFFIX) and each != TEST_TRACE]
     if chosen is not None and chosen not in names:
-        message = f"{file.path}: wanted the context {chosen}, found {', '.join(names) or 'none'}; name one with --test"
+        message = f"{file.path}: expected the context {chosen}, got {', '.join(names) or 'none'}. Pass one with --test."
         raise UsageError(message)
     wanted = names if chosen is None else [chosen]
     contexts = {name: _read(file, archive, name + SUFFIX) for name in wanted}
     used = [name for name, each in contexts.items() if _acts(each)] or wanted
     if len(used) != 1:
         shown = ", ".join(f"{name} ({_acts(contexts[name])} calls)" for name in used) or "none"
-        message = f"{file.path}: wanted a trace of one context, found {shown}; name one with --test"
+        message = f"{file.path}: expected a trace of one context, got {shown}. Pass one with --test."
         raise UsageError(message) if used else ForeignFormatError(message)
     return used[0], contexts[used[0]]
 
@@ -82,7 +82,7 @@ def _acts(lines: TraceLines) -> int:
 
 
 class _Mission:
-    """A context that is being read."""
+    """Converts one context to a mission."""
 
     def __init__(self, lines: TraceLines, groups: Groups) -> None:
         self._lines = lines
@@ -92,7 +92,7 @@ class _Mission:
         self._pages = _ordinals(lines)
         self._seen = {0}
         self._places: list[str] = []
-        """For each action, the group that it stands in."""
+        """The group of each action."""
         self._errors: dict[int, str] = {}
 
     def read(self, file: ForeignFile, archive: Archive, name: str) -> ImportedMission:
@@ -121,7 +121,7 @@ class _Mission:
         group = self._groups.of(call)
         page = self._page_of(call)
         if page is None:
-            self._gathered.lose(step, call.name, "it acts on a page that the test opened itself, as ours cannot")
+            self._gathered.lose(step, call.name, "it acts on a page from new_page(), which is not imported yet")
             return
         if call.name.startswith(_ACTING):
             self._arrive(step, call, page)
@@ -132,7 +132,7 @@ class _Mission:
             self._errors[len(self._gathered.actions) - 1] = call.error
 
     def _arrive(self, step: int, call: Call, page: int) -> None:
-        """Be on the page: load what was there at the beginning, and wait for one that was opened meanwhile."""
+        """Navigate to the initial document, or switch to a page that opened since the last action."""
         url = self._lines.first_url
         if not self._gathered.actions and call.name != "Frame.goto" and url.startswith(("http:", "https:", "file:")):
             self._calls.go_to(step, url, call.start_ms)
@@ -149,15 +149,15 @@ class _Mission:
 
     def _remark(self) -> None:
         for kind, count in self._lines.unknown.items():
-            self._gathered.notes.append(f"{count} lines of the unknown type {kind!r} were left out")
+            self._gathered.notes.append(f"{count} lines of unknown type {kind!r} ignored")
         for key in self._calls.held:
-            self._gathered.notes.append(f"the key {key} was still held at the end, and was not carried over")
+            self._gathered.notes.append(f"the key {key} was still held at the end and is not imported")
         for step, call in enumerate(self._lines.calls.values(), start=1):
             if call.end_ms is None and call.name.startswith(_ACTING):
-                self._gathered.note(step, f"{call.name} was not over when recording ended")
+                self._gathered.note(step, f"{call.name} had not finished when the recording ended")
 
     def _acts(self) -> tuple[Act, ...]:
-        """Say when each action touched its page; what only waits or looks has no part in what comes."""
+        """Return when each action acted on its page; actions that only wait or read cause no events."""
         head = self._lines.head
         acts: list[Act] = []
         page_ms, latest = 0.0, 0.0
@@ -184,7 +184,7 @@ class _Mission:
 
 
 def _ordinals(lines: TraceLines) -> dict[str, int]:
-    """Return the places of the pages that a replay has, too: the first one, and those that pages opened."""
+    """Return the ordinals of the pages that a replay also has: the first one and its popups."""
     found: dict[str, int] = {}
     opened = sum(call.name == "BrowserContext.newPage" for call in lines.calls.values()) > 1
     for page, opener in lines.pages.items():

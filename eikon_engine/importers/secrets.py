@@ -1,4 +1,4 @@
-"""Keep passwords and tokens of foreign recordings out of the imported trace: they become secrets with names."""
+"""Replace passwords and tokens in imported missions by references to named secrets."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SPOKEN: Final = re.compile(r"\{\{eikon-secret:")
 
 
 def without_secrets(mission: ImportedMission) -> ImportedMission:
-    """Return the mission with references in the place of typed passwords, and of tokens in addresses.
+    """Replace typed passwords and tokens in URLs by references.
 
-    Each is told in the notes, with how its value is given when the mission is recorded.
+    The notes list each secret and how to provide its value when the mission is recorded.
     """
     named: dict[str, str] = {}
     for subgoal in mission.subgoals:
@@ -60,7 +60,7 @@ def without_secrets(mission: ImportedMission) -> ImportedMission:
 
 
 def _secrets(action: Action) -> Iterator[tuple[str, str]]:
-    """Yield the secrets of an action, each with the name that it should have."""
+    """Yield the secrets of an action with suggested names."""
     match action:
         case Fill() | TypeText() | SetValue() if isinstance(action.text, str) and _is_for_password(action):
             if action.text and not _SPOKEN.search(action.text):
@@ -77,7 +77,7 @@ def _secrets(action: Action) -> Iterator[tuple[str, str]]:
 
 
 def _is_for_password(action: Fill | TypeText | SetValue) -> bool:
-    """Say whether the target is a password field, by its type or by any name that it goes by."""
+    """Whether any part of the target suggests a password field."""
     return is_password_name(action.target.model_dump_json())
 
 
@@ -95,4 +95,4 @@ def _referring(action: Action, names: dict[str, str], redactor: Redactor) -> Act
 
 
 def _told(name: str) -> str:
-    return f"a typed password or a token is secret {name}; give it to eikon record with --secret {name}=…"
+    return f"a typed password or a token became the secret {name}. Pass --secret {name}=… to eikon record."

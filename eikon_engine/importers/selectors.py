@@ -1,4 +1,4 @@
-"""Selectors of other tools, written as Playwright reads them, and how well each names an element.
+"""Convert selectors of other tools to Playwright selectors, ranked by how well they identify an element.
 
 Playwright: https://playwright.dev/docs/other-locators, Puppeteer and the DevTools Recorder:
 https://pptr.dev/guides/page-interactions#selectors, Selenium IDE: https://www.selenium.dev/selenium-ide/docs/en/api/arguments
@@ -19,20 +19,20 @@ _POSITIONAL: Final = re.compile(r":nth-|:(first|last|only)-(child|of-type)|\[\d+
 _ONLY_ID: Final = re.compile(r"#[\w-]+")
 _ARIA: Final = re.compile(r"""(?P<name>.*?)(?:\[\s*role\s*=\s*["'](?P<role>\w+)["']\s*\])?""", re.DOTALL)
 _NOT_CSS: Final = ("/", "(", "..", '"', "'")
-"""Beginnings by which Playwright takes a selector for XPath or a text."""
+"""Prefixes that make Playwright read a selector as XPath or text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
-    """A selector of Playwright."""
+    """A Playwright selector with a rank."""
 
     text: str
     rank: int
-    """The lower, the better it names an element; see `_rank`."""
+    """Lower is better, see `_TEST_ID` … `_WEAK_XPATH`."""
 
     @property
     def is_weak(self) -> bool:
-        """Whether it finds an element by its place alone."""
+        """Whether the selector depends on position only."""
         return self.rank >= _WEAK
 
 
@@ -40,17 +40,17 @@ _TEST_ID, _ROLE, _ID, _CSS, _TEXT, _XPATH, _WEAK, _WEAK_XPATH = range(8)
 
 
 def best(selectors: Iterable[Converted]) -> Converted | None:
-    """Return the one that names an element best, the first of equals."""
+    """Return the selector with the best rank; the first of equal ones."""
     return min(selectors, key=lambda each: each.rank, default=None)
 
 
 def positional(text: str) -> int:
-    """Return the rank of a selector of Playwright: it is weak where it finds an element by its place alone."""
+    """Return the rank of a Playwright selector: weak if it depends on position."""
     return _WEAK if _POSITIONAL.search(text) else _CSS
 
 
 def css(text: str, test_ids: Sequence[str] = TEST_IDS) -> Converted:
-    """Take a CSS selector; open shadow roots are looked into, as by `pierce/`."""
+    """Convert a CSS selector; Playwright pierces open shadow roots, like `pierce/`."""
     written = f"css={text}" if text.startswith(_NOT_CSS) or "=" in text.split("[", maxsplit=1)[0] else text
     if _POSITIONAL.search(text):
         return Converted(text=written, rank=_WEAK)
@@ -60,34 +60,34 @@ def css(text: str, test_ids: Sequence[str] = TEST_IDS) -> Converted:
 
 
 def xpath(text: str) -> Converted:
-    """Take an XPath expression."""
+    """Convert an XPath expression."""
     absolute = text.startswith("/") and not text.startswith("//")
     return Converted(text=f"xpath={text}", rank=_WEAK_XPATH if absolute or _POSITIONAL.search(text) else _XPATH)
 
 
 def role(name: str, of: str) -> Converted:
-    """Take a role and an accessible name, both exact."""
+    """Convert an ARIA role and an exact accessible name."""
     return Converted(text=f"role={of}[name={quoted(name)}]" if name else f"role={of}", rank=_ROLE if name else _WEAK)
 
 
 def containing(text: str) -> Converted:
-    """Take a text that the smallest element holds somewhere, in any case."""
+    """Convert a text: the smallest element that contains it, case-insensitive."""
     return Converted(text=f"text={text}", rank=_TEXT)
 
 
 def attribute(name: str, value: str, *, tag: str = "") -> Converted:
-    """Take the value of an attribute; an `id` is as good as one written with `#`, whatever it holds."""
+    """Convert an attribute value; an `id` ranks like `#id`."""
     found = css(f"{tag}[{name}={quoted(value)}]")
     return replace(found, rank=_ID) if name == "id" else found
 
 
 def quoted(text: str) -> str:
-    """Write a string of a selector."""
+    """Quote a string in a selector."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def from_devtools(selector: str | Sequence[str], test_ids: Sequence[str]) -> Converted | None:
-    """Convert one selector of a DevTools recording; a list leads through shadow roots. None if there is no such one."""
+    """Convert a DevTools selector; a list pierces shadow roots. None if there is no equivalent."""
     parts = [selector] if isinstance(selector, str) else list(selector)
     converted = [_part(part, test_ids) for part in parts]
     known = [each for each in converted if each is not None]
@@ -113,7 +113,7 @@ def _part(text: str, test_ids: Sequence[str]) -> Converted | None:
 
 
 def from_selenium(locator: str) -> Converted | None:  # noqa: PLR0911 - one case a kind of locator
-    """Convert a locator of Selenium IDE, `kind=value`; None if there is no such one."""
+    """Convert a Selenium IDE locator, `kind=value`; None if there is no equivalent."""
     if locator.startswith(("//", "(//")):
         return xpath(locator)
     kind, equals, value = locator.partition("=")

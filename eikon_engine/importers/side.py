@@ -1,4 +1,4 @@
-"""Read projects of Selenium IDE: `.side`, JSON.
+"""Import Selenium IDE projects: `.side` files, JSON.
 
 Commands: https://www.selenium.dev/selenium-ide/docs/en/api/commands
 """
@@ -31,26 +31,26 @@ _VARIABLE: Final = re.compile(r"\$\{(?!KEY_)(\w+)\}")
 _POINT: Final = re.compile(r"\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*")
 _SIZE: Final = re.compile(r"\s*(\d+)\s*x\s*(\d+)\s*")
 _DEEPEST: Final = 20
-"""Tests that run each other, inside one another."""
+"""Maximum depth of tests that run other tests."""
 _LEFT_OUT: Final = {
-    "echo": "it only writes to a log",
-    "debugger": "it only stops for a person",
+    "echo": "it only writes to the log",
+    "debugger": "it only pauses for a debugger",
     "setSpeed": "a replay has no speed",
-    "pause": "a replay lets page time pass as it was recorded",
-    "mouseOut": "the pointer goes where the next action needs it",
-    "assertTitle": "a baseline compares all titles",
-    "verifyTitle": "a baseline compares all titles",
-    "assertValue": "a baseline compares the values of fields",
-    "verifyValue": "a baseline compares the values of fields",
-    "assertChecked": "a baseline compares what is checked",
-    "verifyChecked": "a baseline compares what is checked",
-    "assertNotChecked": "a baseline compares what is checked",
-    "verifyNotChecked": "a baseline compares what is checked",
-    "assertAlert": "a baseline compares the texts of dialogs",
-    "assertConfirmation": "a baseline compares the texts of dialogs",
-    "assertPrompt": "a baseline compares the texts of dialogs",
+    "pause": "a replay advances page time as recorded",
+    "mouseOut": "the next action moves the pointer",
+    "assertTitle": "replays compare all titles",
+    "verifyTitle": "replays compare all titles",
+    "assertValue": "replays compare field values",
+    "verifyValue": "replays compare field values",
+    "assertChecked": "replays compare the checked state",
+    "verifyChecked": "replays compare the checked state",
+    "assertNotChecked": "replays compare the checked state",
+    "verifyNotChecked": "replays compare the checked state",
+    "assertAlert": "replays compare dialog messages",
+    "assertConfirmation": "replays compare dialog messages",
+    "assertPrompt": "replays compare dialog messages",
 }
-"""Commands that do nothing to a page, with why they are not needed."""
+"""Commands that are not imported, with the reason."""
 _STATES: Final = {
     "waitForElementVisible": "visible",
     "waitForElementPresent": "attached",
@@ -67,7 +67,7 @@ _ANSWERS: Final[Mapping[str, tuple[bool, bool]]] = {
     "webdriverChooseCancelOnVisiblePrompt": (False, True),
     "webdriverAnswerOnVisiblePrompt": (True, True),
 }
-"""Whether a dialog is accepted, and whether the command comes after what opened it."""
+"""Whether the dialog is accepted, and whether the command follows the one that opens it."""
 
 
 class _Command(ForeignShape):
@@ -90,34 +90,34 @@ class _Project(ForeignShape):
 
 
 def looks_like_side(data: object) -> bool:
-    """Recognize a project."""
+    """Whether parsed JSON is a Selenium IDE project."""
     return isinstance(data, dict) and isinstance(data.get("tests"), list) and "suites" in data
 
 
 def read_side(data: object, test: str | None = None) -> ImportedMission:
-    """Read one test of a project from its parsed JSON; `test` may be left out if there is only one.
+    """Import one test of a project from parsed JSON; `test` is optional if there is only one.
 
     Raises:
-        ForeignFormatError: it is no project.
-        UsageError: there is no such test, or there are several to choose from.
+        ForeignFormatError: the data is not a project.
+        UsageError: the test does not exist, or is required because there are several.
     """
     try:
         project = _Project.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(each) for each in first["loc"]) or "the whole"
-        raise ForeignFormatError(f"Selenium IDE project: {place}: {first['msg']}; save the project again") from error
+        place = ".".join(str(each) for each in first["loc"]) or "top level"
+        raise ForeignFormatError(f"Selenium IDE project: {place}: {first['msg']}. Save the project again.") from error
     names = [each.name for each in project.tests]
     wanted = test if test is not None or len(names) != 1 else names[0]
     chosen = next((each for each in project.tests if each.name == wanted), None)
     if chosen is None:
         found = ", ".join(map(repr, names)) or "none"
-        raise UsageError(f"wanted one test of the project, found {found}; choose one with --test")
+        raise UsageError(f"expected one test in the project, got {found}. Pass one with --test.")
     return _Reading(project).mission(chosen)
 
 
 class _Reading:
-    """A test that is being read."""
+    """Converts a test to a mission."""
 
     def __init__(self, project: _Project) -> None:
         self._project = project
@@ -176,29 +176,29 @@ class _Reading:
             if name == "run":
                 self._run(raw, depth)
             elif not name:
-                continue  # a line of comment
+                continue  # a comment
             elif name.startswith("//"):
-                self._gathered.note(self._step, f"{name[2:]} is disabled and was left out")
+                self._gathered.note(self._step, f"{name[2:]} skipped: it is disabled")
             elif name in _LEFT_OUT:
-                self._gathered.note(self._step, f"{name} was left out: {_LEFT_OUT[name]}")
+                self._gathered.note(self._step, f"{name} skipped: {_LEFT_OUT[name]}")
             elif command is None:
-                self._lose(raw, "it uses a variable whose value is only known while the test runs")
+                self._lose(raw, "it uses a variable that has a value only at run time")
             elif name in self._carriers:
                 if raw.opensWindow and raw.windowHandleName:
                     self._windows[raw.windowHandleName] = len(self._windows)
                 self._carriers[name](command)
             else:
-                self._lose(raw, "a command of this name is not known here")
+                self._lose(raw, "unknown command")
 
     def _run(self, command: _Command, depth: int) -> None:
         test = next((each for each in self._project.tests if each.name == command.target), None)
         if test is None or depth == _DEEPEST:
-            self._lose(command, "there is no such test" if test is None else "tests run each other without end")
+            self._lose(command, "unknown test" if test is None else "tests run each other recursively")
         else:
             self._read(test, depth + 1)
 
     def _filled(self, command: _Command) -> _Command | None:
-        """Put stored values in the place of variables; None where one is not known. Windows have names of their own."""
+        """Substitute stored variables; None if one is unknown. Window handles are resolved separately."""
         if command.command in {"selectWindow", "storeWindowHandle"}:
             return command
         texts = (command.target, command.value, *(target for target, _ in command.targets))
@@ -224,14 +224,14 @@ class _Reading:
             return
         for kind, text in key_presses(command.value):
             if kind == "unknown":
-                self._lose(command, f"there is no key {text}")
+                self._lose(command, f"unknown key {text}")
             else:
                 self._add(kind, target=target, **{"text" if kind == "type" else "key": text})
 
     def _select(self, command: _Command) -> None:
         by, _, option = command.value.partition("=")
         if by not in {"label", "value", "index"}:
-            self._lose(command, f"an option is chosen by label, value or index, not by {command.value!r}")
+            self._lose(command, f"expected an option by label, value or index, got {command.value!r}")
         else:
             self._act("select_option", command, by=by, options=[option])
 
@@ -247,12 +247,12 @@ class _Reading:
         elif (kind, value) == ("relative", "parent"):
             del self._frames[-1:]
         elif kind == "index" and value.isdigit():
-            self._gathered.note(self._step, "its frame is known by its place among the frames of the page alone")
+            self._gathered.note(self._step, "the frame is identified by its index only")
             self._frames.append(f"iframe >> nth={value}")
         elif (frame := from_selenium(command.target)) is not None:
             self._frames.append(frame.text)
         else:
-            self._lose(command, "there is no such way to a frame")
+            self._lose(command, "unsupported frame locator")
 
     def _name_window(self, command: _Command) -> None:
         self._windows[command.target] = self._page
@@ -260,7 +260,7 @@ class _Reading:
     def _select_window(self, command: _Command) -> None:
         found = re.fullmatch(r"handle=\$\{(\w+)\}", command.target)
         if found is None or found[1] not in self._windows:
-            self._lose(command, "the window is not one that a command opened")
+            self._lose(command, "the window was not opened by a command")
             return
         self._page = self._windows[found[1]]
         self._frames.clear()
@@ -269,17 +269,17 @@ class _Reading:
     def _size(self, command: _Command) -> None:
         size = _SIZE.fullmatch(command.target)
         if size is None or (self._screen is None and self._moved):
-            self._lose(command, "the size of the page cannot change in the middle of a mission")
+            self._lose(command, "a viewport change during a mission is not imported yet")
             return
         screen = Screen(width=int(size[1]), height=int(size[2]))
         if self._screen not in {None, screen}:
-            self._lose(command, "the size of the page cannot change in the middle of a mission")
+            self._lose(command, "a viewport change during a mission is not imported yet")
         self._screen = self._screen or screen
-        self._gathered.note(self._step, "setWindowSize: the page is as large as the window was, which had borders")
+        self._gathered.note(self._step, "setWindowSize: the viewport gets the size of the window, borders included")
 
     @property
     def _moved(self) -> bool:
-        """Whether anything but a navigation has been done."""
+        """Whether there is any action besides navigations."""
         return any(each.type != "navigate" for each in self._gathered.actions)
 
     def _text(self, command: _Command) -> None:
@@ -319,10 +319,10 @@ class _Reading:
         return self._at(command, command.target, *(locator for locator, _ in command.targets))
 
     def _at(self, command: _Command, locator: str, *others: str) -> Target | None:
-        """Return a target: what the test uses, as it does; the other locators that it knows are alternatives."""
+        """Return the target of a locator, with the other recorded locators as alternatives."""
         chosen = from_selenium(locator)
         if chosen is None:
-            self._lose(command, f"its locator {locator!r} cannot be written for Playwright")
+            self._lose(command, f"the locator {locator!r} has no Playwright equivalent")
             return None
         converted = [each for each in map(from_selenium, others) if each is not None]
         return target_of(chosen, converted, self._gathered, self._step, tuple(self._frames))

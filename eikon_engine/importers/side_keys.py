@@ -1,4 +1,4 @@
-"""Keys as Selenium IDE writes them into texts: `banana${KEY_ENTER}`."""
+"""Parse keys in Selenium IDE texts: `banana${KEY_ENTER}`."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _HELD: Final = {
 
 
 def key_presses(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a text with keys does: `type` with a text, `press` with a chord, or `unknown` with the name of a key.
+    """Yield `("type", text)`, `("press", chord)` or `("unknown", key)` for a text with keys.
 
-    A modifier is held for everything after it.
+    A modifier stays held for the rest of the text.
     """
     held: list[str] = []
     place = 0

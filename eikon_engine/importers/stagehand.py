@@ -1,4 +1,4 @@
-"""Read the agent cache of Stagehand 3: what its agent did, to be done again.
+"""Import the agent cache of Stagehand 3: the recorded steps of its agent.
 
 Shape: `CachedAgentEntry` and `AgentReplayStep` in https://github.com/browserbase/stagehand, packages/core/lib/v3/types
 """
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 _LEFT_OUT: Final = frozenset({"extract", "observe", "screenshot", "ariaTree", "think", "search", "done", "close"})
-"""Tools of the agent that do nothing to a page."""
+"""Agent tools that do not act on the page."""
 _WAITS: Final = {"networkidle": "load"}
 _VARIABLE: Final = re.compile(r"%(\w+)%")
 _INTO: Final = ">>"
-"""Leads into the document of an iframe: `xpath=/html/body/iframe >> xpath=/html/body/a`."""
+"""Enters the document of an iframe: `xpath=/html/body/iframe >> xpath=/html/body/a`."""
 
 
 class _Action(ForeignShape):
@@ -66,30 +66,30 @@ class _Cache(ForeignShape):
 
 
 def looks_like_stagehand(data: object) -> bool:
-    """Recognize an entry of the cache."""
+    """Whether parsed JSON is an entry of the agent cache."""
     return isinstance(data, dict) and {"version", "instruction", "startUrl", "steps"} <= data.keys()
 
 
 def read_stagehand(data: object) -> ImportedMission:
-    """Read one entry of the agent cache from its parsed JSON.
+    """Import one entry of the agent cache from parsed JSON.
 
     Raises:
-        ForeignFormatError: it is none, or of another version.
+        ForeignFormatError: the data is not a cache entry, or has an unknown version.
     """
     try:
         cache = _Cache.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(each) for each in first["loc"]) or "the whole"
-        raise ForeignFormatError(f"Stagehand agent cache: {place}: {first['msg']}; let the agent run again") from error
+        place = ".".join(str(each) for each in first["loc"]) or "top level"
+        raise ForeignFormatError(f"Stagehand agent cache: {place}: {first['msg']}. Run the agent again.") from error
     if cache.version != VERSION:
-        message = f"Stagehand agent cache: wanted version {VERSION}, found {cache.version}; use another Eikon"
+        message = f"Stagehand agent cache: expected version {VERSION}, got {cache.version}. Update Eikon."
         raise ForeignFormatError(message)
     return _Reading(cache).mission()
 
 
 class _Reading:
-    """An entry that is being read."""
+    """Converts a cache entry to a mission."""
 
     def __init__(self, cache: _Cache) -> None:
         self._cache = cache
@@ -137,37 +137,37 @@ class _Reading:
                 self._keys(step)
             case "scroll":
                 if step.anchor is not None:
-                    self._gathered.note(self._step, "scroll: the point that the wheel turned over was left out")
+                    self._gathered.note(self._step, "scroll: pointer position ignored")
                 self._add("scroll", dx=step.deltaX, dy=step.deltaY)
             case "wait":
-                self._gathered.note(self._step, "wait was left out: a replay lets page time pass as it was recorded")
+                self._gathered.note(self._step, "wait skipped: a replay advances page time as recorded")
             case kind if kind in _LEFT_OUT:
-                self._gathered.note(self._step, f"{kind} was left out: it does nothing to a page")
+                self._gathered.note(self._step, f"{kind} skipped: it does not act on the page")
             case kind:
-                self._gathered.lose(self._step, kind, "a step of this type is not known")
+                self._gathered.lose(self._step, kind, "unknown step type")
 
     def _actions(self, step: _Step) -> None:
         actions = step.actions or step.observeResults
         if not actions:
-            self._gathered.lose(self._step, step.type, f"the cache does not say what was done for {step.instruction!r}")
+            self._gathered.lose(self._step, step.type, f"the cache contains no actions for {step.instruction!r}")
         for action in actions:
             carry = self._methods.get(action.method)
             variable = next((found for each in action.arguments if (found := _VARIABLE.search(each))), None)
             if carry is None:
-                self._gathered.lose(self._step, action.method or "act", "a method of this name is not known")
+                self._gathered.lose(self._step, action.method or "act", "unknown method")
             elif variable is not None:
-                why = f"the value of its variable {variable[1]} is not in the cache"
+                why = f"the cache does not contain the value of variable {variable[1]}"
                 self._gathered.lose(self._step, action.method, why)
             else:
                 carry(action)
 
     def _keys(self, step: _Step) -> None:
-        """Press keys on whatever has the focus; a text is its characters, which an American keyboard has to have."""
+        """Press keys on the focused element; text is typed key by key and must fit a US keyboard."""
         given = step.playwrightArguments
         if given is None or given.method not in {"press", "type"}:
-            self._gathered.lose(self._step, "keys", "the cache does not say which keys")
+            self._gathered.lose(self._step, "keys", "the cache does not contain the keys")
         elif given.method == "type" and not (given.text.isascii() and given.text.isprintable()):
-            self._gathered.lose(self._step, "keys", f"there are no keys for all of {given.text!r}")
+            self._gathered.lose(self._step, "keys", f"not all characters of {given.text!r} have a key")
         else:
             keys = given.text.replace(" ", "\n") if given.method == "type" else [given.keys] * given.times
             for key in keys:

@@ -1,4 +1,4 @@
-"""Targets of imported actions: one selector, and the others as alternatives."""
+"""Build targets of imported actions: the best selector, the others as alternatives."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def target_of(
     chosen: Converted, others: Iterable[Converted], gathered: Gathering, step: int, frames: tuple[str, ...] = ()
 ) -> Target:
-    """Return the target of a step, and note where its selector is weak."""
+    """Return the target of a step, and note a weak selector."""
     if chosen.is_weak:
-        gathered.note(step, f"the target {chosen.text} is weak: it names an element by its place alone")
+        gathered.note(step, f"the target {chosen.text} is weak: it depends on position only")
     alternatives = dict.fromkeys(each.text for each in others if each.text != chosen.text)
     return Target(selector=chosen.text, frames=frames, alternatives=tuple(alternatives))

@@ -1,4 +1,4 @@
-"""A trace of ours from what another tool recorded."""
+"""Convert an imported mission to a trace."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 UNKNOWN_CODE: Final = "unknown"
 SHOWN: Final = 3
-"""Steps named in a message, at most."""
+"""Maximum number of steps in a message."""
 
 
 def trace_of(
     mission: ImportedMission, *, now: datetime, trace_id: str, mission_id: str, partial: bool
 ) -> ExecutionTrace:
-    """Make the trace; nothing is known of what its actions led to.
+    """Build a trace without observations.
 
     Raises:
-        ForeignStepError: steps cannot be carried over, and `partial` is not asked for; or no step was.
+        ForeignStepError: a step cannot be imported and `partial` is False, or no step can be imported.
     """
     if mission.lost and not partial:
         shown = "; ".join(mission.lost[:SHOWN])
         more = f"; and {len(mission.lost) - SHOWN} more" if len(mission.lost) > SHOWN else ""
-        raise ForeignStepError(f"these steps cannot be carried over: {shown}{more}; import the rest with --partial")
+        raise ForeignStepError(f"these steps cannot be imported: {shown}{more}. Import the others with --partial.")
     if not any(subgoal.actions for subgoal in mission.subgoals):
-        raise ForeignStepError("wanted steps that can be carried over, found none; nothing was written")
+        raise ForeignStepError("no step can be imported; nothing was written")
     then = "recorded" if mission.network is None and mission.har is None else "certified"
     return ExecutionTrace(
         id=trace_id,
@@ -42,8 +42,8 @@ def trace_of(
         environment=None if mission.screen is None else _environment(mission.screen, now),
         subgoal_traces=tuple(_subgoal(number, each) for number, each in enumerate(mission.subgoals, start=1)),
         warnings=(
-            f"imported from {mission.source}: what its actions led to is not known until it is {then}",
-            *(f"left out: {line}" for line in mission.lost),
+            f"imported from {mission.source}: the mission has no observations until it is {then}",
+            *(f"not imported: {line}" for line in mission.lost),
             *mission.notes,
         ),
     )
@@ -69,12 +69,12 @@ def _subgoal(number: int, subgoal: ImportedSubgoal) -> SubgoalTrace:
 
 
 def _result(error: str | None) -> Succeeded | Failed:
-    """Other tools have codes of their own, if any: a failure is expected, whichever it was."""
+    """Expect any failure: other tools have no comparable error codes."""
     return Succeeded() if error is None else Failed(code=UNKNOWN_CODE, message=error)
 
 
 def _environment(screen: Screen, now: datetime) -> Environment:
-    """Say of the environment what the recording does: the rest is empty, and shown as unknown."""
+    """Build the environment from the recording; unknown values are empty."""
     return Environment(
         browser_version="",
         playwright_version="",

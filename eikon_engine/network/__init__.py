@@ -1,4 +1,4 @@
-"""The recorded network: how it is stored, and which recorded answer belongs to a request.
+"""The recorded network: its storage, and matching requests with recorded responses.
 
-Pure: no browser, no socket; only `store` reads and writes files.
+Pure: no browser and no sockets; only `store` reads and writes files.
 """

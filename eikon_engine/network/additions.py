@@ -1,4 +1,4 @@
-"""The places of what is added to a recording: behind all that it has."""
+"""Number what is appended to a recording."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Additions:
-    """Give out ordinals, occurrences and places in the order of what came, each once; mutable."""
+    """Allocate ordinals, occurrences and delivery positions after those of a recording; mutable."""
 
     def __init__(self, *recordings: NetworkRecording) -> None:
-        """Begin behind what each of the recordings has: one as it is stored, another as it is played."""
+        """Start after all of the recordings, which are the same network as stored and as replayed."""
         exchanges = [each for recording in recordings for each in recording.exchanges]
         self._ordinal = max((each.ordinal for each in exchanges), default=-1)
         self._order = max((order for recording in recordings for order in _orders(recording)), default=-1)
@@ -26,17 +26,17 @@ class Additions:
             self._occurrences[each.key] = max(self._occurrences[each.key], each.occurrence + 1)
 
     def ordinal(self) -> int:
-        """Return the place of the next request."""
+        """Return the ordinal of the next request."""
         self._ordinal += 1
         return self._ordinal
 
     def occurrence(self, key: str) -> int:
-        """Return how many requests of a key there were before the next one."""
+        """Return the occurrence of the next request with a key."""
         self._occurrences[key] += 1
         return self._occurrences[key] - 1
 
     def moment(self, at_ms: float, phase: int) -> Moment:
-        """Return the moment of what comes next, at a page time and in a phase."""
+        """Return the moment of the next delivery, at a page time and in a phase."""
         self._order += 1
         return Moment(order=self._order, at_ms=max(0, round(at_ms)), phase=phase)
 

@@ -1,4 +1,4 @@
-"""Add exchanges to a recorded network as they end; a process killed at any moment leaves a part that reads back."""
+"""Append exchanges to a recorded network as they complete. What a killed process leaves can be read."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class NetworkAppender(IndexWriter):
-    """Write behind what a recording has; mutable, for one thread and one process."""
+    """Append to an existing recording; not safe for several threads or processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the index in `folder`; a last line that breaks off is taken away first.
+        """Open the index in `folder`; a truncated last line is removed first.
 
         Raises:
             TraceError: the recording cannot be read.
-            OutputError: it cannot be written.
+            OutputError: the recording cannot be written.
         """
         recording = read_network(folder)
         self._path = folder / INDEX_NAME
@@ -36,7 +36,7 @@ class NetworkAppender(IndexWriter):
             self._index = self._path.open("r+b")
             *lines, rest = self._index.read().split(b"\n")
             if rest and len(recording.exchanges) > len(lines):
-                self._index.write(b"\n")  # whole, but for its end
+                self._index.write(b"\n")  # the line is complete except for its line break
             elif rest:
                 self._index.seek(-len(rest), SEEK_END)
                 self._index.truncate()

@@ -1,4 +1,4 @@
-"""The request headers by which servers choose between answers of one URL."""
+"""Request headers by which servers select between several responses of one URL."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HeaderValues: TypeAlias = tuple[str | None, ...]
 
 
 def header_values(headers: Iterable[tuple[str, str]], names: tuple[str, ...]) -> HeaderValues:
-    """Return the value of each named header, None for one that is not there; `names` are in lower case."""
+    """Return the value of each named header, None if absent; `names` are in lower case."""
     if not names:
         return ()
     found: dict[str, str] = {}
@@ -46,7 +46,7 @@ def header_values(headers: Iterable[tuple[str, str]], names: tuple[str, ...]) ->
 
 
 def differing_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
-    """Name the deciding headers in which recorded requests differ."""
+    """Return the deciding headers in which recorded requests differ."""
     values = [header_values(exchange.request.headers, DECIDING_HEADERS) for exchange in exchanges]
     columns = zip(*values, strict=True)
     return tuple(name for name, column in zip(DECIDING_HEADERS, columns, strict=bool(values)) if len(set(column)) > 1)

@@ -1,4 +1,4 @@
-"""One request of a page and what became of it."""
+"""One request of a page with its redirects and its response or failure."""
 
 from __future__ import annotations
 
@@ -13,81 +13,81 @@ from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.record import Record
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
-"""Header names and values as they were sent; a name may stand more than once."""
+"""Header names and values as they were sent; names may repeat."""
 RequestHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_request)]
 AnswerHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_answer)]
 ABORTED: Final = "net::ERR_ABORTED"
-"""The browser's word for a request that was given up, or that became a download."""
+"""The browser's error for a cancelled request, or one that became a download."""
 STATUSES: Final = range(100, 1000)
-"""What three digits can say (RFC 9110, section 15)."""
+"""Valid three-digit statuses (RFC 9110, section 15)."""
 
 
 class Hop(Record):
-    """One redirect answer."""
+    """One redirect response."""
 
     url: str
-    """URL that was asked and answered with the redirect."""
+    """URL that returned the redirect."""
     status: int = Field(ge=300, le=399)
     headers: AnswerHeaders = ()
 
 
 class RecordedRequest(Record):
-    """One request as the page issued it, before any redirect."""
+    """A request as the page sent it, before any redirect."""
 
     method: str = Field(min_length=1, pattern=r"^\S+$")
     url: str = Field(min_length=1)
     headers: RequestHeaders = ()
     body: BlobRef | None = None
     resource_type: str
-    """Playwright's word for it: `document`, `script`, `fetch` …"""
+    """Playwright's resource type: `document`, `script`, `fetch` …"""
     is_navigation: bool
     frame: str = ""
-    """Path of the frame that asked, as in observations; empty for the main frame."""
+    """Path of the requesting frame, as in observations; empty for the main frame."""
 
 
 class RecordedResponse(Record):
-    """The last answer to a request, after all redirects."""
+    """The final response to a request, after all redirects."""
 
     url: str
     status: int
-    """HTTP status, of three digits; 0 for a scheme that knows none."""
+    """Three-digit HTTP status; 0 for schemes without statuses."""
     status_text: str = ""
     headers: AnswerHeaders = ()
     body: BlobRef | None = None
     body_missing: str | None = None
-    """Why the body could not be read; None when it was read, or there is none."""
+    """Why the body could not be read; None if it was read or there is none."""
 
     @model_validator(mode="after")
     def _status_is_one_of_its_scheme(self) -> Self:
         if self.status in STATUSES or (self.status == 0 and not self.url.lower().startswith(("http:", "https:"))):
             return self
-        message = f"status is {self.status}; wanted one of three digits, or 0 for an address that is none of HTTP"
+        message = f"expected a three-digit status, or 0 for a URL that is not HTTP, got {self.status}"
         raise ValueError(message)
 
     @model_validator(mode="after")
     def _body_is_there_or_missing(self) -> Self:
         if self.body is not None and self.body_missing is not None:
-            message = f"body is given and also said to be missing ({self.body_missing}); keep one of the two"
+            message = f"body and body_missing ({self.body_missing}) are both set; set only one"
             raise ValueError(message)
         return self
 
 
 class Piece(Record):
-    """A part of a body that came by itself: what a page reads while an answer is still on its way."""
+    """A chunk of a response body that was received separately, so that a page can read it before the rest."""
 
     length: int = Field(ge=0)
-    """Bytes of the body; 0 for the headers, which come first."""
+    """Number of bytes; 0 for the headers, which are received first."""
     moment: Moment
 
 
 class Exchange(Record):
-    """A request, its redirects, and its answer or failure; neither of the two while it was still pending at the end.
+    """A request, its redirects, and its response or failure; neither if it was pending when the recording ended.
 
-    Both are there for a body that broke off after some pieces.
+    Both are set if the body was interrupted after some chunks.
     """
 
     ordinal: int = Field(ge=0)
-    """Place in the order in which the requests of the mission were issued."""
+    """Position among the requests of the mission, in the order they were sent."""
     key: str
     """See `eikon_engine.network.keys`."""
     occurrence: int = Field(ge=0)
@@ -96,62 +96,62 @@ class Exchange(Record):
     hops: tuple[Hop, ...] = ()
     response: RecordedResponse | None = None
     failure: str | None = Field(default=None, min_length=1)
-    """The browser's word for what went wrong, such as `net::ERR_ABORTED`."""
+    """The browser's error, such as `net::ERR_ABORTED`."""
     started_ms: float = Field(allow_inf_nan=False)
-    """Page time since the mission began, in milliseconds."""
+    """Page time since the start of the mission, in milliseconds."""
     completed_ms: float | None = Field(default=None, allow_inf_nan=False)
-    """Page time when the last byte, or the failure, came; None if neither did before the recording ended."""
+    """Page time of the last byte or the failure; None if the recording ended before."""
     completion: int | None = Field(default=None, ge=0)
-    """Place of that in the order of everything that came, see `Moment.order`."""
+    """Delivery order of the last byte or the failure, see `Moment.order`."""
     phase: int = Field(default=0, ge=0)
-    """When that was, see `Moment.phase`."""
+    """Phase of the last byte or the failure, see `Moment.phase`."""
     pieces: tuple[Piece, ...] = ()
-    """The body as it came, where a page may have read it piece by piece, or had asked for something because of its
-    beginning; empty where it came as a whole."""
+    """Chunks of the body, if the page may have read them separately or requested something because of the first ones;
+    empty if the body was received at once."""
 
     @property
     def moment(self) -> Moment | None:
-        """Return when the exchange ended; None if it did not."""
+        """Return when the exchange completed; None if it did not."""
         if self.completion is None or self.completed_ms is None:
             return None
         return Moment(order=self.completion, at_ms=max(0, round(self.completed_ms)), phase=self.phase)
 
     @property
     def pending(self) -> bool:
-        """Say whether the recording ended before an answer began."""
+        """Return whether the recording ended before the response started."""
         return self.response is None and self.failure is None
 
     @property
     def given_up(self) -> bool:
-        """Say whether a page stopped waiting for the answer: its own doing, or that of whoever took it elsewhere."""
+        """Return whether the request was cancelled, by the page or by a navigation away from it."""
         return self.response is None and self.failure == ABORTED
 
     @property
     def blobs(self) -> tuple[BlobRef, ...]:
-        """Name every blob the exchange refers to."""
+        """Return every blob that the exchange refers to."""
         response_body = self.response.body if self.response is not None else None
         return tuple(ref for ref in (self.request.body, response_body) if ref is not None)
 
     @model_validator(mode="after")
     def _ends_in_one_way(self) -> Self:
         if self.response is not None and self.failure is not None and not self.pieces:
-            message = f"response (status {self.response.status}) and failure ({self.failure}) are both given; keep one"
+            message = f"response (status {self.response.status}) and failure ({self.failure}) are both set; set one"
             raise ValueError(message)
         if (self.completed_ms is None) != (self.completion is None):
-            message = f"completed_ms is {self.completed_ms} and completion {self.completion}; give both or neither"
+            message = f"completed_ms is {self.completed_ms}, completion is {self.completion}; set both or neither"
             raise ValueError(message)
         if self.pending and self.completion is not None:
-            message = f"completion is {self.completion}, but neither response nor failure is given; give one"
+            message = f"completion is {self.completion}, but neither response nor failure is set; set one"
             raise ValueError(message)
         if self.pieces and self.response is None:
-            message = f"{len(self.pieces)} pieces of a body are given, but no response; give both"
+            message = f"{len(self.pieces)} pieces are set, but no response; set both"
             raise ValueError(message)
         body = self.response.body if self.response is not None else None
         if self.pieces and sum(piece.length for piece in self.pieces) != (body.size if body is not None else 0):
             message = "the lengths of the pieces do not add up to the size of the body"
             raise ValueError(message)
         if self.completed_ms is not None and self.completed_ms < self.started_ms:
-            message = f"completed_ms {self.completed_ms} lies before started_ms {self.started_ms}"
+            message = f"completed_ms {self.completed_ms} is before started_ms {self.started_ms}"
             raise ValueError(message)
         return self
 
@@ -159,6 +159,6 @@ class Exchange(Record):
     def _key_fits_the_request(self) -> Self:
         expected = f"{canonical_method(self.request.method)} {canonical_url(self.request.url)}"
         if self.key != expected and not self.key.startswith(expected + BODY_MARK):
-            message = f"key {self.key!r} is not the key of its request; it should begin with {expected!r}"
+            message = f"key {self.key!r} does not match its request; expected it to start with {expected!r}"
             raise ValueError(message)
         return self

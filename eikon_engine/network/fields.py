@@ -1,4 +1,4 @@
-"""The named values inside a request body, for saying where two bodies differ."""
+"""Extract the named values of a request body, to describe how two bodies differ."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import parse_qsl
 from eikon_engine.network.keys import is_json
 
 READ_LIMIT: Final = 64 * 1024
-"""Bodies above this many bytes are not looked into."""
+"""Larger bodies, in bytes, are not parsed."""
 FIELD_LIMIT: Final = 200
-"""Fields beyond this many are not looked at."""
+"""Maximum number of fields that are extracted."""
 
 
 def body_fields(body: bytes | None, media_type: str) -> dict[str, str]:
-    """Name the values of a JSON body by path (`$.items[0].id`), those of a form by field; empty for any other body."""
+    """Return the values of a JSON body by path (`$.items[0].id`), or of a form by field; empty for other bodies."""
     if body is None or len(body) > READ_LIMIT:
         return {}
     try:
@@ -29,7 +29,7 @@ def body_fields(body: bytes | None, media_type: str) -> dict[str, str]:
 
 
 def pair_fields(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """Name the values of a list of pairs, a repeated name with its count (`name[1]`)."""
+    """Return the values of pairs by name; repeated names get an index (`name[1]`)."""
     fields: dict[str, str] = {}
     seen: dict[str, int] = {}
     for name, value in pairs:

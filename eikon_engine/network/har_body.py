@@ -1,4 +1,4 @@
-"""Bodies as HAR files hold them: text, base64, or a file beside."""
+"""Read the bodies of a HAR: text, base64, or attached files."""
 
 from __future__ import annotations
 
@@ -16,34 +16,23 @@ if TYPE_CHECKING:
     from eikon_engine.network.har_node import HarNode
 
 _CHARSET: Final = re.compile(r";\s*charset=\"?([^;\s\"]+)", re.IGNORECASE)
-_UTF_8: Final = frozenset({"utf-8", "utf8"})
 _URLENCODED: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarBody:
-    """What a HAR says of one body."""
+    """One body of a HAR."""
 
     data: bytes | None = None
     missing: str | None = None
-    """Why there is none although there was one."""
-
-
-def written_body(data: bytes, media_type: str) -> dict[str, str]:
-    """Write a body as `text`, with `encoding` where plain text would not read back as the same bytes."""
-    if _charset(media_type) in _UTF_8:
-        try:
-            return {"text": data.decode()}
-        except UnicodeDecodeError:
-            pass
-    return {"text": base64.b64encode(data).decode("ascii"), "encoding": "base64"}
+    """Why the HAR does not contain the body; None if it does, or there was none."""
 
 
 def response_body(content: HarNode, media_type: str, read_attachment: AttachmentReader) -> HarBody:
     """Read the `content` of a response.
 
     Raises:
-        TraceFieldError: it is said to be base64 and is not.
+        TraceFieldError: the declared base64 is invalid.
     """
     found = _body(content, media_type, read_attachment)
     if found is not None:
@@ -51,15 +40,15 @@ def response_body(content: HarNode, media_type: str, read_attachment: Attachment
     size = content.number_if_there("size")
     if size == 0:
         return HarBody()
-    told = content.text_if_there("comment") or "the HAR holds no body, perhaps it was exported without content"
-    return HarBody(missing=told)
+    reason = content.text_if_there("comment") or "the HAR does not contain the body; it may have been exported without"
+    return HarBody(missing=reason)
 
 
 def request_body(post_data: HarNode, media_type: str, read_attachment: AttachmentReader) -> HarBody:
     """Read the `postData` of a request.
 
     Raises:
-        TraceFieldError: it is said to be base64 and is not.
+        TraceFieldError: the declared base64 is invalid.
     """
     found = _body(post_data, media_type, read_attachment)
     if found is not None:
@@ -67,16 +56,16 @@ def request_body(post_data: HarNode, media_type: str, read_attachment: Attachmen
     parameters = [(each.text("name"), each.text_if_there("value") or "") for each in post_data.nodes("params")]
     if parameters and media_type.partition(";")[0].strip().lower() == _URLENCODED:
         return HarBody(data=urlencode(parameters).encode())
-    told = "the HAR holds no text of the request's body" if parameters else post_data.text_if_there("comment")
-    return HarBody(missing=told)
+    reason = "the HAR does not contain the body of the request" if parameters else post_data.text_if_there("comment")
+    return HarBody(missing=reason)
 
 
 def _body(node: HarNode, media_type: str, read_attachment: AttachmentReader) -> HarBody | None:
-    """Read what is there; None if nothing is."""
+    """Read the body; None if there is none."""
     name = node.text_if_there("_file")
     if name is not None:
         data = read_attachment(name, f"{node.source}: {node.path}._file")
-        missing = f"the HAR names the file {name}, which is not there"
+        missing = f"the attached file {name} is missing"
         return HarBody(data=data) if data is not None else HarBody(missing=missing)
     text = node.text_if_there("text")
     if text is None or (text == "" and (node.number_if_there("size") or 0) > 0):
@@ -95,9 +84,9 @@ def _charset(media_type: str) -> str:
 
 
 def _encoded(text: str, charset: str) -> bytes:
-    """Encode as the type says it is encoded, or as UTF-8 where that cannot be.
+    """Encode with the declared charset, or as UTF-8 if that is impossible.
 
-    mitmproxy writes a byte that is no text as half of a character, as Python's `surrogateescape` does.
+    mitmproxy writes invalid bytes as lone surrogates, like Python's `surrogateescape`.
     """
     for encoding, errors in ((charset, "strict"), ("utf-8", "surrogateescape")):
         try:

@@ -1,4 +1,4 @@
-"""One entry of a HAR, as far as a replay can use it."""
+"""Read one entry of a HAR."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from eikon_engine.network.har_node import HarNode
 
 NO_ANSWER: Final = frozenset({0, -1})
-"""Statuses of entries without an answer: Chrome and mitmproxy write 0, Playwright -1."""
+"""Statuses of entries without a response: Chrome and mitmproxy write 0, Playwright -1."""
 ATTACHMENT: Final = "attachment"
 OURS: Final = "_eikon"
-"""Our own field of an entry."""
+"""Eikon's own field in an entry."""
 NO_BODY: Final = frozenset({204, 205, 304})
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 NAVIGATED: Final = frozenset({"document", "iframe", "frame", "embed", "object"})
-"""Values of Sec-Fetch-Dest of requests that load a document: https://w3c.github.io/webappsec-fetch-metadata/."""
+"""Values of Sec-Fetch-Dest for document requests: https://w3c.github.io/webappsec-fetch-metadata/."""
 _BY_DESTINATION: Final = {
     "style": "stylesheet",
     "audio": "media",
@@ -42,27 +42,27 @@ _BY_DESTINATION: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarEntry:
-    """What an entry says; `status` is None if there was no answer."""
+    """One entry; `status` is None if there was no response."""
 
     node: HarNode
     method: str
     url: str
     headers: HeaderPairs
     read_sent: Callable[[], HarBody]
-    """Reads the body of the request: all bodies together may be more than fits into memory."""
+    """Read the body of the request. Bodies are read on demand, since together they may not fit into memory."""
     status: int | None
     status_text: str
     response_headers: HeaderPairs
     read_content: Callable[[], HarBody]
     error: str | None
     became_file: bool
-    """Whether the browser ended the request to save the answer as a file, whose content no HAR has."""
+    """Whether the response was saved as a download, whose content HAR files do not contain."""
     redirect: str | None
-    """Where the answer leads, as an absolute URL."""
+    """Target of the redirect as an absolute URL."""
     resource_type: str
     is_navigation: bool
     started_ms: float
-    """Since 1970."""
+    """Milliseconds since 1970."""
     time_ms: float
 
     @property
@@ -72,15 +72,15 @@ class HarEntry:
 
 
 def header(headers: HeaderPairs, name: str) -> str:
-    """Return the first value of a header, empty if it is not there; `name` is in lower case."""
+    """Return the first value of a header, empty if absent; `name` is in lower case."""
     return next((value for each, value in headers if each.lower() == name), "")
 
 
 def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
-    """Read an entry.
+    """Parse an entry.
 
     Raises:
-        TraceFieldError: a field that is needed is missing or wrong.
+        TraceFieldError: a required field is missing or invalid.
     """
     request, response = node.node("request"), node.node_if_there("response")
     url, method = _url(request), request.text("method")
@@ -118,7 +118,7 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
 
 
 def entry_fault(node: HarNode, error: ValidationError) -> TraceFieldError:
-    """Name the entry that makes no exchange."""
+    """Convert a validation error to one that names the entry."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(map(str, fault["loc"]))
     what = fault["msg"].removeprefix("Value error, ")
@@ -140,7 +140,7 @@ def _url(request: HarNode) -> str:
 def _status(response: HarNode) -> int:
     status = response.number("status")
     if status not in STATUSES and status not in NO_ANSWER:
-        wanted = "a status of three digits, or 0 where there was no answer"
+        wanted = "a three-digit status, or 0 if there was no response"
         raise field_error(response.source, f"{response.path}.status", wanted, response.value["status"])
     return int(status)
 
@@ -157,7 +157,7 @@ def _headers(
 
 
 def _one_by_one(headers: HeaderPairs) -> HeaderPairs:
-    """Part values of several lines: Chrome tells headers of one name so, and no answer can have a line end in one."""
+    """Split values at line breaks, with which Chrome joins headers of the same name."""
     return tuple((name, line) for name, value in headers for line in value.split("\n"))
 
 
@@ -166,7 +166,7 @@ def _is_attached(headers: HeaderPairs) -> bool:
 
 
 def _schemeless(node: HarNode) -> bool:
-    """Say whether status 0 is that of an answer: we write it for schemes that know none, others for no answer."""
+    """Return whether status 0 is a response: Eikon writes it for schemes without statuses, others for no response."""
     ours = node.value.get(OURS)
     return isinstance(ours, Mapping) and ours.get("end", "response") == "response"
 
@@ -175,9 +175,9 @@ def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPa
     headers, post_data = _headers(request, possible_of_request), request.node_if_there("postData")
     if post_data is None:
         return headers, HarBody
-    told = header(headers, "content-type")
-    media_type = told or post_data.text_if_there("mimeType") or ""
-    if media_type and not told:
+    declared = header(headers, "content-type")
+    media_type = declared or post_data.text_if_there("mimeType") or ""
+    if media_type and not declared:
         headers = (*headers, ("content-type", media_type))
     return headers, partial(request_body, post_data, media_type, read_attachment)
 
@@ -194,11 +194,11 @@ def _content(response: HarNode, method: str, headers: HeaderPairs, read_attachme
 
 
 def _error(node: HarNode, response: HarNode | None) -> str | None:
-    """Return the browser's word for a failure: Chrome and mitmproxy write `_error`, Playwright `_failureText`."""
+    """Return the browser's error: Chrome and mitmproxy write `_error`, Playwright `_failureText`."""
     for holder, name in ((response, "_error"), (response, "_failureText"), (node, "_error")):
-        told = holder.text_if_there(name) if holder is not None else None
-        if told:
-            return told
+        error = holder.text_if_there(name) if holder is not None else None
+        if error:
+            return error
     return None
 
 
@@ -209,14 +209,14 @@ def _redirect(url: str, status: int, headers: HeaderPairs, response: HarNode | N
     try:
         return urljoin(url, location) if location else None
     except ValueError:
-        return location  # no browser goes there, either
+        return location  # browsers do not follow it either
 
 
 def _resource_type(node: HarNode, headers: HeaderPairs) -> str:
-    """Take Chrome's and Playwright's word for it, else that of the request's own headers."""
-    told = node.text_if_there("_resourceType")
-    if told:
-        return told.lower()
+    """Return the type given by Chrome or Playwright, or else the one derived from the request headers."""
+    given = node.text_if_there("_resourceType")
+    if given:
+        return given.lower()
     destination = header(headers, "sec-fetch-dest")
     if destination in NAVIGATED or (not destination and header(headers, "accept").startswith("text/html")):
         return "document"
@@ -231,4 +231,4 @@ def _moment(node: HarNode) -> float:
         return zoned.timestamp() * 1000
     except (ValueError, OverflowError) as error:
         path = f"{node.path}.startedDateTime"
-        raise field_error(node.source, path, "a date and time as ISO 8601 has it", text) from error
+        raise field_error(node.source, path, "an ISO 8601 date and time", text) from error

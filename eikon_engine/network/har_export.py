@@ -1,17 +1,16 @@
 """Write recorded exchanges as a HAR 1.2 file: http://www.softwareishard.com/blog/har-12-spec/.
 
-Redirects are entries of their own. What HAR has no field for stands in `_eikon`, so that nothing is lost on the way
-back.
+Redirects are separate entries. What HAR has no field for is written to `_eikon`, so that an import loses nothing.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import parse_qsl, urljoin
-
-from eikon_engine.network.har_body import written_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,22 +25,24 @@ if TYPE_CHECKING:
 
 HAR_VERSION: Final = "1.2"
 HTTP_VERSION: Final = "HTTP/1.1"
-"""HAR demands one; recordings do not know it."""
+"""HAR requires a version, which recordings do not contain."""
 _SEE_OTHER: Final = 303
 _AS_GET: Final = frozenset({301, 302})
+_CHARSET: Final = re.compile(r";\s*charset=\"?([^;\s\"]+)", re.IGNORECASE)
+_UTF_8: Final = frozenset({"utf-8", "utf8"})
 
 
 def har_text(recording: NetworkRecording, *, began: datetime, version: str) -> str:
-    """Return the text of a HAR; `began` is when the recording began, `version` ours."""
+    """Return the text of a HAR; `began` is the start of the recording, `version` the version of Eikon."""
     return json.dumps(export_har(recording, began=began, version=version), indent=1, ensure_ascii=True) + "\n"
 
 
 def export_har(recording: NetworkRecording, *, began: datetime, version: str) -> JsonObject:
-    """Return a HAR as plain data, bodies inline, entries in the order in which their requests were issued.
+    """Return a HAR as plain data with inline bodies, its entries in the order of the requests.
 
     Raises:
-        AttachmentMissingError: a body is not there.
-        AttachmentCorruptError: a body is not what the recording says.
+        AttachmentMissingError: a body is missing.
+        AttachmentCorruptError: a body does not match its digest.
     """
     entries = [entry for exchange in recording.exchanges for entry in _entries(exchange, recording, began)]
     creator: JsonObject = {"name": "eikon", "version": version}
@@ -49,7 +50,7 @@ def export_har(recording: NetworkRecording, *, began: datetime, version: str) ->
 
 
 def _entries(exchange: Exchange, recording: NetworkRecording, began: datetime) -> Iterator[JsonObject]:
-    """Yield the redirects of an exchange, then its end; the first entry tells of the whole."""
+    """Yield an entry for each redirect of an exchange, then one for its end; the first has all `_eikon` fields."""
     started = (began + timedelta(milliseconds=exchange.started_ms)).isoformat(timespec="milliseconds")
     urls = [exchange.request.url, *(hop.url for hop in exchange.hops[1:])]
     if exchange.hops:
@@ -103,11 +104,11 @@ def _led_to(hop: Hop) -> str:
     try:
         return urljoin(hop.url, location)
     except ValueError:
-        return hop.url  # it led nowhere
+        return hop.url  # the redirect target is not a valid URL
 
 
 def _becomes_get(method: str, status: int) -> bool:
-    """Say whether a redirect changes the method: https://fetch.spec.whatwg.org/#http-redirect-fetch."""
+    """Return whether a redirect changes the method to GET: https://fetch.spec.whatwg.org/#http-redirect-fetch."""
     return (status in _AS_GET and method == "POST") or (status == _SEE_OTHER and method not in {"GET", "HEAD"})
 
 
@@ -129,7 +130,7 @@ def _post_data(exchange: Exchange, recording: NetworkRecording) -> JsonObject | 
     if exchange.request.body is None:
         return None
     media_type = _content_type(exchange.request.headers)
-    return {"mimeType": media_type, **written_body(recording.body(exchange.request.body), media_type)}
+    return {"mimeType": media_type, **_body(recording.body(exchange.request.body), media_type)}
 
 
 def _end(exchange: Exchange, recording: NetworkRecording) -> JsonObject:
@@ -161,7 +162,7 @@ def _content(response: RecordedResponse, recording: NetworkRecording) -> JsonObj
         return {"size": -1, "mimeType": media_type, "comment": response.body_missing}
     if response.body is None:
         return {"size": 0, "mimeType": media_type}
-    body = written_body(recording.body(response.body), media_type)
+    body = _body(recording.body(response.body), media_type)
     return {"size": response.body.size, "mimeType": media_type, **body}
 
 
@@ -171,3 +172,14 @@ def _content_type(headers: HeaderPairs) -> str:
 
 def _pairs(pairs: HeaderPairs) -> list[JsonValue]:
     return [{"name": name, "value": value} for name, value in pairs]
+
+
+def _body(data: bytes, media_type: str) -> dict[str, str]:
+    """Write a body as `text`, in base64 if plain text would not read back as the same bytes."""
+    charset = _CHARSET.search(media_type)
+    if charset is None or charset[1].lower() in _UTF_8:
+        try:
+            return {"text": data.decode()}
+        except UnicodeDecodeError:
+            pass
+    return {"text": base64.b64encode(data).decode("ascii"), "encoding": "base64"}

@@ -1,4 +1,4 @@
-"""Open a HAR file: JSON, bodies in files beside it or not, or both in a zip archive as Playwright writes them."""
+"""Open a HAR file: JSON with inline or attached bodies, or a zip archive as written by Playwright."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 HAR_SUFFIX: Final = ".har"
 ZIP_SUFFIX: Final = ".zip"
 ZIP_MARK: Final = b"PK\3\4"
-"""How an archive begins that has something in it."""
+"""Magic number of a zip archive that is not empty."""
 BROKEN: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
-"""What reading an archive raises: damaged, cut off, packed in an unknown way, encrypted."""
+"""Exceptions for archives that are damaged, truncated, encrypted or compressed with an unknown method."""
 
 AttachmentReader: TypeAlias = "Callable[[str, str], bytes | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarFile:
-    """The entries of a HAR, and its attached bodies."""
+    """The entries of a HAR and its attached bodies."""
 
     source: str
     entries: tuple[HarNode, ...]
     read_attachment: AttachmentReader
-    """Returns the content of a `_file`, None if it is not there; takes its name and where that stands."""
+    """Return the content of an attached file, None if it is missing; takes its name and the path of the field."""
 
 
 @contextmanager
 def open_har(path: Path) -> Iterator[HarFile]:
-    """Read a HAR; its attachments can be read until the end of the block.
+    """Open a HAR; attached files can be read inside the `with` block.
 
     Raises:
-        TraceMissingError: there is no file that can be read.
-        TraceSyntaxError: it is no JSON, no whole archive, or an archive without a HAR.
-        TraceFieldError: it is no HAR.
+        TraceMissingError: the file cannot be read.
+        TraceSyntaxError: the file is not JSON, or is a damaged archive or one without a HAR.
+        TraceFieldError: the JSON is not a HAR.
     """
     with _readable(path), ExitStack() as opened:
         archive = opened.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
@@ -59,13 +59,11 @@ def open_har(path: Path) -> Iterator[HarFile]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Tell what reading a HAR or its archive runs into; for reading alone, as it takes any `RuntimeError` for that."""
+    """Translate exceptions of reading a HAR or its archive. Use it for reads only, since it catches `RuntimeError`."""
     try:
         yield
     except OSError as error:
-        message = (
-            f"{path}: wanted a HAR file, found nothing that can be read ({error.strerror or error}); name another file"
-        )
+        message = f"{path}: cannot read the HAR file: {error.strerror or error}. Check the path."
         raise TraceMissingError(message) from error
     except BROKEN as error:
         raise _no_archive(path, str(error)) from error
@@ -74,28 +72,28 @@ def _readable(path: Path) -> Iterator[None]:
 def _plain(path: Path) -> bytes:
     data = path.read_bytes()
     if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MARK):
-        raise _no_archive(path, "it has no directory of its files, so it is cut off or another kind of file")
+        raise _no_archive(path, "it has no central directory, so it is truncated or not a zip file")
     return data
 
 
 def _packed_har(path: Path, archive: zipfile.ZipFile) -> tuple[bytes, str]:
-    """Read the one HAR of an archive, and name it."""
+    """Read the only HAR of an archive; return its content and its name."""
     names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
     if len(names) != 1:
-        message = f"{path}: wanted an archive with one file *{HAR_SUFFIX}, found {len(names)}; pack one HAR"
+        message = f"{path}: expected an archive with one *{HAR_SUFFIX} file, got {len(names)}. Pack one HAR."
         raise TraceSyntaxError(message)
     return archive.read(names[0]), f"{path}/{names[0]}"
 
 
 def _no_archive(path: Path, problem: str) -> TraceSyntaxError:
-    return TraceSyntaxError(f"{path}: no zip archive that can be read ({problem}); export the HAR again")
+    return TraceSyntaxError(f"{path}: not a readable zip archive: {problem}. Export the HAR again.")
 
 
 def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile:
     try:
         plain = json.loads(data.decode("utf-8-sig"))
     except RecursionError as error:
-        raise syntax_error("values nested too deep to read", source) from error
+        raise syntax_error("values are nested too deeply", source) from error
     except ValueError as error:
         raise syntax_error(str(error), source) from error
     if not isinstance(plain, dict) or not isinstance(plain.get("log"), dict):

@@ -1,4 +1,4 @@
-"""Read a HAR file as recorded exchanges, of whatever program wrote it."""
+"""Read a HAR file of any program as recorded exchanges."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 NOT_OF_THE_NETWORK: Final = ("data:", "blob:", "about:", "chrome-extension:")
 SOCKETS: Final = ("ws:", "wss:")
 PREFLIGHT: Final = "preflight"
-"""What the browser asks on its own behalf, and in a sealed replay answers itself."""
+"""Requests that the browser sends itself, and answers itself in a sealed replay."""
 NOT_MODIFIED: Final = 304
 MomentOf: TypeAlias = "Callable[[float], tuple[int, float]]"
-"""Returns phase and page time, see `Moment`, of something that came at a time since 1970, in milliseconds."""
+"""Return phase and page time, see `Moment`, of a time in milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarImport:
-    """A recording made from a HAR, and what of the HAR is not in it."""
+    """A recording created from a HAR, with warnings about what could not be imported."""
 
     recording: NetworkRecording
     warnings: tuple[str, ...]
@@ -46,23 +46,23 @@ class HarImport:
 def import_har(
     path: Path, folder: Path, redactor: Redactor | None = None, *, moment_of: MomentOf | None = None
 ) -> HarImport:
-    """Write the exchanges of a HAR into a new network part in `folder`, and read it.
+    """Write the exchanges of a HAR to a new network part in `folder`, and read it.
 
-    `path` is a `.har` file, with attached bodies beside it or without, or a `.zip` with both. `redactor` replaces the
-    values of secrets, as recording does; a HAR that we exported holds none and is taken as it is, with its own moments.
-    Without `moment_of`, nothing is known of when something in another HAR came but its order.
+    `path` is a `.har` file, with or without attached bodies, or a `.zip` with both. `redactor` replaces secret values,
+    as in recordings. A HAR exported by Eikon contains none and is read unchanged, with its moments. For any other HAR,
+    `moment_of` converts times; without it, only the order of responses is known.
 
     Raises:
-        TraceMissingError: there is no such file.
-        TraceSyntaxError: it is no JSON, or no whole archive.
-        TraceFieldError: it is no HAR; the message names the entry, counted from 0 as in the file.
-        BundlePathError: an attached file lies elsewhere than beside the HAR.
+        TraceMissingError: the file does not exist.
+        TraceSyntaxError: the file is not JSON or not a complete archive.
+        TraceFieldError: the file is not a HAR; the message has the index of the entry, from 0.
+        BundlePathError: an attached file is outside the folder of the HAR.
         OutputError: `folder` cannot be written.
     """
     with open_har(path) as har, NetworkWriter(folder) as writer:
         ours = our_groups(har.entries)
         if ours is not None:
-            places = Places()  # those of the writer are told with its file, which is gone when they are read
+            places = Places()  # the writer's errors would name its own file, which is deleted on failure
             for nodes in ours:
                 entries = tuple(read_entry(node, har.read_attachment) for node in nodes)
                 exchange = our_exchange(entries, writer)
@@ -77,12 +77,12 @@ def import_har(
 def import_entries(
     har: HarFile, folder: Path, redactor: Redactor | None = None, *, moment_of: MomentOf | None = None
 ) -> HarImport:
-    """Write the exchanges of entries that another program wrote into a new network part in `folder`, and read it.
+    """Write the exchanges of a HAR of another program to a new network part in `folder`, and read it.
 
     `moment_of`: see `import_har`.
 
     Raises:
-        TraceFieldError: an entry is none; the message names it.
+        TraceFieldError: an entry is invalid; the message has its index.
         OutputError: `folder` cannot be written.
     """
     with NetworkWriter(folder) as writer:
@@ -100,7 +100,7 @@ def _write_foreign(
 
 
 def chains(entries: Iterable[HarEntry]) -> tuple[tuple[HarEntry, ...], ...]:
-    """Put redirects and what they led to together, each request in the order of the file."""
+    """Group redirects with the requests that they led to, in the order of the file."""
     ordered = tuple(entries)
     waiting: defaultdict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(ordered))):
@@ -125,7 +125,7 @@ def chains(entries: Iterable[HarEntry]) -> tuple[tuple[HarEntry, ...], ...]:
 
 @dataclass(slots=True, kw_only=True)
 class _Reading:
-    """Write chains as exchanges, and keep what cannot be written."""
+    """Convert chains of entries to exchanges, and collect warnings."""
 
     writer: NetworkWriter
     redactor: Redactor
@@ -134,7 +134,7 @@ class _Reading:
     occurrences: Counter[str] = field(default_factory=Counter)
 
     def wants(self, node: HarNode) -> bool:
-        """Leave out what is no exchange of the network."""
+        """Return whether an entry is an HTTP exchange; add a warning for WebSockets."""
         url = node.node("request").text("url")
         kind = (node.text_if_there("_resourceType") or "").lower()
         if "_webSocketMessages" in node.value or kind == "websocket" or url.lower().startswith(SOCKETS):
@@ -144,7 +144,7 @@ class _Reading:
         return kind != PREFLIGHT and not url.lower().startswith(NOT_OF_THE_NETWORK)
 
     def write(self, found: Iterable[tuple[HarEntry, ...]]) -> None:
-        """Write the chains, numbered by their beginning and their end."""
+        """Write the chains, numbered in the order of their start and of their end."""
         ordered = sorted(found, key=lambda chain: chain[0].started_ms)
         begin = ordered[0][0].started_ms if ordered else 0.0
         moment_of = self.moment_of or (lambda at_ms: (0, at_ms - begin))
@@ -166,7 +166,7 @@ class _Reading:
         given = first.read_sent()
         sent = None if not given.data else self.redactor.data(given.data)
         if given.missing is not None:
-            self._warn(first, f"{given.missing}, so no request with a body finds it")
+            self._warn(first, f"{given.missing}, so no request with a body can match it")
         key_body = without_encodings(sent) if sent is not None else None
         key = request_key(first.method, redact(first.url), key_body, first.content_type)
         self.occurrences[key] += 1
@@ -203,13 +203,13 @@ class _Reading:
         content = last.read_content()
         missing = content.missing
         if last.became_file:
-            self._warn(last, "it became a file, which the HAR does not hold; an empty one takes its place")
+            self._warn(last, "its download is not in the HAR; an empty file is used instead")
         if last.redirect is not None:
-            missing = f"the HAR has no entry for where it leads, {self.redactor.text(last.redirect)}"
+            missing = f"the HAR has no entry for the redirect target {self.redactor.text(last.redirect)}"
         if missing is not None:
             self._warn(last, missing)
         if last.status == NOT_MODIFIED:
-            self._warn(last, "it was answered from the browser's cache, which a replay does not have")
+            self._warn(last, "it was served from the browser's cache, which a replay does not have")
         data = content.data if missing is None else None
         return RecordedResponse(
             url=self.redactor.text(last.url),

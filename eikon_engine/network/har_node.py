@@ -1,4 +1,4 @@
-"""Objects of a HAR file, read field by field: other programs wrote them, with fields of their own."""
+"""Typed access to the JSON objects of a HAR file, which may contain unknown fields."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from eikon_engine.trace.field_errors import field_error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarNode:
-    """One object of the file, and where it stands."""
+    """One JSON object with its path in the file."""
 
     value: Mapping[str, object]
     path: str
     source: str
 
     def node(self, name: str) -> HarNode:
-        """Return a member that must be an object."""
+        """Return a required object."""
         return self._node(self.value.get(name), self._path(name))
 
     def node_if_there(self, name: str) -> HarNode | None:
-        """Return a member that is an object, or None if it is absent or null."""
+        """Return an optional object; None if it is absent or null."""
         return self.node(name) if self.value.get(name) is not None else None
 
     def nodes(self, name: str) -> tuple[HarNode, ...]:
-        """Return a member that is a list of objects; one that is absent is empty."""
+        """Return a list of objects; empty if it is absent or null."""
         value = self.value.get(name)
         if value is None:
             return ()
@@ -35,29 +35,29 @@ class HarNode:
         return tuple(self._node(item, f"{self._path(name)}[{place}]") for place, item in enumerate(value))
 
     def text(self, name: str) -> str:
-        """Return a member that must be a string."""
+        """Return a required string."""
         value = self.value.get(name)
         if not isinstance(value, str):
             raise field_error(self.source, self._path(name), "a string", value)
         return value
 
     def text_if_there(self, name: str) -> str | None:
-        """Return a member that is a string, or None if it is absent or null."""
+        """Return an optional string; None if it is absent or null."""
         return self.text(name) if self.value.get(name) is not None else None
 
     def number(self, name: str) -> float:
-        """Return a member that must be a finite number."""
+        """Return a required finite number."""
         value = self.value.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
             raise field_error(self.source, self._path(name), "a finite number", value)
         return float(value)
 
     def number_if_there(self, name: str) -> float | None:
-        """Return a member that is a finite number, or None if it is absent or null."""
+        """Return an optional finite number; None if it is absent or null."""
         return self.number(name) if self.value.get(name) is not None else None
 
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return a list of objects with `name` and `value`, without the pseudo-headers of HTTP/2."""
+        """Return a list of objects with `name` and `value` as pairs, without HTTP/2 pseudo-headers."""
         pairs = ((each.text("name"), each.text("value")) for each in self.nodes(name))
         return tuple(pair for pair in pairs if not pair[0].startswith(":"))
 

@@ -1,4 +1,4 @@
-"""Read back the entries of a HAR that we exported: `_eikon` tells what HAR has no field for."""
+"""Read the entries of a HAR exported by Eikon: `_eikon` contains what HAR has no field for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def our_groups(entries: tuple[HarNode, ...]) -> tuple[tuple[HarNode, ...], ...] | None:
-    """Put the entries of each exchange together; None if there is an entry that we did not write."""
+    """Group the entries by exchange; None if Eikon did not write all of them."""
     if any(OURS not in node.value for node in entries):
         return None
     groups: dict[int, list[HarNode]] = {}
@@ -31,8 +31,8 @@ def our_groups(entries: tuple[HarNode, ...]) -> tuple[tuple[HarNode, ...], ...] 
         group = groups.setdefault(ordinal, [])
         if group and "key" in ours.value:
             message = (
-                f"{ours.source}: {ours.path}.ordinal: {ordinal} is that of {group[0].path} too, and both begin an "
-                f"exchange; give each its own, or remove {OURS} from every entry to have them read as a foreign HAR"
+                f"{ours.source}: {ours.path}.ordinal: {ordinal} is already used by {group[0].path}. "
+                f"Make it unique, or remove {OURS} from every entry to read the file as any other HAR."
             )
             raise TraceFieldError(message)
         group.append(node)
@@ -40,10 +40,10 @@ def our_groups(entries: tuple[HarNode, ...]) -> tuple[tuple[HarNode, ...], ...] 
 
 
 def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchange:
-    """Build an exchange as it was, and write its bodies.
+    """Rebuild the exported exchange, and write its bodies.
 
     Raises:
-        TraceFieldError: the entries were changed so that they are no exchange any more.
+        TraceFieldError: the entries were edited and no longer form a valid exchange.
     """
     first, last = entries[0], entries[-1]
     ours = first.node.node(OURS)
@@ -82,7 +82,7 @@ def _hop(entry: HarEntry, then: HarEntry) -> Hop:
     try:
         return Hop(url=entry.url, status=entry.status or 0, headers=entry.response_headers)
     except ValidationError as error:
-        wanted = f"a redirect (300 to 399), as {then.node.path} has the same {OURS}.ordinal and goes on from it"
+        wanted = f"a redirect (300 to 399), since {then.node.path} continues it with the same {OURS}.ordinal"
         raise field_error(entry.node.source, f"{entry.node.path}.response.status", wanted, entry.status) from error
 
 

@@ -1,4 +1,4 @@
-"""The headers of a recorded request or answer, as HTTP allows them."""
+"""Validate the headers of recorded requests and responses."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import re
 from typing import Final
 
 _NAME: Final = re.compile(r":?[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""A token of RFC 9110, section 5.6.2; HTTP/2 puts a colon before its own, as in `:method`."""
+"""A token of RFC 9110, section 5.6.2, with the optional colon of HTTP/2 pseudo-headers (`:method`)."""
 _NO_VALUE: Final = re.compile(r"[\r\n\0]")
-"""What no value may hold (RFC 9110, section 5.5)."""
+"""Characters that values must not contain (RFC 9110, section 5.5)."""
 _JOINED: Final = "set-cookie"
-"""Several of these stand in one value, a line each, where Playwright tells headers by name alone."""
+"""Playwright joins repeated headers of this name into one value, one line each."""
 _SHOWN: Final = 40
 
 
 def possible_of_request(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return the headers of a request.
+    """Return the headers of a request after validation.
 
     Raises:
-        ValueError: no request can have one of them.
+        ValueError: a header is not valid in a request.
     """
     return _possible(pairs, joined=False)
 
 
 def possible_of_answer(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Return the headers of an answer.
+    """Return the headers of a response after validation.
 
     Raises:
-        ValueError: no answer can have one of them.
+        ValueError: a header is not valid in a response.
     """
     return _possible(pairs, joined=True)
 
@@ -41,10 +41,10 @@ def _possible(pairs: tuple[tuple[str, str], ...], *, joined: bool) -> tuple[tupl
 
 
 def _fault(name: str, value: str, *, joined: bool) -> str | None:
-    """Say what makes a header impossible; None if it is possible. `joined` allows cookies of several lines."""
+    """Describe what makes a header invalid; None if it is valid. `joined` allows several cookies, one per line."""
     if _NAME.fullmatch(name) is None:
-        return f"a header is named {name[:_SHOWN]!r}; wanted a token, of letters, digits and !#$%&'*+-.^_`|~"
+        return f"invalid header name {name[:_SHOWN]!r}: expected a token of letters, digits and !#$%&'*+-.^_`|~"
     lines = value.replace("\n", "") if joined and name.lower() == _JOINED else value
     if _NO_VALUE.search(lines) is not None:
-        return f"header {name} is {value[:_SHOWN]!r}; wanted a value without line ends and NUL"
+        return f"invalid value {value[:_SHOWN]!r} of header {name}: expected no line breaks and no NUL"
     return None

@@ -1,4 +1,4 @@
-"""Blank what lies at a path of a JSON value."""
+"""Replace the values at a JSON path with null."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STEP: Final = re.compile(r'\.([^.\[\]"]+)|\[([0-9]+)\]|(\[\*\])|\[("[^"\\]+")\]
 
 
 class AnyStep(Enum):
-    """Steps that lead to more than one place."""
+    """Wildcard steps of a path."""
 
     KEY = auto()
     INDEX = auto()
@@ -23,7 +23,7 @@ Step: TypeAlias = str | int | AnyStep
 
 @cache
 def path_steps(path: str) -> tuple[Step, ...]:
-    """Take a path of the form `JsonPathRule.path` has apart."""
+    """Parse a path in the syntax of `JsonPathRule.path`."""
     steps: list[Step] = []
     for found in _STEP.finditer(path):
         name, index, any_index, quoted = found.groups()
@@ -39,7 +39,7 @@ def path_steps(path: str) -> tuple[Step, ...]:
 
 
 def blank(document: object, path: str) -> bool:
-    """Put null wherever the path leads in a document, which is changed; say whether it led anywhere."""
+    """Set every value at the path to null, in place; return whether there was one."""
     *way, last = path_steps(path)
     places = [document]
     for step in way:
@@ -53,7 +53,7 @@ def blank(document: object, path: str) -> bool:
 
 
 def _keys(place: object, step: Step) -> tuple[str | int, ...]:
-    """Name the members of one value that a step leads to."""
+    """Return the keys or indices of a value that a step matches."""
     if isinstance(place, dict):
         if step is AnyStep.KEY:
             return tuple(place)

@@ -1,7 +1,7 @@
-"""What makes two requests the same request.
+"""Keys of requests: two requests with the same key are the same request.
 
-The key of a request is `METHOD URL`, followed by ` sha256:<digest>` of its canonical body if it has one. Only what
-cannot change the answer is made equal: the order of JSON keys, the boundary of a multipart body, the fragment.
+The key is `METHOD URL`, followed by ` sha256:<digest>` of the canonical body if there is one. Only differences that
+cannot affect the response are normalized: the order of JSON keys, the boundary of a multipart body, the fragment.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Final
 BODY_MARK: Final = " sha256:"
 BOUNDARY: Final = b"eikon-boundary"
 CANONICAL_JSON_LIMIT: Final = 1024 * 1024
-"""JSON bodies above this many bytes are taken as they are: no page reorders such a body, and it would take long."""
+"""Larger JSON bodies, in bytes, are not normalized: pages do not reorder such bodies, and it would be slow."""
 
 _NORMALIZED_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"})
-"""https://fetch.spec.whatwg.org/#concept-method-normalize: `patch` is another method than `PATCH`."""
+"""https://fetch.spec.whatwg.org/#concept-method-normalize: `patch` and `PATCH` are different methods."""
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
-"""RFC 3986, appendix B, for URLs with an authority; the fragment is left over."""
+"""RFC 3986, appendix B, for URLs with an authority and without the fragment."""
 _AUTHORITY: Final = re.compile(r"((?:.*@)?)(\[[^\]]*\]|[^:@]*)(?::([0-9]*))?", re.DOTALL)
 
 _BOUNDARY_PARAMETER: Final = re.compile(r";\s*boundary=(?:\"([^\"]*)\"|([^;\s\"]*))", re.IGNORECASE)
@@ -29,39 +29,39 @@ _BOUNDARY_PARAMETER: Final = re.compile(r";\s*boundary=(?:\"([^\"]*)\"|([^;\s\"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanonicalRequest:
-    """Hold the parts of a request that decide its key."""
+    """The parts of a request that determine its key, in canonical form."""
 
     method: str
     url: str
     body: bytes | None
     """Canonical body; None if there is none or it is empty."""
     media_type: str
-    """Lower-case media type of the body, without parameters; says how to read the body and is no part of the key."""
+    """Lower-case media type of the body, without parameters. Needed to parse the body; not part of the key."""
 
     @property
     def key(self) -> str:
-        """Give the key under which the request is recorded and looked up."""
+        """Return the key under which the request is recorded and looked up."""
         digest = "" if self.body is None else BODY_MARK + hashlib.sha256(self.body).hexdigest()
         return f"{self.method} {self.url}{digest}"
 
 
 class _Number(str):
-    """Hold a JSON number as it was written."""
+    """A JSON number as it was written."""
 
     __slots__ = ()
 
 
 class _NotCanonicalError(ValueError):
-    """Report JSON that has no one meaning."""
+    """The JSON is ambiguous."""
 
 
 def request_key(method: str, url: str, body: bytes | None, content_type: str | None) -> str:
-    """Give the key of a request; `content_type` is the whole header value."""
+    """Return the key of a request; `content_type` is the whole header value."""
     return canonical_request(method, url, body, content_type).key
 
 
 def canonical_request(method: str, url: str, body: bytes | None, content_type: str | None) -> CanonicalRequest:
-    """Bring a request into the form in which equal requests are equal."""
+    """Return the canonical form of a request."""
     media_type, boundary = _read_content_type(content_type)
     return CanonicalRequest(
         method=canonical_method(method),
@@ -72,13 +72,13 @@ def canonical_request(method: str, url: str, body: bytes | None, content_type: s
 
 
 def canonical_method(method: str) -> str:
-    """Give the method as a browser sends it."""
+    """Return the method as a browser sends it."""
     upper = method.upper()
     return upper if upper in _NORMALIZED_METHODS else method
 
 
 def canonical_url(url: str) -> str:
-    """Drop fragment and default port, lower-case scheme and host, write the empty path as `/`; keep all else."""
+    """Remove the fragment and the default port, lower-case scheme and host, and replace an empty path with `/`."""
     plain = url.partition("#")[0].replace(" ", "%20")
     parts = _URL.fullmatch(plain)
     if parts is None:
@@ -88,16 +88,16 @@ def canonical_url(url: str) -> str:
 
 
 def is_json(media_type: str) -> bool:
-    """Say whether a media type (lower-case, no parameters) promises JSON."""
+    """Return whether a media type (lower-case, no parameters) is JSON."""
     return media_type == "application/json" or media_type.endswith("+json")
 
 
 def read_json(body: bytes) -> object:
-    """Read a JSON text whose numbers stay as they were written, for `write_json`.
+    """Parse JSON for `write_json`, keeping numbers as they were written.
 
     Raises:
-        ValueError: it is no JSON in UTF-8, or names a key twice.
-        RecursionError: it is nested too deep.
+        ValueError: the body is not JSON in UTF-8, or has a duplicate key.
+        RecursionError: the JSON is nested too deeply.
     """
     value: object = json.loads(
         body.decode("utf-8"),
@@ -110,7 +110,7 @@ def read_json(body: bytes) -> object:
 
 
 def write_json(value: object) -> bytes:
-    """Write what `read_json` read: names sorted, no spaces, ASCII."""
+    """Serialize a value of `read_json` with sorted keys, without spaces, in ASCII."""
     return _write_json(value).encode("ascii")
 
 
@@ -123,7 +123,7 @@ def _canonical_authority(scheme: str, authority: str) -> str:
 
 
 def _read_content_type(content_type: str | None) -> tuple[str, str]:
-    """Give the media type and the boundary of a header value, each empty if it is not there."""
+    """Return the media type and the boundary of a header value, empty if absent."""
     if not content_type:
         return "", ""
     media_type = content_type.partition(";")[0].strip().lower()
@@ -145,7 +145,7 @@ def _rename_boundary(body: bytes, boundary: str) -> bytes:
 
 
 def _canonical_json(body: bytes) -> bytes:
-    """Sort keys and drop spaces; text that is no JSON, or names a key twice, stays as it is."""
+    """Sort keys and remove spaces; invalid JSON and JSON with duplicate keys are returned unchanged."""
     try:
         return write_json(read_json(body))
     except (ValueError, RecursionError):

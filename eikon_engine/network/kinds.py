@@ -1,10 +1,10 @@
-"""Kinds of requests."""
+"""Groups of methods and resource types."""
 
 from __future__ import annotations
 
 from typing import Final
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods that ask for nothing to be changed: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
+"""Methods that do not change state: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
 FETCHES: Final = frozenset({"fetch", "xhr"})
-"""Resource types of what scripts ask for: a page counts it before anybody else hears of it."""
+"""Resource types of requests sent by scripts; the page scripts count them before Playwright reports them."""

@@ -1,4 +1,4 @@
-"""The second tier of matching: requests that equal a recorded one in all that no rule leaves out."""
+"""The second tier of matching: requests that equal a recorded one except for what rules ignore."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LooseHit:
-    """The recorded exchange whose turn it is, and the rules that led to it."""
+    """The next unserved exchange, and the rules that were needed to match it."""
 
     exchange: Exchange
     rules: tuple[VolatileRule, ...]
@@ -30,7 +30,7 @@ class LooseHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhausted:
-    """Every exchange that comes into question was served already."""
+    """Every matching exchange has already been served."""
 
     exchanges: tuple[Exchange, ...]
     rules: tuple[VolatileRule, ...]
@@ -40,7 +40,7 @@ LooseMatch: TypeAlias = LooseHit | Exhausted | None
 
 
 class _Group:
-    """The exchanges that are one request to the rules, in issue order."""
+    """Exchanges that are equal except for what rules ignore, in the order sent."""
 
     def __init__(self, exchanges: tuple[Exchange, ...]) -> None:
         self.exchanges = exchanges
@@ -48,7 +48,7 @@ class _Group:
         self._parted: dict[tuple[str, ...], dict[HeaderValues, list[Exchange]]] = {}
 
     def alike(self, headers: HeaderPairs, names: tuple[str, ...]) -> tuple[Exchange, ...]:
-        """Choose those whose headers of these names have the same values."""
+        """Return the exchanges with the same values of the named headers."""
         if names not in self._parted:
             parted = self._parted[names] = defaultdict(list)
             for exchange in self.exchanges:
@@ -57,12 +57,12 @@ class _Group:
 
 
 class LooseAnswers:
-    """Look for exchanges by what the rules leave of their requests; the index is made at the first question."""
+    """Exchanges indexed by their requests without what rules ignore. The index is built on first use."""
 
     def __init__(
         self, exchanges: tuple[Exchange, ...], rules: tuple[VolatileRule, ...], read_body: BodyReader | None
     ) -> None:
-        """Take the exchanges in issue order."""
+        """Store the exchanges, which must be in the order sent."""
         self._exchanges = exchanges
         self._rules = rules
         self._read_body = read_body
@@ -71,7 +71,7 @@ class LooseAnswers:
     def find(
         self, wanted: CanonicalRequest, loosened: Loosened, headers: HeaderPairs, served: Collection[int]
     ) -> LooseMatch:
-        """Return the first exchange that was not served (ordinals), or None if no rule leads to a recorded request."""
+        """Return the first matching exchange not in `served` (ordinals); None if no rule leads to a match."""
         freed = header_rules(wanted.method, wanted.url, self._rules)
         if not loosened.rules and not freed:
             return None
@@ -103,7 +103,7 @@ def _method_and_url(exchange: Exchange) -> tuple[str, str]:
 
 
 def _before_any_gap(group: list[Exchange]) -> tuple[Exchange, ...]:
-    """Leave out what was issued after a request that is missing from the recording: its place is in doubt."""
+    """Drop exchanges after a request that is missing from the recording, since their occurrence is uncertain."""
     known: defaultdict[str, list[Exchange]] = defaultdict(list)
     end: float = float("inf")
     for exchange in group:

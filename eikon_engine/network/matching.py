@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Answer with this exchange; if it is `pending`, do not answer at all."""
+    """The exchange that answers a request; if it is `pending`, the request gets no response."""
 
     exchange: Exchange
     rules: tuple[VolatileRule, ...] = ()
-    """Rules without which this would be a miss; empty if the request was recorded exactly so."""
+    """Rules that were needed to match; empty for an exact match."""
 
     @property
     def key(self) -> str:
-        """Return the key under which the request was recorded, which rules may make another than it was asked by."""
+        """Return the recorded key, which differs from the key of the request if rules were needed."""
         return self.exchange.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
-    """Answer with nothing: the recording does not say what belongs here."""
+    """A request without a recorded response."""
 
     key: str
     reason: str
     """Why, in one clause, for `METHOD URL: reason`."""
     nearest: Nearest | None
-    """The recorded request that looks most like it, if any does."""
+    """The most similar recorded request, if there is one."""
 
     def told(self) -> NetworkMiss:
-        """Return what outcomes tell of it."""
+        """Return the miss as written to outcomes."""
         if self.nearest is None:
             return NetworkMiss(key=self.key, reason=self.reason)
         nearest, differences = self.nearest.exchange.key, self.nearest.differences
@@ -58,16 +58,16 @@ class Miss:
 
 Match: TypeAlias = Hit | Miss
 _Explanation: TypeAlias = Callable[[], Miss]
-"""Finding the nearest request takes time, which is spent only if there is no answer at all."""
+"""Creates the miss. Finding the nearest request is slow, so it is deferred until there is no match at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answers:
-    """Hold the exchanges of one key, apart by the deciding headers in which they differ."""
+    """The exchanges of one key, grouped by the values of the deciding headers in which they differ."""
 
     headers: tuple[str, ...]
     groups: dict[HeaderValues, dict[int, Exchange | None]]
-    """By header values, then by place within the group; None where it is not known which exchange belongs there."""
+    """By header values, then by position in the group; None if the exchange at a position is unknown."""
 
     @property
     def first(self) -> Exchange:
@@ -75,9 +75,9 @@ class _Answers:
 
 
 class Playback:
-    """Answer the requests of one replay from a recording, each exchange at most once.
+    """Match the requests of one replay with a recording; each exchange is served at most once.
 
-    A mutable object that counts what was asked. Not safe for threads: one replay, one playback, one event loop.
+    Mutable and not thread-safe: one replay, one playback, one event loop.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class Playback:
         read_body: BodyReader | None = None,
         rules: tuple[VolatileRule, ...] = (),
     ) -> None:
-        """Sort the exchanges by key.
+        """Index the exchanges by key.
 
-        `read_body` lets a miss say where a JSON or form body differs, and rules look into bodies. Rules are asked only
-        about requests that were not recorded exactly as they are made.
+        `read_body` is needed to describe how JSON and form bodies differ, and for rules about bodies. Rules are only
+        applied to requests without an exact match.
         """
         self._exchanges = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
         self._read_body = read_body
@@ -105,24 +105,24 @@ class Playback:
 
     @property
     def hits(self) -> tuple[Hit, ...]:
-        """Return what was answered, in the order of asking."""
+        """Return the matched requests, in the order received."""
         return tuple(self._hits)
 
     @property
     def misses(self) -> tuple[Miss, ...]:
-        """Return what could not be answered, in the order of asking."""
+        """Return the requests without a match, in the order received."""
         return tuple(self._misses)
 
     def unused(self) -> tuple[Exchange, ...]:
-        """Return the recorded exchanges that nothing asked for yet, in issue order."""
+        """Return the recorded exchanges that were not served yet, in the order sent."""
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
 
     def rules_applied(self) -> tuple[tuple[VolatileRule, int], ...]:
-        """Return the rules by which requests were answered, with how many each."""
+        """Return the rules that were needed to match requests, with the number of requests."""
         return self.rule_use.applied()
 
     def unused_rules(self) -> tuple[VolatileRule, ...]:
-        """Return the rules whose part stood in no request so far."""
+        """Return the rules whose part occurred in no request so far."""
         return self.rule_use.unused()
 
     def match(
@@ -133,7 +133,7 @@ class Playback:
         content_type: str | None,
         headers: Iterable[tuple[str, str]],
     ) -> Match:
-        """Answer one request and count it; the n-th request of its kind gets the n-th recorded exchange of its kind."""
+        """Match one request: the n-th request with a key gets the n-th recorded exchange with that key."""
         wanted = canonical_request(method, url, body, content_type)
         found = self._answer(wanted, tuple(headers))
         if isinstance(found, Hit):
@@ -144,7 +144,7 @@ class Playback:
         return found
 
     def _answer(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Match:
-        """Look for exactly this request; then, if there are rules, for one that differs only in what they leave out."""
+        """Find an exact match, or else a request that differs only in what rules ignore."""
         exact = self._look_up(wanted, headers)
         by_rule = self._look_past_rules(self._loose, wanted, headers, exact) if self._loose is not None else None
         if by_rule is not None:
@@ -154,7 +154,7 @@ class Playback:
     def _look_past_rules(
         self, loose: LooseAnswers, wanted: CanonicalRequest, headers: HeaderPairs, exact: Hit | _Explanation
     ) -> Match | None:
-        """Note which rules are of use for a request, and ask them about it unless it was recorded exactly so."""
+        """Count the rules that apply to a request, and use them to match it unless there is an exact match."""
         loosened = loosen(wanted, self.rule_use.rules)
         self.rule_use.saw(wanted, loosened, headers)
         if isinstance(exact, Hit):
@@ -169,7 +169,7 @@ class Playback:
                 return None
 
     def _look_up(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Hit | _Explanation:
-        """Return what was recorded for exactly this request, or what explains that there is nothing."""
+        """Return the exact match, or a function that explains why there is none."""
         answers = self._answers.get(wanted.key)
         if answers is None:
             return partial(self._never_recorded, wanted)
@@ -179,7 +179,7 @@ class Playback:
             return partial(_other_headers, wanted, answers, values)
         count = self._asked[wanted.key, values]
         exchange = group.get(count)
-        while exchange is not None and exchange.ordinal in self._served:  # by a rule, to another request
+        while exchange is not None and exchange.ordinal in self._served:  # served to another request by a rule
             count += 1
             exchange = group.get(count)
         self._asked[wanted.key, values] = count + 1
@@ -191,7 +191,7 @@ class Playback:
         if self._neighbourhood is None:
             self._neighbourhood = Neighbourhood(self._exchanges, self._read_body)
         nearest = self._neighbourhood.find(wanted, self._served)
-        reason = "it was not recorded, and no recorded request is like it" if nearest is None else nearest.reason
+        reason = "it was not recorded, and no recorded request is similar" if nearest is None else nearest.reason
         return Miss(key=wanted.key, reason=reason, nearest=nearest)
 
 
@@ -203,10 +203,10 @@ def _by_key(exchanges: tuple[Exchange, ...]) -> dict[str, _Answers]:
 
 
 def _group(exchanges: list[Exchange]) -> _Answers:
-    """Part the exchanges of one key.
+    """Group the exchanges of one key.
 
-    An occurrence may be missing from a recording that was cut off. In a single group it leaves a gap; in one of
-    several groups, every later place is in doubt.
+    An occurrence may be missing from an interrupted recording. In a single group it leaves a gap; with several groups,
+    every later position is uncertain.
     """
     differing = differing_headers(exchanges)
     groups: dict[HeaderValues, dict[int, Exchange | None]] = {}
@@ -227,7 +227,7 @@ def _other_headers(wanted: CanonicalRequest, answers: _Answers, values: HeaderVa
         requested = "none" if values[place] is None else repr(values[place])
         differences.append(f"header {name}: recorded {shown}, requested {requested}")
     names = ", ".join(answers.headers)
-    reason = f"it was recorded, but not with these values of the headers that decide its answer ({names})"
+    reason = f"it was recorded with different values of headers that select the response ({names})"
     nearest = Nearest(
         exchange=answers.first, reason=reason, agreements=_key_parts(wanted), differences=tuple(differences)
     )
@@ -239,7 +239,7 @@ def _no_such_occurrence(
 ) -> Miss:
     known = [exchange for exchange in group.values() if exchange is not None]
     times = "once" if len(known) == 1 else f"{len(known)} times"
-    reason = f"recorded {times}, this is occurrence {count + 1}"
+    reason = f"it was recorded {times}, this is occurrence {count + 1}"
     if count < max(group):
         reason += ", which is missing from the recording"
     nearest = Nearest(
@@ -255,7 +255,7 @@ def _all_served(wanted: CanonicalRequest, exhausted: Exhausted) -> Miss:
     recorded = len(exhausted.exchanges)
     times = "once" if recorded == 1 else f"{recorded} times"
     parts = ", ".join(part(rule) for rule in exhausted.rules)
-    reason = f"recorded {times} with any value of what the rules leave out ({parts}), and all of it was served"
+    reason = f"it was recorded {times} apart from what rules ignore ({parts}), and every response was already served"
     nearest = Nearest(
         exchange=exhausted.exchanges[-1],
         reason=reason,

@@ -1,4 +1,4 @@
-"""A place in the timeline of a mission."""
+"""When something was delivered to a page: its place in the timeline of a mission."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pydantic import Field
 from eikon_engine.trace.record import Record
 
 ACTION_PHASES: Final = 2
-"""Phases that an action takes: while it goes on, and after it."""
+"""Number of phases of an action: during it, and after it."""
 ACTING_APART_PHASES: Final = 3
-"""As above, where looking for a target is a phase of its own."""
+"""Number of phases of an action if resolving the target is a separate phase."""
 
 
 class Moment(Record):
-    """When something came: an answer, a piece of one, a WebSocket message."""
+    """When a response, a chunk of one or a WebSocket event was delivered."""
 
     order: int = Field(ge=0)
-    """Place in the order of everything that came during the mission."""
+    """Position in the order of all deliveries of the mission."""
     at_ms: int = Field(ge=0)
-    """Page time since the mission began, in milliseconds."""
+    """Page time since the start of the mission, in milliseconds."""
     phase: int = Field(ge=0)
     """Odd while an action is performed and observed (1 for the first), even between actions."""

@@ -1,4 +1,4 @@
-"""The recorded request that looks most like one that was never recorded; shown in explanations, never served."""
+"""Find the recorded request most similar to one that was not recorded. It is shown in messages, never served."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BodyReader: TypeAlias = Callable[[BlobRef], bytes]
 CLOSER_LOOKS: Final = 5
 """Number of best candidates that are compared in detail."""
 TEXT_LIMIT: Final = 500
-"""Characters of a path that are compared letter by letter."""
+"""Maximum number of characters of a path that are compared."""
 QUERY_LIMIT: Final = 100
 SHOWN_LIMIT: Final = 8
 VALUE_LIMIT: Final = 60
@@ -30,15 +30,15 @@ VALUE_LIMIT: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """Tell how a recorded request and the requested one agree and differ."""
+    """How a recorded request and the requested one agree and differ."""
 
     exchange: Exchange
     reason: str
-    """Why it was not served, in one clause."""
+    """Why the recorded request was not served, in one clause."""
     agreements: tuple[str, ...]
-    """Parts that are equal, such as `method POST` or `query page`."""
+    """Equal parts, such as `method POST` or `query page`."""
     differences: tuple[str, ...]
-    """Parts that are not, such as `query page: recorded '1', requested '2'`."""
+    """Different parts, such as `query page: recorded '1', requested '2'`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Neighbourhood:
     """Search the recorded requests for the nearest one."""
 
     def __init__(self, exchanges: tuple[Exchange, ...], read_body: BodyReader | None) -> None:
-        """Take the requests apart; without `read_body`, bodies are compared by digest only."""
+        """Index the requests; without `read_body`, bodies are compared by digest only."""
         self._read_body = read_body
         shapes: dict[str, _Shape] = {}
         self._entries = [
@@ -63,7 +63,7 @@ class Neighbourhood:
         ]
 
     def find(self, wanted: CanonicalRequest, served: Collection[int]) -> Nearest | None:
-        """Return the nearest request, those not in `served` (ordinals) first; None if nothing is at all alike."""
+        """Return the most similar request, preferring those not in `served` (ordinals); None if none is similar."""
         shape = _shape_of_key(wanted.key)
         scores: dict[str, float] = {}
         ranked = []
@@ -120,7 +120,7 @@ class Neighbourhood:
         parts = ", ".join(difference.partition(":")[0] for difference in differences[:SHOWN_LIMIT])
         return Nearest(
             exchange=exchange,
-            reason=f"it was not recorded; the nearest recorded request differs in {parts or 'its spelling'}",
+            reason=f"it was not recorded; the nearest recorded request differs in {parts or 'spelling'}",
             agreements=_shorten(agreements),
             differences=_shorten(differences),
         )
@@ -137,7 +137,7 @@ def _canonical(exchange: Exchange, body: bytes) -> CanonicalRequest:
 
 
 def _other_times(recorded: bytes | None, requested: bytes | None) -> tuple[str, ...]:
-    """Say so if two bodies differ in nothing but dates with a time of day."""
+    """Describe the difference if two bodies differ only in times."""
     if recorded is None or requested is None or TIME.split(recorded) != TIME.split(requested):
         return ()
     ours, theirs = (TIME.findall(body) for body in (recorded, requested))
@@ -163,7 +163,7 @@ def _shape_of_key(key: str) -> _Shape:
 
 
 def _score(wanted: _Shape, recorded: _Shape) -> float:
-    """Weigh what two requests have in common; 0 if neither their site nor their path is the same."""
+    """Return a similarity score of two requests; 0 if neither their site nor their path is equal."""
     same_path = wanted.path == recorded.path
     if wanted.site != recorded.site and not (same_path and wanted.path != "/"):
         return 0.0
@@ -173,7 +173,7 @@ def _score(wanted: _Shape, recorded: _Shape) -> float:
 
 
 def _common_segments(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    """Return the share of segments that agree from the front or from the back."""
+    """Return the share of path segments that are equal, counted from both ends."""
     shorter = min(len(one), len(other))
     front = 0
     while front < shorter and one[front] == other[front]:
@@ -185,7 +185,7 @@ def _common_segments(one: tuple[str, ...], other: tuple[str, ...]) -> float:
 
 
 def _overlap(one: dict[str, str], other: dict[str, str]) -> float:
-    """Return 1 for equal fields, two thirds for equal names with other values, 0 for nothing in common."""
+    """Return 1 for equal fields, two thirds for equal names with different values, 0 for nothing in common."""
     if one == other:
         return 1.0
     names = one.keys() | other.keys()

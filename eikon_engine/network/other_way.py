@@ -1,4 +1,4 @@
-"""The timeline of a mission that left its recording: what came before keeps its moments, the rest has new ones."""
+"""The timeline of a mission that left its recording: earlier deliveries keep their moments, later ones get new ones."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ BEFORE, SINCE, TO_COME = range(3)
 
 
 class Given(NamedTuple):
-    """What a replay gave that left its recording, by places in the recording as that replay had it."""
+    """What a replay that left its recording delivered, by delivery order in the replayed recording."""
 
     before: AbstractSet[int]
-    """Given at its recorded moment, until the mission went another way."""
+    """Delivered at its recorded moment, before the mission left the recording."""
     since: Mapping[int, Moment]
-    """Given since, and when."""
+    """Delivered after that, and when."""
     turns: AbstractSet[int]
-    """What is given apart; anything else comes with what came before it."""
+    """What is delivered separately; anything else is delivered together with its predecessor."""
     in_vain: AbstractSet[int]
-    """Ordinals of exchanges that were asked for since, and never answered."""
+    """Ordinals of exchanges that were requested after that and never answered."""
 
 
 class _Placed(NamedTuple):
     part: int
-    """Before the mission went another way, since then, or not yet."""
+    """Before the mission left the recording, after that, or not delivered yet."""
     order: int
-    """Among those of the part."""
+    """Order within the part."""
     behind: int
-    """How many of the same thing come between it and what it comes with; negative in front of that."""
+    """Distance from the delivery of the same exchange or socket that it is delivered with; negative before it."""
     was: int
     moment: Moment
 
@@ -43,8 +43,8 @@ class _Placed(NamedTuple):
 def other_way(stored: NetworkRecording, played: NetworkRecording, given: Given) -> tuple[Moved, ...]:
     """Return the timeline of a mission that was replayed from `played`, for a bundle whose network is `stored`.
 
-    Both hold the same exchanges and sockets; `played` may hold less, and have other moments. What nobody asked for
-    comes last, and keeps its time.
+    Both contain the same exchanges and sockets; `played` may contain fewer, with different moments. What was not
+    requested is put last and keeps its time.
     """
     places = [
         placed
@@ -61,7 +61,7 @@ def other_way(stored: NetworkRecording, played: NetworkRecording, given: Given) 
 def _pairs(
     stored: NetworkRecording, played: NetworkRecording, in_vain: AbstractSet[int]
 ) -> Iterator[tuple[list[int], list[Moment]]]:
-    """Yield what belongs together: its places as stored, and its moments as played."""
+    """Yield for each exchange and socket its orders as stored and its moments as replayed."""
     exchanges = {each.ordinal: each for each in stored.exchanges}
     for exchange in played.exchanges:
         if exchange.moment is None or exchange.ordinal in in_vain:
@@ -80,13 +80,13 @@ def _pairs(
 
 
 def _unique(was: Iterable[int], now: Iterable[Moment]) -> tuple[list[int], list[Moment]]:
-    """Take each place once: the first bytes of a body may come with its headers."""
+    """Remove duplicate orders: the first bytes of a body may be delivered with its headers."""
     pairs = dict(zip(was, now, strict=True))
     return list(pairs), list(pairs.values())
 
 
 def _placed(pairs: list[tuple[int, Moment]], given: Given) -> Iterator[_Placed]:
-    """Place what belongs together: what has no turn of its own behind what has, or in front of the first that has."""
+    """Place the deliveries of one exchange or socket; those not delivered separately follow or precede one that is."""
     own = {was: _own(was, moment, given) for was, moment in pairs}
     anchors = [place for place in own.values() if place is not None]
     if not anchors:
@@ -103,7 +103,7 @@ def _placed(pairs: list[tuple[int, Moment]], given: Given) -> Iterator[_Placed]:
 
 
 def _own(was: int, moment: Moment, given: Given) -> _Placed | None:
-    """Return the place of what was given, or is to be given, apart."""
+    """Return the place of a separate delivery; None if it is delivered with another one."""
     if moment.order in given.since:
         new = given.since[moment.order]
         return _Placed(SINCE, new.order, 0, was, new)

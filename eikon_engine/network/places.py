@@ -1,4 +1,4 @@
-"""The places that a recording gives out, each once."""
+"""Check that ordinals, occurrences and delivery positions of a recording are unique."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Claim(NamedTuple):
-    """A number, what it counts, and the field it stands in."""
+    """A number that must be unique, its namespace, and its field."""
 
     of: str
     number: int
@@ -22,20 +22,20 @@ class _Claim(NamedTuple):
 
 
 class Places:
-    """Remember which places are taken: ordinals, occurrences of a key, and places in the order of what came.
+    """The used ordinals, occurrences per key, and delivery positions.
 
-    The last is one order for ends of exchanges, pieces of bodies, and everything on WebSockets.
+    Completed exchanges, chunks of bodies and WebSocket events share one delivery order.
     """
 
     def __init__(self) -> None:
-        """Begin with every place free."""
+        """Start with nothing used."""
         self._taken: dict[tuple[str, int], str] = {}
 
     def claim_exchange(self, exchange: Exchange, where: str) -> None:
-        """Take the places of an exchange.
+        """Register the numbers of an exchange.
 
         Raises:
-            TraceFieldError: one is taken.
+            TraceFieldError: a number is already used.
         """
         self._claim(
             _claims(exchange),
@@ -44,12 +44,12 @@ class Places:
         )
 
     def claim_event(self, event: SocketEvent, where: str) -> None:
-        """Take the place of what happened on a WebSocket.
+        """Register the delivery position of a WebSocket event.
 
         Raises:
-            TraceFieldError: it is taken.
+            TraceFieldError: the position is already used.
         """
-        name = f"the {event.kind!r} of socket {event.socket}"
+        name = f"event {event.kind!r} of socket {event.socket}"
         self._claim(iter((_Claim("", event.moment.order, "moment.order"),)), name, where)
 
     def _claim(self, claims: Iterator[_Claim], name: str, where: str) -> None:
@@ -59,7 +59,7 @@ class Places:
             owner = name if place in new else self._taken.get(place)
             if owner is not None:
                 of_key = f" of {claim.of}" if claim.field == "occurrence" else ""
-                message = f"{where}: {claim.field}: {claim.number}{of_key} is taken by {owner}; keep one"
+                message = f"{where}: {claim.field}: {claim.number}{of_key} is already used by {owner}. Remove one."
                 raise TraceFieldError(message)
             new[place] = name
         self._taken.update(new)
@@ -73,5 +73,5 @@ def _claims(exchange: Exchange) -> Iterator[_Claim]:
     pieces = exchange.pieces
     for number, piece in enumerate(pieces):
         if number == 1 and piece.moment == pieces[0].moment and pieces[0].length == 0:
-            continue  # the first bytes may come with the headers
+            continue  # the first bytes may be received together with the headers
         yield _Claim("", piece.moment.order, f"pieces.{number}.moment.order")

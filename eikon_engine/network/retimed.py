@@ -1,4 +1,4 @@
-"""Put the moments of a recorded network where replays that wait have them."""
+"""Replace the moments of a recorded network with those of a timeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkRecording
 
 STEP = 1e-6
-"""Between what has no place of its own and what it follows: small beside places, which are whole."""
+"""Distance between a delivery without an order of its own and its predecessor; small compared to whole orders."""
 
 
 class _Placed(NamedTuple):
@@ -25,9 +25,9 @@ class _Placed(NamedTuple):
 
 
 def retimed(recording: NetworkRecording, timeline: Sequence[Moved]) -> NetworkRecording:
-    """Return a recording whose moments are those of `timeline`; those that it does not name stay.
+    """Return a recording with the moments of `timeline`; moments that it does not contain are unchanged.
 
-    A request that was given up, and that it does not name, gets no answer.
+    A cancelled request that it does not contain gets no response.
     """
     if not timeline:
         return recording
@@ -70,10 +70,10 @@ def _exchange(exchange: Exchange, moved: Mapping[int, Moment]) -> Exchange:
 
 
 def timeline_of(recording: NetworkRecording, given: Mapping[int, Moment]) -> tuple[Moved, ...]:
-    """Return the timeline of a replay in which these were given, by their places in the recording.
+    """Return the timeline of a replay from the moments of its deliveries, by recorded order.
 
-    What a replay gives no turn of its own, as the end of an answer that came whole, follows what belongs to it; what
-    nobody asked for comes last. What a page had given up, and was not given, has no place.
+    Deliveries without a moment of their own, such as the end of a response delivered at once, follow the others of
+    their exchange; what was not requested is put last. Cancelled requests that were not delivered are omitted.
     """
     last = max(given.values(), key=lambda moment: moment.order, default=Moment(order=0, at_ms=0, phase=0))
     placed = [each for moments in _owned(recording, given) for each in _placed(moments, given, last)]
@@ -85,7 +85,7 @@ def timeline_of(recording: NetworkRecording, given: Mapping[int, Moment]) -> tup
 
 
 def _owned(recording: NetworkRecording, given: Mapping[int, Moment]) -> Iterator[list[int]]:
-    """Yield the places of what belongs together, in recorded order: an exchange, or all of a socket."""
+    """Yield the delivery orders of each exchange and of each socket, in recorded order."""
     for exchange in recording.exchanges:
         end = [exchange.moment.order] if exchange.moment is not None else []
         if exchange.given_up and not given.keys() & set(end):

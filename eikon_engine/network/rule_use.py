@@ -1,4 +1,4 @@
-"""How often each rule was of use in one replay."""
+"""Count how often each rule was used in one replay."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ if TYPE_CHECKING:
 
 
 class RuleUse:
-    """Count what rules did. A mutable object of one replay."""
+    """Usage counts of the rules of one replay; mutable."""
 
     def __init__(self, rules: Iterable[VolatileRule]) -> None:
-        """Begin with no use; of rules that are equal in everything one is kept."""
+        """Start with no uses; duplicate rules are merged."""
         self.rules = tuple(dict.fromkeys(rules))
         self._found: set[VolatileRule] = set()
         self._applied: Counter[VolatileRule] = Counter()
 
     def saw(self, wanted: CanonicalRequest, loosened: Loosened, headers: HeaderPairs) -> None:
-        """Note the rules whose part a request has, whether or not it takes them to answer it."""
+        """Record the rules whose part a request contains, whether or not they are needed to match it."""
         self._found.update(loosened.rules)
         names = {name.lower() for name, _ in headers} & set(DECIDING_HEADERS)
         freed = header_rules(wanted.method, wanted.url, self.rules)
         self._found.update(rule for rule in freed if rule.name.lower() in names)
 
     def count(self, rules: Iterable[VolatileRule]) -> None:
-        """Count one answer, or one message of a socket, that was matched by means of these rules."""
+        """Count one request or WebSocket message that was matched by these rules."""
         used = tuple(rules)
         self._found.update(used)
         self._applied.update(used)
 
     def applied(self) -> tuple[tuple[VolatileRule, int], ...]:
-        """Return the rules by means of which something was matched, with how often, in the order of the trace."""
+        """Return the rules that were needed for a match, with their counts, in the order of the trace."""
         return tuple((rule, self._applied[rule]) for rule in self.rules if self._applied[rule])
 
     def unused(self) -> tuple[VolatileRule, ...]:
-        """Return the rules whose part stood in nothing that was asked."""
+        """Return the rules whose part occurred in no request."""
         return tuple(rule for rule in self.rules if rule not in self._found)
 
     def for_outcome(self) -> tuple[RuleApplied, ...]:
-        """Return what `NetworkOutcome.rules_applied` says."""
+        """Return the value of `NetworkOutcome.rules_applied`."""
         return tuple(
             RuleApplied(rule=describe(rule), reason=rule.reason, times=times) for rule, times in self.applied()
         )
 
     def notes(self) -> tuple[str, ...]:
-        """Return a note on each rule that was of no use."""
+        """Return a note for each unused rule."""
         return tuple(
-            f"the rule {describe(rule)} found nothing in any request of this replay; mend it or remove it"
+            f"unused rule: {describe(rule)} matched no request of this replay. Fix or remove it."
             for rule in self.unused()
         )

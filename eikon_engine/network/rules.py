@@ -1,6 +1,6 @@
-"""Apply declared rules to a request: what they name is blanked, so that requests that differ only there are one.
+"""Apply rules to requests: the parts that they name are blanked, so that requests that differ only there match.
 
-A rule frees a value, not its place: a request that lacks the part is still another request.
+A rule ignores a value, not its presence: a request without the part does not match.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ SOCKET_METHOD: Final = "WEBSOCKET"
 URLENCODED: Final = "application/x-www-form-urlencoded"
 
 _STAMP: Final = re.compile(r"(^|&)[0-9]{9,17}(?=&|$)")
-"""A whole part of a query that is a number as long as times in seconds to microseconds are."""
+"""A bare query parameter that is a number with the length of a timestamp in seconds to microseconds."""
 TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
 """A date with a time of day, as in ISO 8601."""
 _A_TIME: Final = b"\x00time\x00"
-"""Stands for each of them: no text that a page sends instead of a time is taken for one."""
+"""Replacement for a time; cannot occur in the text of a page."""
 _PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="([^"]*)"', re.IGNORECASE)
 _ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
-"""How forms write these in the name of a part: https://html.spec.whatwg.org/#multipart-form-data."""
+"""How forms escape characters in part names: https://html.spec.whatwg.org/#multipart-form-data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loosened:
-    """Hold what the rules left of a request."""
+    """A request after blanking the parts that rules ignore."""
 
     key: str
-    """Equal for two requests that differ only in what the rules name."""
+    """Equal for two requests that differ only in the ignored parts."""
     rules: tuple[VolatileRule, ...]
-    """Rules that found their part, in the order in which they were declared; no header rules among them."""
+    """Rules that found their part, in the order of declaration, without header rules."""
 
 
 def fitting_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
-    """Choose the rules that hold for a canonical method and URL."""
+    """Return the rules for a canonical method and URL."""
     location = url.partition("?")[0]
     return tuple(
         rule
@@ -75,7 +75,7 @@ def fitting_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple
 
 
 def loosen(wanted: CanonicalRequest, rules: Iterable[VolatileRule]) -> Loosened:
-    """Blank what the rules name in a request."""
+    """Blank the parts of a request that rules ignore."""
     fitting = fitting_rules(wanted.method, wanted.url, rules)
     url, of_query = _blank_query(wanted.url, fitting)
     body, of_body = _blank_body(wanted, fitting)
@@ -84,7 +84,7 @@ def loosen(wanted: CanonicalRequest, rules: Iterable[VolatileRule]) -> Loosened:
 
 
 def loosen_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body: BodyReader | None) -> Loosened:
-    """Blank what the rules name in a recorded request; its body is read only if a rule is about it."""
+    """Blank the parts of a recorded request that rules ignore; the body is read only if a rule needs it."""
     head, mark, digest = exchange.key.partition(BODY_MARK)
     method, _, url = head.partition(" ")
     fitting = fitting_rules(method, url, rules)
@@ -100,7 +100,7 @@ def loosen_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body
 def apply_rules_to_message(
     url: str, content: bytes, rules: Iterable[VolatileRule]
 ) -> tuple[bytes, tuple[VolatileRule, ...]]:
-    """Blank what the rules name in a message of a socket; where none finds its part, the message stays as it is."""
+    """Blank the parts of a WebSocket message that rules ignore; unchanged if no rule finds its part."""
     fitting = fitting_rules(SOCKET_METHOD, canonical_url(url), rules)
     body, used = _blank_json(content, fitting)
     plain, timed = _blank_times(body, fitting)
@@ -108,13 +108,13 @@ def apply_rules_to_message(
 
 
 def apply_rules_to_socket_url(url: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
-    """Blank what the rules name in the query of a socket's address, which is brought into its canonical form."""
+    """Return the canonical URL of a WebSocket with the query parts that rules ignore blanked, and those rules."""
     plain = canonical_url(url)
     return _blank_query(plain, fitting_rules(SOCKET_METHOD, plain, rules))
 
 
 def header_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[HeaderRule, ...]:
-    """Choose the header rules that hold for a canonical method and URL."""
+    """Return the header rules for a canonical method and URL."""
     return tuple(rule for rule in fitting_rules(method, url, rules) if isinstance(rule, HeaderRule))
 
 
@@ -138,7 +138,7 @@ def _blank_query(url: str, rules: tuple[VolatileRule, ...]) -> tuple[str, tuple[
 
 
 def _blank_pairs(text: str, names: set[str]) -> tuple[str, set[str]]:
-    """Empty the values of some names in `a=1&b=2`; return also which of them were there."""
+    """Empty the values of some names in `a=1&b=2`; also return the names that were found."""
     found: set[str] = set()
     pairs = []
     for pair in text.split("&"):
@@ -176,7 +176,7 @@ def _blank_times(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, t
 
 
 def _blank_json(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
-    """Blank places of a JSON text, whatever its media type: scripts send JSON as plain text, too."""
+    """Blank values of a JSON text, whatever its media type, since scripts also send JSON as plain text."""
     by_path = [rule for rule in rules if isinstance(rule, JsonPathRule)]
     if not by_path or len(body) > CANONICAL_JSON_LIMIT or not body.lstrip().startswith((b"{", b"[")):
         return body, ()

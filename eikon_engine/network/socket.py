@@ -1,4 +1,4 @@
-"""What went over a WebSocket, message by message."""
+"""Recorded WebSocket events: opening, messages and closing."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["page", "server"]
 METHOD = "WEBSOCKET"
-"""What stands in the place of a method in the keys of sockets and of messages that a page sends."""
+"""Used as the method in the keys of WebSockets and of messages sent by the page."""
 ABNORMAL = 1006
-"""Close code of a connection that failed, or was lost (RFC 6455, section 7.1.5)."""
+"""Close code of a connection that failed or was lost (RFC 6455, section 7.1.5)."""
 CODES: Final[Mapping[Side, range]] = MappingProxyType({"page": range(1000, 5000), "server": range(2**16)})
-"""Close codes by who sends them. Servers can send any two bytes, and Chromium tells the page whatever they say."""
+"""Valid close codes by sender. Servers can send any two bytes, and Chromium passes them on to the page."""
 MESSAGE_TYPE: Final = "application/json"
-"""What messages are taken for in their keys, so that those in JSON are canonical."""
+"""Media type assumed for messages in keys, so that JSON messages are canonical."""
 INLINE_LIMIT = 4096
-"""Texts of more bytes are kept as blobs."""
+"""Larger texts, in bytes, are stored as blobs."""
 
 
 class SocketOpened(Record):
-    """A page opened a socket."""
+    """A page opened a WebSocket."""
 
     kind: Literal["opened"] = "opened"
     socket: int = Field(ge=0)
-    """Place in the order of opening."""
+    """Position in the order of opening."""
     url: str = Field(min_length=1)
     moment: Moment
 
 
 class SocketAccepted(Record):
-    """The server took the connection, and the page was told."""
+    """The server accepted the connection, and the page received the open event."""
 
     kind: Literal["accepted"] = "accepted"
     socket: int = Field(ge=0)
     protocol: str = ""
-    """Subprotocol that the server chose."""
+    """Subprotocol selected by the server."""
     extensions: str = ""
     moment: Moment
 
@@ -57,27 +57,27 @@ class SocketMessage(Record):
     sender: Side
     binary: bool = False
     text: str | None = None
-    """The message, where it is short and no binary one."""
+    """A short text message."""
     body: BlobRef | None = None
-    """The message in the blobs of the network part, where it is long or binary."""
+    """Blob of a long or binary message."""
     moment: Moment
 
     @model_validator(mode="after")
     def _has_one_content(self) -> Self:
         if (self.text is None) == (self.body is None) or (self.binary and self.body is None):
-            message = "give the message as text, or as a body in the blobs; a binary one as a body"
+            message = "set either text or body; a binary message needs body"
             raise ValueError(message)
         return self
 
 
 class SocketClosed(Record):
-    """One side closed the socket."""
+    """One side closed the WebSocket."""
 
     kind: Literal["closed"] = "closed"
     socket: int = Field(ge=0)
     closer: Side
     code: int | None = None
-    """Close code of RFC 6455, section 7.4; None where none was given."""
+    """Close code of RFC 6455, section 7.4; None if none was sent."""
     reason: str = ""
     moment: Moment
 
@@ -85,7 +85,7 @@ class SocketClosed(Record):
     def _code_can_be_sent(self) -> Self:
         codes = CODES[self.closer]
         if self.code is not None and self.code not in codes:
-            message = f"code is {self.code}; the {self.closer} closes with {codes.start} to {codes.stop - 1}, or null"
+            message = f"expected a close code of the {self.closer}, {codes.start} to {codes.stop - 1}, got {self.code}"
             raise ValueError(message)
         return self
 
@@ -96,20 +96,20 @@ SocketEvent: TypeAlias = Annotated[
 
 
 def socket_key(url: str) -> str:
-    """Give the key under which a socket is recorded and looked up."""
+    """Return the key under which a WebSocket is recorded and looked up."""
     return f"{METHOD} {canonical_url(url)}"
 
 
 def close_key(url: str, code: int | None, reason: str) -> str:
-    """Give the key of the end that a page makes of a socket."""
+    """Return the key of a close sent by the page."""
     return f"{socket_key(url)} closed {close_words(code, reason)}"
 
 
 def close_words(code: int | None, reason: str) -> str:
-    """Show a close code and its reason."""
+    """Format a close code and its reason."""
     return f"{'without a code' if code is None else code}{f' {reason!r}' if reason else ''}"
 
 
 def message_key(url: str, content: bytes) -> str:
-    """Give the key of a message that a page sends; JSON is canonical in it, as in requests."""
+    """Return the key of a message sent by the page; JSON is canonical in it, as in requests."""
     return request_key(METHOD, url, content, MESSAGE_TYPE)

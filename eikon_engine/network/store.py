@@ -29,9 +29,9 @@ _Line = TypeVar("_Line", bound=Record)
 
 
 class IndexWriter:
-    """Write exchanges behind what an open index has, and their bodies beside it.
+    """Append exchanges to an open index, and store their bodies.
 
-    A mutable object for one thread. Lines are flushed to the operating system, not forced to the disk.
+    Not thread-safe. Lines are flushed to the operating system but not synced to disk.
     """
 
     _path: Path
@@ -40,7 +40,7 @@ class IndexWriter:
     _places: Places
 
     def write_blob(self, data: bytes) -> BlobRef:
-        """Store a body, before the exchange that names it.
+        """Store a body; must be called before the exchange that refers to it is appended.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -48,11 +48,11 @@ class IndexWriter:
         return self._blobs.put(data)
 
     def append(self, exchange: Exchange) -> None:
-        """Write one exchange and flush it.
+        """Write and flush one exchange.
 
         Raises:
-            AttachmentMissingError: a body was not written before.
-            TraceFieldError: the place of the exchange is taken.
+            AttachmentMissingError: a body was not stored before.
+            TraceFieldError: a number of the exchange is already used.
             OutputError: the index cannot be written.
         """
         demand_blobs(exchange, self._blobs, str(self._path))
@@ -64,7 +64,7 @@ class IndexWriter:
             raise OutputError(unwritable(self._path, error)) from error
 
     def close(self) -> None:
-        """End the index; a second call does nothing."""
+        """Close the index; further calls have no effect."""
         self._index.close()
 
     def __enter__(self) -> Self:
@@ -79,13 +79,13 @@ class IndexWriter:
 
 
 class NetworkWriter(IndexWriter):
-    """Write exchanges as they end, so that a process killed at any moment leaves a part that reads back."""
+    """Create a recording and write exchanges as they complete. What a killed process leaves can be read."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin a new index in `folder`, which is created if need be.
+        """Create a new index in `folder`, which is created if necessary.
 
         Raises:
-            OutputError: the folder cannot be written, or holds a recording already.
+            OutputError: the folder cannot be written, or already contains a recording.
         """
         self._path = folder / INDEX_NAME
         self._blobs = BlobStore(folder / BLOBS_NAME)
@@ -95,16 +95,16 @@ class NetworkWriter(IndexWriter):
             self._index = self._path.open("xb")
             self._sockets = (folder / SOCKETS_NAME).open("xb")
         except FileExistsError as error:
-            message = f"{self._path}: a recording lies here already; choose another folder"
+            message = f"{self._path}: the folder already contains a network recording. Choose another folder."
             raise OutputError(message) from error
         except OSError as error:
             raise OutputError(unwritable(self._path, error)) from error
 
     def append_socket(self, event: SocketEvent) -> None:
-        """Write what happened on a WebSocket, and flush it.
+        """Write and flush one WebSocket event.
 
         Raises:
-            TraceFieldError: the place of the event is taken.
+            TraceFieldError: the delivery position of the event is already used.
             OutputError: the file cannot be written.
         """
         self._places.claim_event(event, str(self._path.with_name(SOCKETS_NAME)))
@@ -115,12 +115,12 @@ class NetworkWriter(IndexWriter):
             raise OutputError(unwritable(self._path.with_name(SOCKETS_NAME), error)) from error
 
     def close(self) -> None:
-        """End the files; a second call does nothing."""
+        """Close the files; further calls have no effect."""
         super().close()
         self._sockets.close()
 
     def discard(self) -> None:
-        """End the files, and take them away."""
+        """Close and delete the files."""
         self.close()
         for path in (self._path, self._path.with_name(SOCKETS_NAME)):
             path.unlink(missing_ok=True)
@@ -128,19 +128,19 @@ class NetworkWriter(IndexWriter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkRecording:
-    """The network part of a bundle as it was read."""
+    """The network part of a bundle in memory."""
 
     exchanges: tuple[Exchange, ...]
-    """In the order in which the requests were issued."""
+    """In the order the requests were sent."""
     torn: str | None
-    """Where a file breaks off in the middle of its last line; None if they are whole."""
+    """Warning about a truncated last line; None if the files are complete."""
     blobs: BlobStore
     sockets: tuple[SocketEvent, ...] = ()
-    """In the order in which they happened."""
+    """In the order of occurrence."""
 
     @property
     def refs(self) -> tuple[BlobRef, ...]:
-        """Name every blob the network part refers to, each once."""
+        """Return every blob that the network part refers to, each once."""
         bodies = (ref for exchange in self.exchanges for ref in exchange.blobs)
         messages = (event.body for event in self.sockets if isinstance(event, SocketMessage))
         return tuple(dict.fromkeys(ref for ref in (*bodies, *messages) if ref is not None))
@@ -149,19 +149,19 @@ class NetworkRecording:
         """Read a body.
 
         Raises:
-            AttachmentMissingError: its file is not there.
-            AttachmentCorruptError: its file does not hold what `ref` says.
+            AttachmentMissingError: the file is missing.
+            AttachmentCorruptError: the content does not match `ref`.
         """
         return self.blobs.get(ref)
 
 
 def read_network(folder: Path) -> NetworkRecording:
-    """Read the network part of a bundle; bodies are only looked for, and read when they are asked for.
+    """Read the network part of a bundle. Bodies are checked for existence and loaded on demand.
 
     Raises:
-        AttachmentMissingError: the index or a body is not there.
-        TraceSyntaxError: a line other than a torn last one is not JSON.
-        TraceFieldError: a line is no exchange or event, or one place is claimed twice.
+        AttachmentMissingError: the index or a body is missing.
+        TraceSyntaxError: a line other than a truncated last one is not JSON.
+        TraceFieldError: a line is not a valid exchange or event, or reuses a number.
     """
     path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), Places()
     exchanges, torn = _read_lines(path, _EXCHANGE, "exchange")
@@ -173,7 +173,7 @@ def read_network(folder: Path) -> NetworkRecording:
     for number, event in sockets:
         places.claim_event(event, f"{path}, line {number}")
         if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
-            message = f"{path}, line {number}: {blobs.path(event.body)} is missing, a message; restore the bundle"
+            message = f"{path}, line {number}: missing file of a message: {blobs.path(event.body)}. Restore the bundle."
             raise AttachmentMissingError(message)
     return NetworkRecording(
         exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
@@ -184,7 +184,7 @@ def read_network(folder: Path) -> NetworkRecording:
 
 
 def _read_lines(path: Path, kind: TypeAdapter[_Line], name: str) -> tuple[list[tuple[int, _Line]], str | None]:
-    """Read a file of lines, each with its number; say where it is torn, if it is."""
+    """Parse a JSONL file; return its records with line numbers, and a warning if the last line is truncated."""
     *lines, rest = _read_file(path).split(b"\n")
     read: list[tuple[int, _Line]] = []
     for number, line in enumerate((*lines, rest) if rest else lines, start=1):
@@ -193,7 +193,7 @@ def _read_lines(path: Path, kind: TypeAdapter[_Line], name: str) -> tuple[list[t
         except TraceSyntaxError as error:
             if number <= len(lines):
                 raise
-            return read, f"{error.message}; the {len(lines)} lines before it are used"
+            return read, f"{error.message}; only the {len(lines)} lines before it were read"
     return read, None
 
 
@@ -201,7 +201,7 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"{path}: the recorded network cannot be read ({error.strerror}); restore the bundle"
+        message = f"{path}: cannot read the recorded network: {error.strerror}. Restore the bundle."
         raise AttachmentMissingError(message) from error
 
 
@@ -211,29 +211,29 @@ def _parse_line(line: bytes, kind: TypeAdapter[_Line], where: str, name: str) ->
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if fault["type"] == "json_invalid":
-            message = f"{where}: a JSON object was expected, found {_clip(line)} ({fault['msg']})"
+            message = f"{where}: expected a JSON object, got {_clip(line)} ({fault['msg']})"
             raise TraceSyntaxError(message) from error
         field = ".".join(map(str, fault["loc"])) or name
         message = f"{where}: {field}: {fault['msg'].removeprefix('Value error, ')}"
         raise TraceFieldError(message) from error
     missing = left_out(record)
     if missing is not None:
-        message = f"{where}: {missing}: this field is missing; every recorder writes it, so restore the file"
+        message = f"{where}: {missing}: the field is missing. Restore the file."
         raise TraceFieldError(message)
     return record
 
 
 def demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
-    """Make sure that the bodies of an exchange are stored.
+    """Check that the bodies of an exchange are stored.
 
     Raises:
-        AttachmentMissingError: one is not.
+        AttachmentMissingError: a body is missing.
     """
     for ref in exchange.blobs:
         if not blobs.has(ref):
             message = (
-                f"{where}: {blobs.path(ref)} is missing, a body of exchange {exchange.ordinal} "
-                f"({exchange.request.method} {exchange.request.url}); restore the bundle or record it again"
+                f"{where}: missing body of exchange {exchange.ordinal} ({exchange.request.method} "
+                f"{exchange.request.url}): {blobs.path(ref)}. Restore the bundle or record it again."
             )
             raise AttachmentMissingError(message)
 
@@ -243,5 +243,5 @@ def _clip(line: bytes) -> str:
 
 
 def unwritable(path: Path, error: OSError) -> str:
-    """Say that a file of a recording cannot be written."""
-    return f"{path}: the network recording cannot be written ({error.strerror}); choose a writable folder"
+    """Return the message for a recording file that cannot be written."""
+    return f"{path}: cannot write the network recording: {error.strerror}. Choose a writable folder."

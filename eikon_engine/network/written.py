@@ -1,4 +1,4 @@
-"""What a file left out that is always written."""
+"""Find required fields that are missing in a file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 from eikon_engine.trace.record import Record
 
 OLDER: Final = frozenset({"phase", "pieces"})
-"""Fields that the first recordings of exchanges did not have: both are given, or neither."""
+"""Fields that the first recordings did not have; a file has both or neither."""
 
 
 def left_out(record: Record) -> str | None:
-    """Name the first field that has its default because the file did not give it; None if all were given.
+    """Return the path of the first field that the file does not contain; None if it contains all.
 
-    Defaults are for programs that make a record; a file has every field, so that none is lost unnoticed.
+    Defaults exist for code that creates records. Files contain every field, so a missing one means data loss.
     """
     optional = OLDER if record.model_fields_set.isdisjoint(OLDER) else frozenset()
     for name in type(record).model_fields:

@@ -1,1 +1,1 @@
-"""What comes out of a replay: events, findings, outcomes."""
+"""The results of a replay: events, divergences and outcomes."""

@@ -1,4 +1,4 @@
-"""What happened in a debug session, in one line for each event."""
+"""Format the events of a debug session as text, one line each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from eikon_engine.trace.wording import counted
 
 
 def debug_event_text(event: DebugEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """Say what happened."""
+    """Format the content of an event of a debug session."""
     match event:
         case Checkpoint():
             return f"{event.iteration or event.sequence:03d} {event.label or event.reason or ''} [{event.id}]"
@@ -38,12 +38,11 @@ def debug_event_text(event: DebugEvent) -> str:  # noqa: C901, PLR0911, PLR0912 
         case Resumed():
             return f"{event.iteration:03d} {event.branch}: {event.how}"
         case Rewound():
-            way = f"{event.way}, {counted(event.reexecuted, 'step')} again, {counted(event.verified, 'digest')} equal"
-            return (
-                f"{event.iteration:03d} {event.branch}: to [{event.checkpoint_id}], {way}, {event.duration_ms:.0f} ms"
-            )
+            done = f"{counted(event.reexecuted, 'step')} re-run, {counted(event.verified, 'digest')} verified"
+            restored = f"{event.way}, {done}, {event.duration_ms:.0f} ms"
+            return f"{event.iteration:03d} {event.branch}: to [{event.checkpoint_id}], {restored}"
         case Evaluated():
-            ended = f"failed: {event.error}" if event.error is not None else "state changed by hand"
+            ended = f"failed: {event.error}" if event.error is not None else "the page state may have changed"
             return f"{event.iteration:03d} {event.expression}: {ended}"
         case BranchCreated():
             return f"{event.iteration:03d} {event.name} from {event.parent_branch} at [{event.fork_point}]"

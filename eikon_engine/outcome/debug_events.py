@@ -1,7 +1,7 @@
-"""Events of a debug session: where it stands, why it paused, and what its commands did.
+"""Events of a debug session: its position, why it paused, and the results of its commands.
 
-An *iteration* is the number of a step in the mission, from 1; "at iteration 3" means that three steps are done, and a
-breakpoint at 4 pauses there, before the fourth.
+An *iteration* is the number of a step in the mission, from 1. "At iteration 3" means that three steps are done; a
+breakpoint at 4 pauses there, before the fourth step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from eikon_engine.outcome.stored import Stored
 from eikon_engine.trace.record import FiniteJson, Record
 
 MAIN_BRANCH: Literal["main"] = "main"
-"""Name of the branch that is the recording itself."""
+"""Name of the branch that holds the recording itself."""
 
 BreakpointType: TypeAlias = Literal[
     "tool", "iteration", "pattern", "error", "divergence", "subgoal", "request", "selector"
@@ -22,26 +22,26 @@ BreakpointType: TypeAlias = Literal[
 PauseReason: TypeAlias = Literal[
     "start", "end", "user", "step", "next_subgoal", "run_to", "breakpoint", "rewind", "branch"
 ]
-"""Why a session stands still: it has begun, or its branch has come to its end; somebody asked it to; it did what it was
-told to; a breakpoint; it was taken somewhere else."""
+"""Why a session is paused: at the start or end of its branch; on request of the user; after a step, subgoal or run-to
+command; at a breakpoint; after a rewind or a switch of branches."""
 ResumeWay: TypeAlias = Literal["resume", "step", "next_subgoal", "run_to"]
 CheckpointReason: TypeAlias = Literal["manual", "automatic", "divergence"]
 RewindWay: TypeAlias = Literal["parked", "reexecuted"]
 
 
 class Checkpoint(Record):
-    """A place in the run that has a name."""
+    """A named position in the run."""
 
     type: Literal["checkpoint"] = "checkpoint"
     id: str
     subgoal: str
-    """Id of the attempt of the last step before it; empty at the start."""
+    """Id of the subgoal attempt of the preceding step; empty at the start."""
     sequence: int
-    """Of the last step before it; 0 at the start."""
+    """Sequence of the preceding step; 0 at the start."""
     label: str
-    """Empty if it has none."""
+    """Empty if there is none."""
     iteration: int | None = None
-    """How many steps are done there; None outside of a debug session."""
+    """Number of completed steps; None outside a debug session."""
     branch: str | None = None
     reason: CheckpointReason | None = None
 
@@ -55,20 +55,20 @@ class BreakpointNamed(Record):
 
 
 class BreakpointContext(Record):
-    """What it was hit by."""
+    """The step that hit the breakpoint."""
 
     tool_name: str | None = None
-    """Type of the action, or name of the skill, that comes next."""
+    """Type of the next action, or name of the next skill."""
     tool_input: FiniteJson = None
-    """The action as it stands in the trace, or the parameters of the skill."""
+    """The action as recorded in the trace, or the parameters of the skill."""
     iteration: int
-    """Of the step that comes next."""
+    """Iteration of the next step."""
     error: str | None = None
-    """The error or divergence, for breakpoints of those; the request or the selector for breakpoints of these."""
+    """What matched: the error, divergence, request or selector, depending on the type of the breakpoint."""
 
 
 class BreakpointHit(Record):
-    """A breakpoint stops the run before the step that comes next."""
+    """A breakpoint paused the run before the next step."""
 
     type: Literal["breakpoint_hit"] = "breakpoint_hit"
     breakpoint: BreakpointNamed
@@ -78,21 +78,21 @@ class BreakpointHit(Record):
 
 
 class Paused(Record):
-    """The session stands still."""
+    """The session is paused."""
 
     type: Literal["paused"] = "paused"
     reason: PauseReason
     branch: str
     iteration: int
-    """How many steps are done."""
+    """Number of completed steps."""
     next: str | None
-    """What the next step does, for people; None at the end."""
+    """Readable description of the next step; None at the end."""
     detail: str = ""
-    """More about the reason, for people."""
+    """Readable details of the reason."""
 
 
 class Resumed(Record):
-    """The session goes on."""
+    """The session continues."""
 
     type: Literal["resumed"] = "resumed"
     how: ResumeWay
@@ -101,25 +101,25 @@ class Resumed(Record):
 
 
 class Rewound(Record):
-    """The state of an earlier moment was restored, and found equal to what it was."""
+    """An earlier state was restored and verified."""
 
     type: Literal["rewind"] = "rewind"
     checkpoint_id: str
     branch: str
     iteration: int
     way: RewindWay
-    """From a parked page, or by doing everything again in a fresh context."""
+    """How the state was restored: from a parked context, or by re-running the steps in a new context."""
     reexecuted: int
-    """How many steps were done again."""
+    """Number of steps that were re-run."""
     verified: int
-    """How many digests of layers were compared, and were equal: on the way, and of a parked page when it was taken."""
+    """Number of layer digests that were compared and equal, in re-run steps and in a reused parked context."""
     discarded: int
-    """How many steps after that moment the branch has lost."""
+    """Number of later steps removed from the branch."""
     duration_ms: float
 
 
 class Evaluated(Record):
-    """JavaScript was run in a page by hand: from here on, the state may be none that the recording leads to."""
+    """The user ran JavaScript in a page. From here on, the state may differ from the recording."""
 
     type: Literal["evaluated"] = "evaluated"
     branch: str
@@ -132,7 +132,7 @@ class Evaluated(Record):
 
 
 class BranchCreated(Record):
-    """Another way begins at a checkpoint."""
+    """A branch was created at a checkpoint."""
 
     type: Literal["branch_created"] = "branch_created"
     name: str
@@ -143,7 +143,7 @@ class BranchCreated(Record):
 
 
 class BranchSwitched(Record):
-    """Another branch is the active one."""
+    """Another branch became the active one."""
 
     type: Literal["branch_switched"] = "branch_switched"
     branch: str
@@ -156,43 +156,43 @@ class BranchChanged(Record):
     type: Literal["branch_changed"] = "branch_changed"
     branch: str
     iteration: int
-    """How many steps are done; the change is after them."""
+    """Number of completed steps; the change affects later steps."""
     change: str
-    """What was changed, for people."""
+    """Readable description of the change."""
 
 
 class BranchDeleted(Record):
-    """A branch is gone."""
+    """A branch was deleted."""
 
     type: Literal["branch_deleted"] = "branch_deleted"
     branch: str
 
 
 class CommandDone(Record):
-    """A command was carried out."""
+    """A command was executed."""
 
     type: Literal["command_done"] = "command_done"
     command_id: str
     command: str
-    """Its type."""
+    """Type of the command."""
     result: Stored
-    """What it gives back; an object."""
+    """Result of the command; an object."""
 
 
 class CommandFailed(Record):
-    """A command was refused, or failed; the session is as it was."""
+    """A command was refused or failed; the session is unchanged."""
 
     type: Literal["command_failed"] = "command_failed"
     command_id: str
     command: str
     code: str
-    """Of the error, see `docs/errors.md`."""
+    """Error code, see `docs/errors.md`."""
     message: str
     exit_status: int
 
 
 class CommandRejected(Record):
-    """A line of the command file is no command; it was left as it is, and skipped."""
+    """A line of the command file is not a valid command and was skipped."""
 
     type: Literal["command_rejected"] = "command_rejected"
     line: int = Field(ge=1)

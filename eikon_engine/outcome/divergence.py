@@ -1,4 +1,4 @@
-"""A divergence: at this action, in this layer, one thing was expected and another observed."""
+"""A divergence: the difference found at one step, in one layer, between the recording and the replay."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ Layer: TypeAlias = Literal[
     "pixels",
     "skill",
 ]
-"""What is compared; `eikon_engine.divergence.detect` says in which order one leads to the next."""
+"""What is compared. `eikon_engine.divergence.detect` defines the causal order of the layers."""
 Severity: TypeAlias = Literal["divergence", "finding"]
 
 
 class Agreement(Record):
-    """One property of a recorded element, beside that of another one."""
+    """One property of a recorded element, compared with the same property of a candidate."""
 
     name: str
     """`tag`, `role`, `name`, `text`, `ancestors`, `ordinal`, or `attribute …`."""
     recorded: str
     observed: str
     likeness: float
-    """From 0, nothing in common, to 1, equal."""
+    """Similarity from 0 (nothing in common) to 1 (equal)."""
 
 
 class Candidate(Record):
-    """An element that may be what became of a recorded one: shown to people, never acted upon."""
+    """An element that may be the recorded one after a change. Shown in reports, never acted upon."""
 
     frame: str
-    """Path of its frame, empty for the main one."""
+    """Frame path; empty for the main frame."""
     path: str
     description: str
-    """Its tag and what a person calls it."""
+    """Tag and accessible name or text."""
     score: float
-    """From 0 to 1: how much of what is known of the recorded element agrees."""
+    """Weighted similarity to the recorded element, from 0 to 1."""
     agreements: tuple[Agreement, ...]
 
     def __str__(self) -> str:
-        """Read as what it is, where, and in which properties it is another one."""
+        """Describe the element, its location, and the properties that differ."""
         differences = [
-            f"{each.name} {each.observed!r}, recorded {each.recorded!r}"
+            f"{each.name}: recorded {each.recorded!r}, now {each.observed!r}"
             for each in self.agreements
             if each.recorded != each.observed
         ]
         frame = f"frame {self.frame}: " if self.frame else ""
-        differs = f"; differs in {'; '.join(differences)}" if differences else ""
+        differs = f"; {'; '.join(differences)}" if differences else ""
         return f"{self.description} at {frame}{self.path}, score {self.score:.2f}{differs}"
 
 
 class Divergence(Record):
-    """One finding. Each `code` has its section in `docs/divergences.md`."""
+    """One difference. `docs/divergences.md` has a section for each `code`."""
 
     code: str
     layer: Layer
@@ -70,12 +70,12 @@ class Divergence(Record):
     expected: str
     observed: str
     message: str
-    """One sentence for a person."""
+    """One sentence that explains the difference."""
     detail: str = ""
-    """Longer evidence as text, such as a diff; may span lines."""
+    """Longer evidence, such as a diff; may have several lines."""
     severity: Severity = "divergence"
-    """A `finding` ends no run and changes no verdict; only a policy makes one."""
+    """A `finding` neither stops a run nor changes a verdict. Only the policy `effects` creates findings."""
     candidates: tuple[Candidate, ...] | None = None
-    """Elements like the one that was wanted, likeliest first; empty if none is, None if none was wanted."""
+    """Elements similar to the missing target, best first. Empty if none is similar; None if no target was lost."""
     because: tuple[str, ...] = ()
-    """Changes of live answers that explain the finding, likeliest first; only where answers can be compared."""
+    """Changed live responses that explain the divergence, most likely first. Only where responses are compared."""

@@ -1,4 +1,4 @@
-"""Filters of events: `tool=web_fetch`, `passed=false`."""
+"""Filter events by field: `tool=web_fetch`, `passed=false`."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ EVENT_TYPES: Final = tuple(sorted(event.model_fields["type"].default for event i
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Something that events can be filtered by."""
+    """A field that events can be filtered by."""
 
     find: _Find
-    """Finds it in an event, as it is written in a filter; None where the event has none."""
+    """Return the field's value as filter text; None if the event does not have the field."""
     values: tuple[str, ...] | None = None
-    """What it can be; None for anything."""
+    """Allowed values; None for any value."""
 
 
 def _subgoal(event: Event) -> str | None:
@@ -120,15 +120,15 @@ class EventFilter:
     value: str
 
     def takes(self, event: Event) -> bool:
-        """Say whether an event has this value there."""
+        """Return whether the event's field has this value."""
         return _FIELDS[self.field].find(event) == self.value
 
 
 def parse_filters(texts: Iterable[str]) -> tuple[EventFilter, ...]:
-    """Read `FIELD=VALUE` texts.
+    """Parse `FIELD=VALUE` texts.
 
     Raises:
-        UsageError: one is no such text, or names a field or a value that is not known.
+        UsageError: a text is malformed, or has an unknown field or value.
     """
     return tuple(_parsed(text) for text in texts)
 
@@ -136,14 +136,12 @@ def parse_filters(texts: Iterable[str]) -> tuple[EventFilter, ...]:
 def _parsed(text: str) -> EventFilter:
     name, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"--filter: wanted FIELD=VALUE, found {text!r}; fields are {', '.join(FILTER_FIELDS)}")
+        raise UsageError(f"--filter: expected FIELD=VALUE, got {text!r}. Fields: {', '.join(FILTER_FIELDS)}")
     known = _FIELDS.get(name)
     if known is None:
-        raise UsageError(
-            f"--filter: wanted a field that is known, found {name!r}; fields are {', '.join(FILTER_FIELDS)}"
-        )
+        raise UsageError(f"--filter: unknown field {name!r}. Fields: {', '.join(FILTER_FIELDS)}")
     if known.values is not None and value not in known.values:
-        raise UsageError(f"--filter: wanted one of {', '.join(known.values)} as {name}, found {value!r}")
+        raise UsageError(f"--filter: expected one of {', '.join(known.values)} for {name}, got {value!r}")
     if name == "sequence" and not value.isdecimal():
-        raise UsageError(f"--filter: wanted a whole number as sequence, found {value!r}")
+        raise UsageError(f"--filter: expected a whole number for sequence, got {value!r}")
     return EventFilter(name, value)

@@ -1,4 +1,4 @@
-"""Write `events.jsonl`: whole lines, each in one write to the file, numbered in the order in which things happen."""
+"""Write `events.jsonl`: numbered lines in the order of occurrence, each in a single write."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ EVENTS_FILE: Final = "events.jsonl"
 
 
 class Watch(Protocol):
-    """Follow a run, and say when it goes beyond a limit."""
+    """Watch a run for exceeded limits."""
 
     def note(self, line: JournalLine) -> GateResult | None:
-        """Take the next line; return what is exceeded by it, so that the run is to stop."""
+        """Process the next line; return the result of a gate that it exceeds, which must stop the run."""
 
     def finish(self) -> tuple[GateResult, ...]:
-        """Return a result for each limit; the run is over."""
+        """Return a result for each gate at the end of the run."""
 
 
 class NoWatch:
-    """Set no limits."""
+    """A watch without gates."""
 
     def note(self, line: JournalLine) -> GateResult | None:  # noqa: ARG002 - every line alike
-        """Let it pass."""
+        """Ignore the line."""
         return None
 
     def finish(self) -> tuple[GateResult, ...]:
-        """Return nothing."""
+        """Return no results."""
         return ()
 
 
 class EventLog:
-    """The one writer of `events.jsonl`. It may be told of events from several threads.
+    """The only writer of `events.jsonl`; thread-safe.
 
-    `stop_reason` is set from the moment at which a gate is exceeded. Whoever runs the steps asks it before each of
-    them, and after an `action_start` or `tool_call`, which come before what they tell of is done.
+    `stop_reason` is set as soon as a gate is exceeded. The runner checks it before each step, and after an
+    `action_start` or `tool_call`, which are written before the action or call happens.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class EventLog:
         watch: Watch | None = None,
         readers: Iterable[Callable[[JournalLine], None]] = (),
     ) -> None:
-        """Begin a new `events.jsonl` in `folder`.
+        """Create an `events.jsonl` in `folder`.
 
         Raises:
-            OutputError: it cannot be written, or one is there already.
+            OutputError: the file cannot be written, or exists already.
         """
         self.stop_reason: str | None = None
-        """Which gate was exceeded; None if none was."""
+        """The gate that was exceeded; None if there is none."""
         self.gate_results: tuple[GateResult, ...] = ()
-        """One for each gate, when the run is over."""
+        """One result for each gate, set at the end of the run."""
         self._now = now
         self._watch: Watch = watch or NoWatch()
         self._readers = tuple(readers)
@@ -85,20 +85,18 @@ class EventLog:
         self._sequence = 0
         self._is_over = False
         self._lock = threading.RLock()
-        self._file = AppendedFile(
-            folder / EVENTS_FILE, if_there="events of a run are there already; choose another folder"
-        )
+        self._file = AppendedFile(folder / EVENTS_FILE, if_there="the file already exists. Choose another folder.")
 
     @property
     def path(self) -> Path:
-        """Return where the events are written."""
+        """Return the path of `events.jsonl`."""
         return self._file.path
 
     def take(self, event: Event) -> None:
-        """Write an event, then tell the readers and the gates of it. The end of the run comes after the gates' results.
+        """Write an event and pass it to the readers and gates. `run_end` is written after the gates' results.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         with self._lock:
             if isinstance(event, RunEnd):
@@ -112,12 +110,12 @@ class EventLog:
                 self.stop_reason = self.stop_reason or f"gate {exceeded.gate}: {exceeded.message}"
 
     def cut_off(self, how: Ending, reason: str) -> None:
-        """Write the end of a run that nothing else ended; do nothing if it has ended, or has not begun.
+        """Write the end of an interrupted run; do nothing if the run has ended or not started.
 
-        The readers are not told: one of them may be what failed.
+        Readers are not called, since one of them may be what failed.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         with self._lock:
             if not self._is_over and self._sequence:
@@ -125,15 +123,15 @@ class EventLog:
                 self._end(RunEnd(how=how, ended_early=reason))
 
     def close(self) -> None:
-        """Bring the file to the disk and let it go.
+        """Flush the file to disk and close it.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         self._file.close()
 
     def __enter__(self) -> Self:
-        """Give the log."""
+        """Return the log itself."""
         return self
 
     def __exit__(
@@ -164,14 +162,14 @@ class EventLog:
         try:
             self._file.append(kept.model_dump_json())
         except OutputError:
-            self._is_over = True  # nothing may follow half a line
+            self._is_over = True  # nothing may follow an incomplete line
             raise
         for read in self._readers:
             read(line)
 
 
 def with_large_values_kept(event: Event, values: ValueFolder) -> Event:  # noqa: PLR0911 - one case a kind
-    """Move the large values of an event into files of their own.
+    """Move the large values of an event into separate files.
 
     Raises:
         OutputError: a file cannot be written.

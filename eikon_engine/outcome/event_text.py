@@ -1,4 +1,4 @@
-"""One line of text for each event."""
+"""Format events as text, one line each."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import Result
 
 _LONGEST: Final = 100
-"""Characters of a value that are shown; the file has all of it."""
+"""Maximum number of characters shown of a value; the file has the whole value."""
 
 
 def line_text(line: JournalLine, iteration: int | None = None) -> str:
-    """Write time of day, number, type and what happened, in one line.
+    """Format time of day, line number, type and content of an event as one line.
 
-    Steps have their number in the attempt, or, in a session, that of the `iteration`, as everything else there has.
+    Steps are numbered by their sequence in the attempt or, in a debug session, by `iteration`.
     """
     time = line.at.strftime("%H:%M:%S.%f")[:-3]
     what = " ".join(event_text(line.event, iteration).split())
@@ -50,7 +50,7 @@ def line_text(line: JournalLine, iteration: int | None = None) -> str:
 
 
 def event_text(event: Event, iteration: int | None = None) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """Say what happened; `iteration` is the number of the step in a session."""
+    """Format the content of an event; `iteration` is the number of the step in a debug session."""
     match event:
         case RunStart():
             return f"{event.kind} of {event.mission_id}: {event.mission_text}"

@@ -1,6 +1,6 @@
-"""The events of a run: one stream, read by `events.jsonl`, the progress display, the gates and the collector.
+"""The events of a run: one stream for `events.jsonl`, the progress display, the gates and the collector.
 
-Replays of bundles and runs of scenarios have the same events. `docs/events.md` has the format.
+Replays, debug sessions and scenario runs share the same events. `docs/events.md` describes the format.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from eikon_engine.trace.record import FiniteJson, Record
 EVENTS_VERSION: Literal[2] = 2
 
 RunKind: TypeAlias = Literal["bundle_replay", "debug_session", "scenario_record", "scenario_replay", "mission"]
-"""What runs: the replay of a bundle, a debug session, or a scenario in one of its modes; `mission` where the events are
-those of a recording, told from its trace."""
+"""Kind of run: the replay of a bundle, a debug session, or a scenario in one of its modes. `mission`: the events were
+derived from a recorded trace."""
 Ending: TypeAlias = Literal["complete", "stopped", "failed", "interrupted", "fault"]
-"""How a run ended: every step was done; stopped at a divergence, by a gate or a controller; cut off by an error; by a
-person or a signal; by a fault of ours."""
+"""How a run ended: all steps done; stopped by a divergence, gate or controller; failed with an error; interrupted by
+the user or a signal; ended by an internal fault."""
 
 
 class RunStart(Record):
-    """A run begins."""
+    """A run starts."""
 
     type: Literal["run_start"] = "run_start"
     events_version: Literal[2] = EVENTS_VERSION
@@ -47,22 +47,22 @@ class RunStart(Record):
     mission_id: str
     mission_text: str
     network_mode: NetworkMode | None = None
-    """None where no browser is part of it."""
+    """None if the run has no browser."""
     headless: bool | None = None
     browser: str | None = None
     """Name and version of the browser."""
     environment: Environment | None = None
     subgoals: int | None = None
-    """How many there are to be; None where that is not known."""
+    """Number of planned subgoals; None if unknown."""
     steps: int | None = None
     plan_digest: str | None = None
-    """Of a replay: SHA-256 of what is to be done."""
+    """SHA-256 of the planned steps of a replay."""
     second_part: SecondPart | None = None
-    """Of a replay: where it is to go on after steps that lead there; a note tells when it does."""
+    """Second part of a replay; a note marks its start."""
 
 
 class SubgoalStart(Record):
-    """A subgoal attempt begins."""
+    """A subgoal attempt starts."""
 
     type: Literal["subgoal_start"] = "subgoal_start"
     number: int
@@ -83,18 +83,18 @@ class ActionStart(Record):
 
 
 class ObservationMade(Record):
-    """The pages were looked at, after an action and before it is compared."""
+    """The pages were observed after an action, before the comparison."""
 
     type: Literal["observation"] = "observation"
     subgoal: str
     sequence: int
     observation: Observation
     failed: tuple[FailedRequest, ...] | None = None
-    """Requests that failed since the observation before; None where that is not known."""
+    """Requests that failed since the previous observation; None if unknown."""
 
 
 class RecordedAction(Record):
-    """One action as it was performed, with nothing to compare it with."""
+    """The result of an action that has no recording to compare with."""
 
     kind: Literal["recorded_action"] = "recorded_action"
     id: str
@@ -107,16 +107,16 @@ class RecordedAction(Record):
 
 
 class ActionTaken(Record):
-    """An action was performed, and compared if there was something to compare it with."""
+    """An action was performed, and compared if there is a recording."""
 
     type: Literal["action"] = "action"
     subgoal: str
     outcome: Annotated[ActionOutcome | RecordedAction, Field(discriminator="kind")]
-    """Without its observation, which is the event before it."""
+    """Without the observation, which is in the preceding event."""
 
 
 class RecordedSkill(Record):
-    """One use of a skill, with nothing to compare it with."""
+    """The result of a skill that has no recording to compare with."""
 
     kind: Literal["recorded_skill"] = "recorded_skill"
     id: str
@@ -126,22 +126,22 @@ class RecordedSkill(Record):
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     result: Result
     output_recorded: bool = True
-    """Whether the output beside it is what the skill returned; false where the recording kept none."""
+    """Whether `output` of the event is what the skill returned; false if the recording did not store it."""
     duration_ms: float | None
     artifacts: tuple[Artifact, ...] = ()
 
 
 class SkillUsed(Record):
-    """A skill was used, and compared if there was something to compare it with."""
+    """A skill was run, and compared if there is a recording."""
 
     type: Literal["skill"] = "skill"
     subgoal: str
     outcome: Annotated[SkillOutcome | RecordedSkill, Field(discriminator="kind")]
-    """Without its outputs, which stand beside it."""
+    """Without the outputs, which are in the fields below."""
     output: Stored
-    """Null where the skill failed."""
+    """Null if the skill failed."""
     expected_output: Stored | None = None
-    """None where nothing was recorded to compare with."""
+    """None if there is no recorded output."""
 
 
 class ToolCall(Record):
@@ -151,26 +151,26 @@ class ToolCall(Record):
     subgoal: str
     sequence: int
     call_id: str
-    """What its result refers to; one call of a run."""
+    """Unique in the run; links the call to its result."""
     tool: str
     args: Stored
     """An object."""
     args_hash: str
     """SHA-256 of the arguments as canonical JSON, hexadecimal."""
     occurrence: int = Field(ge=1)
-    """Which of the calls of this tool with these arguments it is."""
+    """Number of this call among the calls of the tool with equal arguments, from 1."""
 
 
 class ToolFailure(Record):
-    """The error that a tool raised."""
+    """The exception raised by a tool."""
 
     kind: str
-    """Name of its class."""
+    """Class name of the exception."""
     message: str
 
 
 class ToolResult(Record):
-    """A tool has answered, or a fixture in its place."""
+    """A tool call returned, executed or served from a fixture."""
 
     type: Literal["tool_result"] = "tool_result"
     subgoal: str
@@ -179,80 +179,80 @@ class ToolResult(Record):
     tool: str
     source: Literal["executed", "fixture"]
     result: Stored | None
-    """None where it failed."""
+    """None if the call failed."""
     error: ToolFailure | None = None
     latency_ms: float | None
-    """None where it was not recorded."""
+    """None if it was not recorded."""
 
 
 class TokensSpent(Record):
-    """What a model counted; None where it did not say."""
+    """Token counts reported by a model; None if not reported."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
 class CompletionGiven(Record):
-    """A model has answered, or a recorded response in its place."""
+    """A model returned a completion, live or from a recorded response."""
 
     type: Literal["completion"] = "completion"
     subgoal: str
     sequence: int
     metric_id: str
-    """What it was asked for."""
+    """Purpose of the completion: a step or a skill."""
     model: str | None
     prompt_digest: str
     """SHA-256 of the prompt, hexadecimal."""
     source: Literal["live", "replayed", "captured"]
     response: Stored | None
-    """None where it failed."""
+    """None if it failed."""
     error: str | None = None
     usage: TokensSpent = TokensSpent()
     latency_ms: float | None
-    """None where it was not recorded."""
+    """None if it was not recorded."""
 
 
 class Note(Record):
-    """Something worth telling that is no other event."""
+    """Information that no other event covers."""
 
     type: Literal["note"] = "note"
     text: str
 
 
 class GateResultGiven(GateResult):
-    """A gate was exceeded, or is known at the end of the run."""
+    """The result of a gate, when it is exceeded or at the end of the run."""
 
     type: Literal["gate_result"] = "gate_result"
 
 
 class DivergenceFound(Record):
-    """The run left its recording."""
+    """The run diverged from its recording."""
 
     type: Literal["divergence"] = "divergence"
     divergence: Divergence
 
 
 class SubgoalEnd(Record):
-    """A subgoal attempt is over."""
+    """A subgoal attempt ends."""
 
     type: Literal["subgoal_end"] = "subgoal_end"
     number: int
     id: str
     verdict: Verdict | None = None
-    """None where there was nothing to compare with."""
+    """None if there is no recording to compare with."""
     status: MissionStatus | None = None
-    """How the attempt ended in a recording; None in a replay."""
+    """Status of a recorded attempt; None in a replay."""
 
 
 class RunEnd(Record):
-    """The run is over."""
+    """The run ends."""
 
     type: Literal["run_end"] = "run_end"
     how: Ending
     ended_early: str | None = None
-    """Why not every step was done."""
+    """Why the run stopped before the last step."""
     network: NetworkOutcome | None = None
-    """None where it is not known."""
+    """None if unknown."""
 
 
 Event: TypeAlias = Annotated[
@@ -285,12 +285,12 @@ class JournalLine(Record):
 
 
 def action_taken(subgoal: str, outcome: ActionOutcome) -> ActionTaken:
-    """Tell of a replayed action; its observation has an event of its own."""
+    """Return the event for a replayed action, without its observation, which has an event of its own."""
     return ActionTaken(subgoal=subgoal, outcome=outcome.model_copy(update={"observation": None}))
 
 
 def verdict_of(event: ActionTaken | SkillUsed) -> Verdict:
-    """Return what a step came to; unverifiable where there was nothing to compare it with."""
+    """Return the verdict of a step; `unverifiable` if there is no recording to compare with."""
     match event.outcome:
         case ActionOutcome(verdict=verdict) | SkillOutcome(verdict=verdict):
             return verdict
@@ -299,7 +299,7 @@ def verdict_of(event: ActionTaken | SkillUsed) -> Verdict:
 
 
 def skill_used(subgoal: str, outcome: SkillOutcome) -> SkillUsed:
-    """Tell of a rerun skill; its outputs stand beside it."""
+    """Return the event for a rerun skill, with the outputs in fields of their own."""
     return SkillUsed(
         subgoal=subgoal,
         outcome=outcome.model_copy(update={"output": None, "expected_output": None}),
@@ -309,7 +309,7 @@ def skill_used(subgoal: str, outcome: SkillOutcome) -> SkillUsed:
 
 
 def with_outputs(outcome: SkillOutcome, event: SkillUsed) -> SkillOutcome:
-    """Undo `skill_used` on an event that was read by nobody yet: its values stand in it."""
+    """Reverse `skill_used`: put the inline outputs of an event back into the outcome."""
     values = {
         name: stored.value
         for name, stored in (("output", event.output), ("expected_output", event.expected_output))

@@ -11,10 +11,10 @@ SCHEMA_ID: Final = f"urn:eikon-engine:events:{EVENTS_VERSION}"
 
 
 def events_schema() -> dict[str, object]:
-    """Describe version 2 of a line, in JSON Schema 2020-12."""
+    """Return the schema of version 2 of a line, in JSON Schema 2020-12."""
     return published_schema(
         JournalLine,
         schema_id=SCHEMA_ID,
         title="Eikon event",
-        description="One line of events.jsonl: what happened in a run, as it happened. See docs/events.md.",
+        description="One line of events.jsonl: an event of a run, in the order of occurrence. See docs/events.md.",
     )

@@ -1,7 +1,7 @@
-"""Version 1 of `events.jsonl`, replays only, brought to version 2.
+"""Migrate version 1 of `events.jsonl` (replays only) to version 2.
 
-`action_end` became `action` with an `observation` before it, `skill_end` became `skill` with its outputs beside its
-outcome, and the end says how the run ended.
+`action_end` became `action` preceded by `observation`, `skill_end` became `skill` with its outputs next to its
+outcome, and `run_end` has the field `how`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def from_v1(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
-    """Yield the events of version 2 that stand for one of version 1; what is wrong with it is left as it is."""
+    """Yield the version 2 events for one version 1 event; invalid parts are left for validation."""
     match event.get("type"):
         case "run_start":
             yield {**event, "events_version": 2, "kind": "bundle_replay"}

@@ -24,16 +24,16 @@ EvidenceKind: TypeAlias = Literal["values", "difference", "answer", "console", "
 
 
 class Evidence(Record):
-    """Something that a person can check."""
+    """One piece of evidence that a reader can check."""
 
     kind: EvidenceKind
     title: str
     text: str
-    """What it says, or the path of the file in the folder of the run."""
+    """The evidence itself, or the path of a file in the run folder."""
 
 
 class Consequence(Record):
-    """A later step that depends on what diverged first."""
+    """A later step that depends on the first step that diverged."""
 
     subgoal: str
     """Id of the subgoal attempt."""
@@ -42,11 +42,11 @@ class Consequence(Record):
     label: str
     why: str
     diverged: bool = False
-    """Whether it was replayed and diverged; else it is only expected to."""
+    """Whether the step was replayed and diverged; otherwise it is only expected to."""
 
 
 class Explanation(Record):
-    """The first divergence of a replay, explained; everything else that diverged is told from there."""
+    """An explanation of the first divergence of a replay and its consequences."""
 
     subgoal: str
     subgoal_id: str
@@ -54,10 +54,10 @@ class Explanation(Record):
     code: str
     cause: Cause
     sentence: str
-    """What happened and why, in words that need no knowledge of this program."""
+    """What happened and why, in one sentence for readers who do not know Eikon."""
     why: str
-    """What the class of the cause follows from."""
+    """The evidence for the cause."""
     settle: str = ""
-    """What would tell, where the cause is unknown."""
+    """How to find the cause when it is unknown."""
     evidence: tuple[Evidence, ...] = ()
     consequences: tuple[Consequence, ...] = ()

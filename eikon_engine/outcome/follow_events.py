@@ -1,4 +1,4 @@
-"""Follow an `events.jsonl` while another process writes it."""
+"""Follow an `events.jsonl` while another process appends to it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.read_events import ReadLine
 
 POLL_S: Final = 0.1
-"""How long nothing is asked where nothing new was found."""
+"""Seconds between two reads when there is no new data."""
 _CHUNK: Final = 1 << 20
 
 
 def follow_events(path: Path) -> Iterator[ReadLine]:
-    """Yield the lines of a run as they are written, until its end; wait for a file that is not there yet.
+    """Yield the lines of a run as they are written, until its end; wait for a file that does not exist yet.
 
     Raises:
-        EventsError: a line is wrong, the file cannot be read, or another run took its place.
-        EventsVersionError: the events are of a version that is not known.
+        EventsError: a line is invalid, the file cannot be read, or it was replaced.
+        EventsVersionError: the version of the events is not supported.
     """
     nothing = threading.Event()
     while not path.exists():
@@ -41,15 +41,15 @@ def follow_events(path: Path) -> Iterator[ReadLine]:
                 _demand_same(path, file.fileno(), file.tell())
                 nothing.wait(POLL_S)
     except OSError as error:
-        raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
+        raise EventsError(f"{path}: cannot read events: {error.strerror}. Check the path.") from error
 
 
 def _demand_same(path: Path, handle: int, read: int) -> None:
-    """Refuse to wait for a file that nobody writes any more: a new run has put another one in its place."""
+    """Raise if the open file was removed, truncated or replaced by a new run, since nothing will be appended to it."""
     mine = os.fstat(handle)
     try:
         there = path.stat()
     except FileNotFoundError:
         there = None
     if there is None or (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev) or mine.st_size < read:
-        raise EventsError(f"{path}: wanted more of the run that was followed, found that its file is gone; follow anew")
+        raise EventsError(f"{path}: the file was removed or replaced while following it. Start again.")

@@ -1,4 +1,4 @@
-"""What a gate found: a limit that a run was to keep to, and what the run did."""
+"""The result of a gate: a limit, and the value that the run reached."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ class GateResult(Record):
     """The result of one gate."""
 
     gate: str
-    """Its name; where it is about some things only, with them in brackets: `latency_ms[tool=web_fetch]`."""
+    """Name of the gate, with its scope in brackets if it has one: `latency_ms[tool=web_fetch]`."""
     passed: bool | None
-    """None where it cannot be known from what is there, which is not a pass."""
+    """None if the data is not sufficient to decide, which is not a pass."""
     limit: FiniteJson
     observed: FiniteJson
-    """In the unit of the limit; None where nothing was observed."""
+    """In the unit of the limit; None if nothing was observed."""
     message: str
-    """One sentence for a person."""
+    """One sentence that explains the result."""
     while_running: bool = False
-    """Whether it was exceeded before the run was over, which ends the run."""
+    """Whether the limit was exceeded during the run, which stops the run."""
 
     @property
     def verdict(self) -> Verdict:
-        """Return what it counts as beside the verdicts of steps."""
+        """Return the result as a verdict, to combine it with the verdicts of steps."""
         if self.passed is None:
             return "unverifiable"
         return "faithful" if self.passed else "diverged"
 
     @property
     def word(self) -> str:
-        """Say it in one word."""
+        """Return `passed`, `failed` or `unverifiable`."""
         return {True: "passed", False: "failed", None: "unverifiable"}[self.passed]

@@ -1,4 +1,4 @@
-"""What a replay found: `outcome.json`. Reports are made from these values alone."""
+"""The result of a replay, written to `outcome.json`. Reports need nothing else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
 NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
 
 Then: TypeAlias = Literal["sealed", "live"]
-"""What answers the second part of a replay."""
+"""Source of responses in the second part of a replay."""
 
 ViolationKind: TypeAlias = Literal["page", "browser"]
 
@@ -30,14 +30,14 @@ EXIT_STATUS: dict[Verdict, int] = {"faithful": 0, "diverged": 1, "unverifiable":
 
 
 class ActionOutcome(Record):
-    """One action as it was replayed."""
+    """The result of replaying one action."""
 
     kind: Literal["action"] = "action"
     id: str
     sequence: int
     type: str
     label: str
-    """What the action does, for people; secrets are named, not shown."""
+    """Readable description of the action; secrets appear by name only."""
     verdict: Verdict
     expected_result: Result
     result: Result | None
@@ -45,19 +45,19 @@ class ActionOutcome(Record):
     observation: Observation | None = None
     divergences: tuple[Divergence, ...] = ()
     findings: tuple[Divergence, ...] = ()
-    """What differs and touches nothing of the mission, by the policy `effects`: coverage that is lost here."""
+    """Differences that do not affect the mission (policy `effects`); reported as reduced coverage."""
     unverifiable: tuple[str, ...] = ()
     """What could not be compared, and why."""
     masked: tuple[str, ...] = ()
-    """Names of the masks that hid something that differs: coverage that is lost here."""
+    """Names of the masks that hid a difference; reported as reduced coverage."""
     duration_ms: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
     dependents: tuple[Consequence, ...] = ()
-    """Later steps that go wrong because of this one; told of the first action that diverged."""
+    """Later steps expected to fail because of this one. Only set for the first action that diverged."""
 
 
 class SkillOutcome(Record):
-    """One skill as it was rerun."""
+    """The result of rerunning one skill."""
 
     kind: Literal["skill"] = "skill"
     id: str
@@ -77,127 +77,127 @@ StepOutcome: TypeAlias = Annotated[ActionOutcome | SkillOutcome, Field(discrimin
 
 
 class SubgoalOutcome(Record):
-    """One subgoal attempt as it was replayed."""
+    """The result of replaying one subgoal attempt."""
 
     id: str
     subgoal_id: str
     description: str
     number: int
-    """Position in the trace, from 1; its artifacts lie in `subgoal_<number>`."""
+    """Position in the trace, from 1. Artifacts are in `subgoal_<number>`."""
     verdict: Verdict
     steps: tuple[StepOutcome, ...] = ()
     steps_recorded: int
 
 
 class NetworkMiss(Record):
-    """A request that the bundle has no answer for."""
+    """A request without a recorded response."""
 
     key: str
     reason: str
     nearest: str = ""
-    """Key of the nearest recorded request; empty if none is near."""
+    """Key of the nearest recorded request; empty if none is similar."""
     differences: tuple[str, ...] = ()
-    """In what the nearest recorded request differs."""
+    """How the nearest recorded request differs."""
 
 
 class RuleApplied(Record):
-    """A rule of the trace by which requests were answered that were not recorded exactly so."""
+    """A rule of the trace that matched requests to recorded ones they do not equal."""
 
     rule: str
-    """What it leaves out, and where."""
+    """The part of requests that the rule ignores, and where."""
     reason: str
-    """Why, as the trace says."""
+    """The reason given in the trace."""
     times: int
-    """Requests, and messages of sockets, that were matched by means of it."""
+    """Number of requests and WebSocket messages matched by the rule."""
 
 
 class ValueChange(Record):
-    """One value of a live answer that is not the recorded one."""
+    """One value of a live response that differs from the recorded response."""
 
     part: str
-    """Where in the answer: `status`, `header location`, a JSON path (`body $.price`), a line (`body line 12`)."""
+    """Location in the response: `status`, `header location`, a JSON path (`body $.price`), a line (`body line 12`)."""
     recorded: str
-    """Shortened for display; `(absent)` where the recording had nothing."""
+    """Shortened for display; `(absent)` if only the live response has the value."""
     live: str
-    """Shortened for display; `(absent)` where the live answer had nothing."""
+    """Shortened for display; `(absent)` if only the recorded response has the value."""
 
     def __str__(self) -> str:
-        """Read as `part: recorded X, live Y`."""
+        """Format as `part: recorded X, live Y`."""
         return f"{self.part}: recorded {self.recorded}, live {self.live}"
 
 
 class ResponseChange(Record):
-    """A live answer that differs from the recorded one: an explanation, never a verdict."""
+    """A live response that differs from the recorded one. It explains divergences and never decides a verdict."""
 
     key: str
     """See `eikon_engine.network.keys`."""
     occurrence: int
     """Number of earlier recorded requests with the same key."""
     subgoal: str
-    """Id of the subgoal attempt during which it came; empty before the first step."""
+    """Id of the subgoal attempt during which it was received; empty before the first step."""
     sequence: int
-    """Sequence of the action during which it came; 0 before the first step."""
+    """Sequence of the action during which it was received; 0 before the first step."""
     what: tuple[ValueChange, ...]
-    """At most so many that a person reads them."""
+    """The first changed values; limited for readability."""
     more: int = 0
-    """Changed values beyond those."""
+    """Number of changed values beyond `what`."""
 
 
 class FailedRequest(Record):
-    """A request that brought no answer, or one with a status from 400 on. What a page gave up itself is none."""
+    """A request that got no response, or a status of 400 or above. Requests aborted by the page are excluded."""
 
     method: str
     url: str
     what: str
-    """The status, or the browser's word for what went wrong, such as `net::ERR_FAILED`."""
+    """The status, or the browser's error, such as `net::ERR_FAILED`."""
 
     def __str__(self) -> str:
-        """Read as `GET http://shop.test/: 404`."""
+        """Format as `GET http://shop.test/: 404`."""
         return f"{self.method} {self.url}: {self.what}"
 
 
 class HermeticityViolation(Record):
-    """Something that got past the routes of a sealed replay, and was blocked behind them."""
+    """Traffic that bypassed the routes of a sealed replay and was blocked by the sink."""
 
     kind: ViolationKind
-    """Who asked: a page, or the browser on its own account."""
+    """Origin of the traffic: a page, or the browser itself."""
     method: str
-    """`CONNECT` for everything encrypted and for WebSockets; empty if it was no request."""
+    """`CONNECT` for encrypted traffic and WebSockets; empty if it was not an HTTP request."""
     target: str
-    """The URL; for `CONNECT`, host and port."""
+    """URL, or host and port for `CONNECT`."""
     times: int = 1
 
 
 class NetworkOutcome(Record):
-    """How the requests of a replay met the recording."""
+    """How the requests of a replay were matched with the recording."""
 
     served: int = 0
     live: int = 0
-    """Requests of a sealed replay that were really made; see `--then live`."""
+    """Requests of a sealed replay that were sent to the site; see `--then live`."""
     misses: tuple[NetworkMiss, ...] = ()
     unused: tuple[str, ...] = ()
-    """Keys of recorded exchanges that nobody asked for."""
+    """Keys of recorded exchanges that no request matched."""
     rules_applied: tuple[RuleApplied, ...] = ()
     unmatched: tuple[str, ...] = ()
-    """Keys of the requests of a live replay that the recording does not have."""
+    """Keys of live requests that are not in the recording."""
     strays: tuple[str, ...] = ()
-    """Method and URL of requests to a recorded deployment that another one was to stand for."""
+    """Method and URL of requests to the recorded deployment although another base URL was set."""
     response_changes: tuple[ResponseChange, ...] = ()
-    """Answers of a live replay that differ from the recorded ones, in the order in which they came."""
+    """Live responses that differ from the recorded ones, in the order received."""
     notes: tuple[str, ...] = ()
     violations: tuple[HermeticityViolation, ...] = ()
-    """What got past the routes of a sealed replay and was blocked; how it was answered when recorded, nobody knows."""
+    """Traffic that bypassed the routes of a sealed replay and was blocked. Its recorded response is unknown."""
     failed: tuple[FailedRequest, ...] | None = None
-    """Requests that failed, in the order in which they did; None where that is not known."""
+    """Failed requests in order of failure; None if unknown."""
 
     @property
     def escapes(self) -> tuple[HermeticityViolation, ...]:
-        """Return the violations of pages, which keep a replay from being faithful."""
+        """Return the violations caused by pages; any of them makes a replay unverifiable."""
         return tuple(violation for violation in self.violations if violation.kind == "page")
 
 
 class Counts(Record):
-    """How much was replayed, of how much there was."""
+    """Number of items replayed and recorded."""
 
     subgoals: int
     subgoals_recorded: int
@@ -208,7 +208,7 @@ class Counts(Record):
 
 
 class SecondPart(Record):
-    """Where a replay goes on, after steps that lead there."""
+    """The part of a replay that starts at a given step, after the steps that lead there."""
 
     step: int = Field(ge=1)
     """Number of its first step in the mission, from 1."""
@@ -217,17 +217,17 @@ class SecondPart(Record):
     sequence: int
     """Sequence of the step in that attempt."""
     network: Then
-    """What answers from there on: the recording, or the site."""
+    """Source of responses from there on: the recording (sealed) or the site (live)."""
     unseen: tuple[str, ...] = ()
-    """Where the site answers: keys of the requests before it that change something, which the site never saw."""
+    """Live only: keys of earlier state-changing requests that the site never received."""
     unknown: tuple[int, ...] = ()
-    """Where the site answers: numbers of the steps before it of which nothing tells what they asked for."""
+    """Live only: numbers of earlier steps whose requests are unknown."""
     carried: tuple[str, ...] = ()
-    """Where the site answers: what the browser keeps by then, and sends along or lets pages read."""
+    """Live only: cookies and storage items that the browser already holds at that point."""
 
 
 def network_words(mode: NetworkMode, second: SecondPart | None) -> str:
-    """Say what answers, and from which step on the site does."""
+    """Describe the source of responses, and the step from which it changes."""
     if second is None or second.network == mode:
         return mode
     before = f"{mode} until step {second.step - 1}, " if second.step > 1 else ""
@@ -246,9 +246,9 @@ class ReplayOutcome(Record):
     started_at: AwareDatetime
     ended_at: AwareDatetime
     plan_digest: str | None = None
-    """SHA-256 of what was to be done, see `eikon_engine.replay.plan_digest`; None in outcomes of older versions."""
+    """SHA-256 of the planned steps, see `eikon_engine.replay.plan_digest`; None in outcomes of older versions."""
     second_part: SecondPart | None = None
-    """Where the run was to go on after what leads there; None where it has but one part."""
+    """The second part of the run; None if it has only one."""
     headless: bool
     network_mode: NetworkMode
     browser: str
@@ -258,32 +258,32 @@ class ReplayOutcome(Record):
     counts: Counts
     verdict: Verdict
     reasons: tuple[str, ...] = ()
-    """Why the verdict is what it is, most important first."""
+    """Reasons for the verdict, most important first."""
     explanation: Explanation | None = None
-    """Why the first step that diverged did; None if none has."""
+    """Why the first divergence happened; None if no step diverged."""
     is_whole: bool = True
-    """Whether every step was replayed, nothing got past the routes, and nothing was asked for after the last step that
-    the recording has no answer to."""
+    """Whether every step was replayed, nothing bypassed the routes, and no request after the last step went without
+    a recorded response."""
     ended_early: str | None = None
-    """Why not every step was replayed; None if all were."""
+    """Why the run stopped before the last step; None if every step was replayed."""
     subgoals: tuple[SubgoalOutcome, ...] = ()
     network: NetworkOutcome = NetworkOutcome()
     warnings: tuple[str, ...] = ()
     certified: CertificateStatus = "none"
-    """Whether the bundle is certified as it lies there."""
+    """Whether the bundle is certified in its current state."""
     certified_why: str = ""
-    """When and how it was certified, or why it is not."""
+    """When and how the bundle was certified, or why it is not."""
     gates: tuple[GateResult, ...] = ()
-    """What the gates found that the replay was given."""
+    """Results of the gates of this replay."""
 
     @property
     def divergences(self) -> tuple[Divergence, ...]:
-        """Return every finding, in the order of the mission."""
+        """Return every divergence, in the order of the mission."""
         return tuple(
             divergence for subgoal in self.subgoals for step in subgoal.steps for divergence in step.divergences
         )
 
     @property
     def exit_status(self) -> int:
-        """Return the exit status of the command line: a gate that failed counts as a divergence does."""
+        """Return the exit status of the command; a failed gate counts as a divergence."""
         return EXIT_STATUS[worst((self.verdict, *(gate.verdict for gate in self.gates)))]

@@ -1,4 +1,4 @@
-"""Texts of pages and traces, made safe to show on a terminal."""
+"""Make text from pages and traces safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable(text: str) -> str:
-    """Show control characters, which could rewrite what stands on a terminal, by their numbers."""
+    """Escape control and bidirectional characters, which could rewrite terminal output, by their code."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

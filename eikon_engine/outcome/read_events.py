@@ -1,4 +1,4 @@
-"""Read `events.jsonl`: whole, or as it grows. What a killed process leaves reads back up to its last whole line."""
+"""Read `events.jsonl` at once or incrementally. A file left by a killed process is read up to its last whole line."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _COLUMN: Final = re.compile(r" at line \d+ column (\d+)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLine:
-    """One line of the file, and what it says."""
+    """One line of the file and its parsed events."""
 
     text: str
     lines: tuple[JournalLine, ...]
-    """One; two where an older version said in one line what this one says in two."""
+    """One event; two if an older version stored both in one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +37,11 @@ class EventsRead:
 
     lines: tuple[JournalLine, ...]
     torn: str | None = None
-    """What is to be said of the last line, if it is not whole; None if it is."""
+    """Warning about a truncated last line; None if the last line is complete."""
 
     @property
     def has_ended(self) -> bool:
-        """Say whether the run came to an end that it could write down."""
+        """Return whether the file contains the end of the run."""
         return isinstance(self.lines[-1].event, RunEnd)
 
 
@@ -49,37 +49,37 @@ def read_events(path: Path) -> EventsRead:
     """Read the events of a run.
 
     Raises:
-        EventsError: the file cannot be read, is empty, or a line of it is wrong.
-        EventsVersionError: they are of a version that is not known.
+        EventsError: the file is unreadable, empty, or has an invalid line.
+        EventsVersionError: the version of the events is not supported.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
+        raise EventsError(f"{path}: cannot read events: {error.strerror}. Check the path.") from error
     return parse_events(data, str(path))
 
 
 def parse_events(data: bytes, source: str) -> EventsRead:
-    """Read the events of a run from the text of their file; `source` names it in messages.
+    """Parse the content of an `events.jsonl`; `source` names it in messages.
 
     Raises:
-        EventsError: there are none, or a line is wrong.
-        EventsVersionError: they are of a version that is not known.
+        EventsError: there are no events, or a line is invalid.
+        EventsVersionError: the version of the events is not supported.
     """
     reader = EventsReader(source)
     lines = [line for read in reader.feed(data) for line in read.lines]
     last, torn = reader.finish()
     lines.extend(last.lines if last is not None else ())
     if not lines:
-        raise EventsError(f"{source}: wanted the events of a run, found {torn or 'an empty file'}")
+        raise EventsError(f"{source}: no events found: {torn or 'the file is empty'}")
     return EventsRead(lines=tuple(lines), torn=torn)
 
 
 class EventsReader:
-    """Read events as their text comes, in pieces of any size."""
+    """Parse events incrementally, from chunks of any size."""
 
     def __init__(self, source: str) -> None:
-        """Begin before the first line; `source` names the file in messages."""
+        """Start before the first line; `source` names the file in messages."""
         self._source = source
         self._rest = b""
         self._number = 0
@@ -90,21 +90,21 @@ class EventsReader:
         """Whether the end of the run was read."""
 
     def feed(self, data: bytes) -> Iterator[ReadLine]:
-        """Yield the lines that are whole now.
+        """Add a chunk and yield the lines that are now complete.
 
         Raises:
-            EventsError: a line is wrong.
-            EventsVersionError: they are of a version that is not known.
+            EventsError: a line is invalid.
+            EventsVersionError: the version of the events is not supported.
         """
         *whole, self._rest = (self._rest + data).split(b"\n")
         for text in whole:
             yield self._read(text)
 
     def finish(self) -> tuple[ReadLine | None, str | None]:
-        """Return the last line where only its line break is missing, or say what is left of it.
+        """Return the last line if only its line break is missing, or a warning about its remains.
 
         Raises:
-            EventsError: it is whole, and wrong.
+            EventsError: the line is complete but invalid.
         """
         text, self._rest = self._rest, b""
         if not text:
@@ -113,18 +113,18 @@ class EventsReader:
             from_json(text)
         except ValueError:
             number = self._number + 1
-            return None, f"{self._source}: line {number} was cut off after {len(text)} bytes and is left out"
+            return None, f"{self._source}: line {number} is truncated after {len(text)} bytes and was skipped"
         return self._read(text), None
 
     def _read(self, text: bytes) -> ReadLine:
         self._number += 1
         place = f"{self._source}: line {self._number}"
         if self.has_ended:
-            raise EventsError(f"{place}: wanted nothing after run_end, found another line; restore the file")
+            raise EventsError(f"{place}: unexpected line after run_end. Restore the file.")
         plain = self._plain(text, place)
         sequence = plain.get("sequence")
         if type(sequence) is int and sequence != self._sequence + 1:
-            message = f"{place}: wanted sequence {self._sequence + 1}, found {sequence}; restore the file"
+            message = f"{place}: expected sequence {self._sequence + 1}, got {sequence}. Restore the file."
             raise EventsError(message)
         self._sequence += 1
         lines = tuple(self._lines(plain, text, place))
@@ -138,20 +138,20 @@ class EventsReader:
             column = _COLUMN.search(str(error))
             where = f", column {column[1]}" if column else ""
             problem = _COLUMN.sub("", str(error))
-            raise EventsError(f"{place}{where}: wanted one event as JSON, found {problem}; restore the file") from error
+            raise EventsError(f"{place}{where}: expected one event as JSON: {problem}. Restore the file.") from error
         if not isinstance(plain, dict) or not isinstance(plain.get("event"), dict):
             message = (
-                f"{place}: wanted an object with sequence, at and event, found {shown(plain)}; name an events.jsonl"
+                f"{place}: expected an object with sequence, at and event, got {shown(plain)}. Pass an events.jsonl."
             )
             raise EventsError(message)
         if self._number == 1:
             self._version = _version(plain["event"], place)
         elif plain["event"].get("type") == "run_start":
-            raise EventsError(f"{place}: wanted one run_start, in line 1; found another; restore the file")
+            raise EventsError(f"{place}: unexpected second run_start; only line 1 has one. Restore the file.")
         return plain
 
     def _lines(self, plain: dict[str, JsonValue], text: bytes, place: str) -> Iterator[JournalLine]:
-        """Parse a line; lines of an older version are numbered anew, since they may become several."""
+        """Parse a line; events of an older version are renumbered, since one line may become several events."""
         event = plain["event"]
         if self._version == EVENTS_VERSION:
             yield _parsed(text, place)
@@ -165,15 +165,15 @@ class EventsReader:
 def _version(event: dict[str, JsonValue], place: str) -> int:
     if event.get("type") != "run_start":
         message = (
-            f"{place}: wanted run_start, which says the version, found {shown(event.get('type'))}; restore the file"
+            f"{place}: expected run_start, which has the version, got {shown(event.get('type'))}. Restore the file."
         )
         raise EventsError(message)
     version = event.get("events_version")
     if type(version) is int and 1 <= version <= EVENTS_VERSION:
         return version
     message = (
-        f"{place}: wanted events of version 1 to {EVENTS_VERSION}, found {shown(version)}; "
-        "read them with the version of eikon that wrote them, or a newer one"
+        f"{place}: unsupported events_version: expected 1 to {EVENTS_VERSION}, got {shown(version)}. "
+        "Use the eikon version that wrote the file, or a newer one."
     )
     raise EventsVersionError(message)
 

@@ -1,4 +1,4 @@
-"""Values of events: in the line itself, or in a file beside it where they are large. Nothing is cut off."""
+"""Values in events: inline, or in a separate file if they are large. Nothing is truncated."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INLINE_LIMIT: Final = 64 * 1024
-"""Bytes of canonical JSON, in UTF-8, up to which a value stands in the line itself."""
+"""Maximum size of an inline value, in bytes of canonical JSON encoded as UTF-8."""
 
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(FiniteJson)
 
 
 class InlineValue(Record):
-    """A value that stands in the line."""
+    """A value stored in the line itself."""
 
     kind: Literal["inline"] = "inline"
     value: FiniteJson
 
 
 class ValueFile(Record):
-    """A value in a file of its own, as canonical JSON; equal values share a file."""
+    """A value stored in a separate file as canonical JSON; equal values share one file."""
 
     kind: Literal["file"] = "file"
     path: str = Field(pattern=r"^values/[0-9a-f]{64}\.json$")
-    """Relative to the folder of `events.jsonl`; the name is the SHA-256 of the content."""
+    """Relative to the folder of `events.jsonl`. The file name is the SHA-256 of the content."""
     bytes: int = Field(ge=0)
 
 
@@ -43,14 +43,14 @@ Stored: TypeAlias = Annotated[InlineValue | ValueFile, Field(discriminator="kind
 
 
 class ValueFolder:
-    """Keep large values beside an `events.jsonl`, and find them again."""
+    """Store and read large values next to an `events.jsonl`."""
 
     def __init__(self, root: Path) -> None:
-        """Work in the folder of the `events.jsonl`; nothing is made before it is needed."""
+        """Use the folder of the `events.jsonl`; the subfolder is created on first use."""
         self._root = root
 
     def keep(self, stored: Stored) -> Stored:
-        """Move a value into a file if it is large.
+        """Move a large value into a file; return small values unchanged.
 
         Raises:
             OutputError: the file cannot be written.
@@ -67,12 +67,12 @@ class ValueFolder:
         return ValueFile(path=relative, bytes=len(content))
 
     def value(self, stored: Stored) -> JsonValue:
-        """Return a value, from wherever it is.
+        """Return a value, reading its file if it has one.
 
         Raises:
-            BundlePathError: a link leads out of the folder.
-            AttachmentMissingError: its file is not there.
-            AttachmentCorruptError: its file holds something else.
+            BundlePathError: a link leads outside the folder.
+            AttachmentMissingError: the file is missing.
+            AttachmentCorruptError: the file's content does not match its name.
         """
         if isinstance(stored, InlineValue):
             return stored.value
@@ -80,11 +80,11 @@ class ValueFolder:
         try:
             content = path.read_bytes()
         except OSError as error:
-            message = f"{path}: wanted a value that events.jsonl refers to, found {error.strerror}; restore the folder"
+            message = f"{path}: cannot read a value of events.jsonl: {error.strerror}. Restore the run folder."
             raise AttachmentMissingError(message) from error
         found = hashlib.sha256(content).hexdigest()
         if f"values/{found}.json" != stored.path:
-            message = f"{path}: wanted the content its name is the SHA-256 of, found {found}; restore the folder"
+            message = f"{path}: corrupt file: its content has SHA-256 {found}. Restore the run folder."
             raise AttachmentCorruptError(message)
         try:
             return _JSON.validate_json(content)

@@ -1,4 +1,4 @@
-"""Combine verdicts: one divergence outweighs everything, and unverifiable is never a pass."""
+"""Combine verdicts: `diverged` outweighs everything, and `unverifiable` is never a pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict of a whole from those of its parts; a whole without parts is unverifiable."""
+    """Return the verdict of a whole from the verdicts of its parts; without parts it is unverifiable."""
     seen = set(verdicts)
     if "diverged" in seen:
         return "diverged"

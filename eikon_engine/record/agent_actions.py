@@ -1,6 +1,6 @@
-"""What an agent asked of Playwright, as actions of ours.
+"""Map calls of the Playwright protocol to actions.
 
-Methods and parameters of its calls: packages/protocol/src/protocol.yml of https://github.com/microsoft/playwright.
+Methods and parameters of the calls: packages/protocol/src/protocol.yml of https://github.com/microsoft/playwright.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
 Fields = dict[str, Any]
-"""Fields of an action, those that are left out None."""
+"""Fields of an action; omitted ones are None."""
 
 
 class UnspokenError(Exception):
-    """A call that does something which no action of ours says; its text says what."""
+    """A call with an effect that no action can express; the message says which."""
 
 
 def action_of(
@@ -41,12 +41,12 @@ def action_of(
     base_url: str | None = None,
     files: tuple[FileInput, ...] = (),
 ) -> Action | None:
-    """Return the action that a call is, by its class and method; None for one that does nothing to a page.
+    """Return the action for a call by class and method; None for a call without an effect on a page.
 
-    A `timeout_ms` of 0 is that of a call without a deadline, and of one that cannot have any.
+    `timeout_ms` is 0 for a call without a deadline and for a call that cannot have one.
 
     Raises:
-        UnspokenError: no action of ours says what it does.
+        UnspokenError: no action can express the call.
     """
     if name in _ACTIONS:
         kind, read = _ACTIONS[name]
@@ -63,12 +63,12 @@ def action_of(
 
 
 def is_unbounded(name: str, timeout_ms: float | None) -> bool:
-    """Say whether a call could have a deadline, and has none."""
+    """Return whether a call could have a deadline and has none."""
     return timeout_ms == 0 and (name.startswith("Frame.") or name in _BOUNDED)
 
 
 def is_action(name: str) -> bool:
-    """Say whether a call becomes an action."""
+    """Return whether a call becomes an action."""
     return name in _ACTIONS
 
 
@@ -79,7 +79,7 @@ def _validated(fields: Fields, name: str) -> Action:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"][1:]))
-        message = f"{name} with this {place} is more than an action can say: {first['msg']}"
+        message = f"{name} with this {place} cannot be recorded: {first['msg']}"
         raise UnspokenError(message) from error
 
 
@@ -90,13 +90,13 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any field of an action
 
 
 def target_of(selector: str) -> Target:
-    """Return the target of a selector of Playwright, which may lead through frames."""
+    """Return the target for a Playwright selector, which may lead through frames."""
     *frames, own = selector.split(ENTER_FRAME)
     return Target(selector=own, frames=tuple(frames))
 
 
 def _on_target(params: Mapping[str, Any], *names: str, **fields: Any) -> Fields:  # noqa: ANN401 - fields of an action
-    """Take the target, and some parameters that are called the same here."""
+    """Return the target and the parameters that have the same name in the action."""
     return {"target": target_of(params["selector"]), **{name: params.get(name) for name in names}, **fields}
 
 
@@ -134,20 +134,20 @@ def _drag(params: Mapping[str, Any]) -> Fields:
 
 def _upload(params: Mapping[str, Any]) -> Fields:
     if params.get("localDirectory") or params.get("directoryStream"):
-        message = "a folder was given to a field; give it its files"
+        message = "a directory was uploaded; upload its files"
         raise UnspokenError(message)
     if params.get("streams"):
-        message = "files were given to a browser on another machine"
+        message = "files were uploaded to a browser on another machine"
         raise UnspokenError(message)
     return _on_target(params)
 
 
 def _demand_plain(params: Mapping[str, Any]) -> None:
     if params.get("trial"):
-        message = "a trial does nothing, and is not repeated"
+        message = "trial=True has no effect and is not replayed"
         raise UnspokenError(message)
     if params.get("force"):
-        message = "`force` acts on what no person could touch; a replay waits until a person could"
+        message = "force=True skips the actionability checks; a replay waits for an actionable element"
         raise UnspokenError(message)
 
 
@@ -157,15 +157,15 @@ def _navigation(params: Mapping[str, Any], *names: str) -> Fields:
 
 
 def _options(params: Mapping[str, Any]) -> Fields:
-    """Name the options by what the call names them by; a text that may be value or label is set as a value."""
+    """Return how the options are named; a text that may be value or label is recorded as a value."""
     _demand_plain(params)
     if params.get("elements"):
-        message = "options were chosen by handles; choose them by value, label or index"
+        message = "options were selected by element handle; select them by value, label or index"
         raise UnspokenError(message)
     options = params.get("options") or []
     names = {name for option in options for name in option}
     if len(names) > 1:
-        message = f"options were chosen by {' and '.join(sorted(names))} at once"
+        message = f"options were selected by {' and '.join(sorted(names))} at once"
         raise UnspokenError(message)
     name = next(iter(names), "value")
     by: Literal["value", "label", "index"] = "value" if name == "valueOrLabel" else name  # type: ignore[assignment] # checked where the action is made
@@ -175,7 +175,7 @@ def _options(params: Mapping[str, Any]) -> Fields:
 def _mouse(event: str) -> Callable[[Mapping[str, Any]], Fields]:
     def read(params: Mapping[str, Any]) -> Fields:
         if "x" not in params:
-            message = "where the pointer was is not known; move it to a place before"
+            message = "the pointer position is unknown; call mouse.move first"
             raise UnspokenError(message)
         return {
             "event": event,
@@ -201,7 +201,7 @@ def _dispatch(params: Mapping[str, Any]) -> Fields:
 
 
 def _written(value: Mapping[str, Any]) -> JsonValue:
-    """Read a value as the protocol writes it (SerializedValue), where JSON can say it."""
+    """Decode a protocol value (SerializedValue) that JSON can represent."""
     if "o" in value:
         return {each["k"]: _written(each["v"]) for each in value["o"]}
     if "a" in value:
@@ -212,7 +212,7 @@ def _written(value: Mapping[str, Any]) -> JsonValue:
             return plain
     if not value or value.get("v") in {"null", "undefined"}:
         return None
-    message = "an event was dispatched with properties that JSON cannot say"
+    message = "the dispatched event has properties that JSON cannot represent"
     raise UnspokenError(message)
 
 
@@ -251,14 +251,14 @@ _ACTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Fields]]]]
     "Frame.waitForSelector": ("wait_for", _wait),
     "Frame.dragAndDrop": ("drag", _drag),
 }
-"""Calls that are actions, with the kind of action and what reads its fields."""
+"""Calls that are actions, with the action type and the function that reads its fields."""
 
 _BOUNDED: Final = frozenset({"Page.reload", "Page.goBack", "Page.goForward", "Page.screenshot"})
-"""Calls that can have a deadline, beside those of frames."""
+"""Calls outside `Frame` that can have a deadline."""
 
-_SCRIPT: Final = "what a script of the agent changes in a page is not repeated"
-_STATE: Final = "what it changes is not repeated"
-_SOCKETS: Final = "messages of WebSockets that the agent answers are not recorded"
+_SCRIPT: Final = "changes that the agent's script makes to the page are not replayed"
+_STATE: Final = "the changed state is not replayed"
+_SOCKETS: Final = "messages of intercepted WebSockets are not recorded"
 _UNSPOKEN: Final[Mapping[str, str]] = {
     "Frame.evaluateExpression": _SCRIPT,
     "Frame.evaluateExpressionHandle": _SCRIPT,
@@ -269,30 +269,31 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
     "JSHandle.evaluateExpression": _SCRIPT,
     "JSHandle.evaluateExpressionHandle": _SCRIPT,
     "Frame.addScriptTag": _SCRIPT,
-    "Frame.addStyleTag": "the style it adds is not there in a replay",
-    "Frame.setContent": "the document it gives to a page is not there in a replay; serve it, and navigate to it",
-    "Frame.blur": "an element that lost the focus has it in a replay",
-    "Frame.drop": "what is dropped from outside is not there in a replay; give files to a field",
+    "Frame.addStyleTag": "the added style is missing in a replay",
+    "Frame.setContent": "the document it sets is missing in a replay; serve it and navigate to it",
+    "Frame.blur": "the element keeps the focus in a replay",
+    "Frame.drop": "data dropped from outside the page is missing in a replay; use set_input_files",
     "Frame.webmcpCallTool": _SCRIPT,
-    "ElementHandle.tap": "a tap is not repeated; use click",
-    "ElementHandle.selectText": "a text that was selected is not in a replay; press ControlOrMeta+a",
-    "ElementHandle.scrollIntoViewIfNeeded": "a replay scrolls where it acts; use mouse.wheel where a page waits for it",
+    "ElementHandle.tap": "a tap is not replayed; use click",
+    "ElementHandle.selectText": "the text selection is not replayed; press ControlOrMeta+a",
+    "ElementHandle.scrollIntoViewIfNeeded": "a replay scrolls to the elements it acts on; use mouse.wheel if the page "
+    "depends on scrolling",
     "ElementHandle.evalOnSelector": _SCRIPT,
     "ElementHandle.evalOnSelectorAll": _SCRIPT,
-    "ElementHandle.screenshot": "a picture of one element is not taken again; take one of the page",
-    "Frame.waitForFunction": "it is not waited for again, as a replay takes the time that the agent took; what the "
-    "function changes is not repeated",
+    "ElementHandle.screenshot": "element screenshots are not replayed; take one of the page",
+    "Frame.waitForFunction": "a replay takes as long as the agent took instead of waiting for it; changes that "
+    "the function makes are not replayed",
     "Worker.evaluateExpression": _SCRIPT,
     "Worker.evaluateExpressionHandle": _SCRIPT,
-    "CDPSession.send": "what it does over the DevTools protocol is not repeated",
-    "APIRequestContext.fetch": "requests of the agent itself are not repeated",
-    "Frame.tap": "a tap is not repeated; use click",
-    "Page.touchscreenTap": "a tap is not repeated; use click",
+    "CDPSession.send": "DevTools protocol commands are not replayed",
+    "APIRequestContext.fetch": "requests that the agent sends itself are not replayed",
+    "Frame.tap": "a tap is not replayed; use click",
+    "Page.touchscreenTap": "a tap is not replayed; use click",
     "Page.emulateMedia": _STATE,
-    "Page.addInitScript": "the script it adds to documents is not there in a replay",
-    "BrowserContext.addInitScript": "the script it adds to documents is not there in a replay",
-    "Page.exposeBinding": "the function it gives to pages is not there in a replay",
-    "BrowserContext.exposeBinding": "the function it gives to pages is not there in a replay",
+    "Page.addInitScript": "the added init script is missing in a replay",
+    "BrowserContext.addInitScript": "the added init script is missing in a replay",
+    "Page.exposeBinding": "the exposed function is missing in a replay",
+    "BrowserContext.exposeBinding": "the exposed function is missing in a replay",
     "BrowserContext.addCookies": _STATE,
     "BrowserContext.clearCookies": _STATE,
     "BrowserContext.grantPermissions": _STATE,
@@ -307,7 +308,7 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
     "BrowserContext.credentialsDelete": _STATE,
     "BrowserContext.setWebSocketInterceptionPatterns": _SOCKETS,
     **{
-        f"BrowserContext.clock{name}": "the clock of pages that it sets is not set in a replay"
+        f"BrowserContext.clock{name}": "the page clock is not set in a replay"
         for name in ("FastForward", "Install", "PauseAt", "Resume", "RunFor", "SetFixedTime", "SetSystemTime")
     },
     "Page.setExtraHTTPHeaders": _STATE,
@@ -316,4 +317,4 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
     "Page.webStorageRemoveItem": _STATE,
     "Page.webStorageClear": _STATE,
 }
-"""Calls that do something which no action says, and what follows."""
+"""Calls with an effect that no action expresses, and the consequence in a replay."""

@@ -1,4 +1,4 @@
-"""Ask the pages of an agent which elements its calls are about, in the same breath: no call waits for an answer."""
+"""Probe the elements that agent calls act on, without delaying the calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from eikon_engine.browser.attached import element
 from eikon_engine.browser.attached.client import frame_impl, frames_of, handle_of
+from eikon_engine.browser.attached.element import (
+    AT_POINT,
+    FOCUSED,
+    IN_MIDDLE,
+    OF_HANDLE,
+    OF_SELECTOR,
+    SOUGHT,
+    argument,
+    read_element,
+    read_sought,
+)
 from eikon_engine.record.agent_actions import is_action
 from eikon_engine.record.sightings import Sightings
 from eikon_engine.trace.execution import Succeeded
@@ -22,20 +32,20 @@ if TYPE_CHECKING:
     from eikon_engine.record.doing import Doing, Slot
 
 AGAIN_S: Final = 0.02
-"""Wall time between two looks for a target that is not ready; as long as a look takes, if that is longer."""
+"""Wall time between two probes of a target that is not actionable; longer if a probe takes longer."""
 _Place: TypeAlias = Literal["element", "second", "found"]
 _Answer = TypeVar("_Answer")
 _HANDLES: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
-"""Calls that give a handle, and where it stands in their answer."""
+"""Calls that return a handle, and its key in their result."""
 _TYPED: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
 _PRESSED: Final = frozenset({"Page.mouseDown", "Page.mouseUp"})
 _POINTS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_PRESSED})
 _POINTERS: Final = frozenset(
     {"Frame.click", "Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck", "Frame.dragAndDrop", *_POINTS}
 )
-"""Calls that leave the pointer somewhere."""
+"""Calls that move the pointer."""
 _LOOKS: Final = frozenset({"Frame.waitForSelector"})
-"""Calls that do nothing to their element."""
+"""Calls without an effect on their element."""
 _FELT: Final = frozenset(
     {
         "Frame.click",
@@ -48,55 +58,55 @@ _FELT: Final = frozenset(
         "Frame.type",
     }
 )
-"""Calls that never succeed without an event that init_hits.js hears; `check` does, on what is checked already."""
+"""Calls that always dispatch an event `init_hits.js` observes when they succeed; `check` on a checked box does not."""
 
 
 def is_press(name: str) -> bool:
-    """Say whether a call presses or releases a button of the mouse where it is."""
+    """Return whether a call presses or releases a mouse button at the current pointer position."""
     return name in _PRESSED
 
 
 class Asking:
-    """Ask, and put the answers where they belong."""
+    """Probe elements and store the results in their actions."""
 
     def __init__(self, session: Session, taken: Callable[[Doing, Element | None], None]) -> None:
-        """Call `taken` after each answer, with what was seen of the element that the action is about."""
+        """Call `taken` after each reply with the element of the action, if it is known."""
         self._session = session
         self._taken = taken
         self.tap: Tap | None = None
         self._selectors: dict[Any, str] = {}
-        """How the elements of handles were found."""
+        """Selector that found each handle."""
         self._pointers: dict[int, Doing] = {}
-        """What the pointer of each page did last."""
+        """Last pointer action by page."""
 
     def on_frame(self, call: Call) -> tuple[str, Mapping[str, Any]]:
-        """Say a call on a handle as one on its frame, by what the handle was found by."""
+        """Rewrite a call on a handle as a call on its frame with the selector that found the handle."""
         kind, _, method = call.name.partition(".")
         if kind != "ElementHandle" or method == "waitForSelector" or not is_action(f"Frame.{method}"):
             return call.name, call.params
         return f"Frame.{method}", {**call.params, "selector": self._selectors.get(call.object) or "*"}
 
     def keep_handle(self, call: Call, answer: Mapping[str, Any] | None) -> None:
-        """Remember by what a handle was found."""
+        """Remember the selector that found a handle."""
         where = _HANDLES.get(call.name)
         handle = handle_of((answer or {}).get(where)) if where else None
         if handle is not None:
             self._selectors[handle] = str(call.params["selector"])
 
     def look(self, doing: Doing) -> None:
-        """Ask which element it is about; the question comes to the browser before the call."""
+        """Probe the element of an action; the probe reaches the browser before the call does."""
         if is_press(doing.name):
             self._look_under_pointer(doing)
         elif doing.name == "Page.mouseClick":
             place = [doing.params["x"], doing.params["y"]]
-            self._evaluate(doing, frame_impl(doing.call), element.AT_POINT, place)
+            self._evaluate(doing, frame_impl(doing.call), AT_POINT, place)
         elif doing.name in _TYPED:
             for frame in frames_of(doing.call):
-                self._evaluate(doing, frame, element.FOCUSED)
+                self._evaluate(doing, frame, FOCUSED)
         elif doing.is_by_handle:
-            self._evaluate(doing, doing.call.object, element.OF_HANDLE)
+            self._evaluate(doing, doing.call.object, OF_HANDLE)
             if doing.call.object in self._selectors:
-                self._evaluate_all(doing, str(doing.params["selector"]), element.OF_SELECTOR, into="found")
+                self._evaluate_all(doing, str(doing.params["selector"]), OF_SELECTOR, into="found")
         else:
             for slot in doing.targets:
                 self._seek(doing, slot, is_first=slot == "element")
@@ -104,28 +114,28 @@ class Asking:
             self._pointers[doing.page] = doing
 
     def _look_under_pointer(self, doing: Doing) -> None:
-        """Ask where the pointer is, and what is there."""
-        last = self._pointers.get(doing.page)
-        if last is None:
+        """Probe the pointer position and the element there."""
+        previous = self._pointers.get(doing.page)
+        if previous is None:
             return
-        if "x" in last.params:
-            place = (float(last.params["x"]), float(last.params["y"]))
+        if "x" in previous.params:
+            place = (float(previous.params["x"]), float(previous.params["y"]))
             doing.params = {**doing.params, "x": place[0], "y": place[1]}
-            self._evaluate(doing, frame_impl(doing.call), element.AT_POINT, place)
+            self._evaluate(doing, frame_impl(doing.call), AT_POINT, place)
             return
-        dropped = last.name == "Frame.dragAndDrop"
-        within = last.params.get("targetPosition" if dropped else "position")
-        told = None if within is None else [within["x"], within["y"]]
-        if last.is_by_handle:
-            self._evaluate(doing, last.call.object, element.IN_MIDDLE, told)
-        elif last.name in _POINTS:
-            return  # a press whose own place is not known
+        is_drop = previous.name == "Frame.dragAndDrop"
+        position = previous.params.get("targetPosition" if is_drop else "position")
+        offset = None if position is None else [position["x"], position["y"]]
+        if previous.is_by_handle:
+            self._evaluate(doing, previous.call.object, IN_MIDDLE, offset)
+        elif previous.name in _POINTS:
+            return  # a press at an unknown position
         else:
-            target, frame = last.targets["second" if dropped else "element"], frame_impl(last.call)
-            self._evaluate_all(doing, target, element.IN_MIDDLE, told=told, frame=frame)
+            target, frame = previous.targets["second" if is_drop else "element"], frame_impl(previous.call)
+            self._evaluate_all(doing, target, IN_MIDDLE, told=offset, frame=frame)
 
     def look_after(self, doing: Doing) -> None:
-        """Ask once more, now that the call has ended, about what was not ready when it began."""
+        """Probe once more after the call ended, for targets that were not actionable when it started."""
         for slot in doing.sought:
             self._seek_last(doing, slot)
         if doing.targets and not doing.is_by_handle:
@@ -134,7 +144,7 @@ class Asking:
             self.look(doing)
 
     def _seek(self, doing: Doing, slot: Slot, *, is_first: bool = False) -> None:
-        """Ask for a target; until the call has ended if it is not ready."""
+        """Probe a target; repeat until the call has ended while the target is not actionable."""
         loop = asyncio.get_running_loop()
         asked_at = loop.time()
 
@@ -158,7 +168,7 @@ class Asking:
         self._send_sought(doing, slot, take, is_first=is_first)
 
     def _seek_last(self, doing: Doing, slot: Slot) -> None:
-        """Ask what has become of a target, and settle what it was; nothing is asked once something else has begun."""
+        """Probe a target after the call and decide what it was; skipped once another action has started."""
 
         def take(last: Sought | None) -> None:
             self._settle(doing, slot, last)
@@ -171,8 +181,8 @@ class Asking:
         self, doing: Doing, slot: Slot, take: Callable[[Sought | None], None], *, is_first: bool = False
     ) -> bool:
         is_new_call = is_first and slot == "element"
-        asked = _asked(element.SOUGHT, [slot, is_new_call], selector=doing.targets[slot])
-        return self._send(doing, frame_impl(doing.call), "evalOnSelectorAll", asked, element.read_sought, take)
+        params = _asked(SOUGHT, [slot, is_new_call], selector=doing.targets[slot])
+        return self._send(doing, frame_impl(doing.call), "evalOnSelectorAll", params, read_sought, take)
 
     def _add(self, doing: Doing, slot: Slot, seen: Sought | None) -> None:
         sightings = doing.sought.setdefault(slot, Sightings())
@@ -183,7 +193,7 @@ class Asking:
             self._put(doing, seen.element, slot)
 
     def _settle(self, doing: Doing, slot: Slot, last: Sought | None) -> None:
-        """Write down what a target was before the action; where that is not certain, that it is not known."""
+        """Store what a target was before the action; where that is ambiguous, store that it is unknown."""
         if doing.name in _LOOKS and last is not None and last.element.count:
             self._put(doing, last.element, slot)
             return
@@ -195,8 +205,8 @@ class Asking:
         elif has_acted and not sightings.is_blind:
             setattr(doing, slot, None)
             doing.warnings.append(
-                f"{doing.id}: what {doing.targets[slot]} was before the action is not known, as it came late and was "
-                "gone or changed at once; a replay takes whichever it matches"
+                f"{doing.id}: the element of {doing.targets[slot]} could not be identified: it appeared late and was "
+                "removed or changed at once. Replays act on whatever the selector matches"
             )
 
     def _evaluate(self, doing: Doing, target: object, expression: str, told: object = None) -> None:
@@ -212,8 +222,8 @@ class Asking:
         told: object = None,
         frame: object = None,
     ) -> None:
-        asked = _asked(expression, told, selector=selector)
-        self._ask(doing, frame or frame_impl(doing.call), "evalOnSelectorAll", asked, into)
+        params = _asked(expression, told, selector=selector)
+        self._ask(doing, frame or frame_impl(doing.call), "evalOnSelectorAll", params, into)
 
     def _ask(self, doing: Doing, target: object, method: str, asked: dict[str, Any], into: _Place) -> None:
         def take(seen: Element | None) -> None:
@@ -221,7 +231,7 @@ class Asking:
                 self._put(doing, seen, into)
             self._taken(doing, seen if into == "element" else None)
 
-        self._send(doing, target, method, asked, element.read_element, take)
+        self._send(doing, target, method, asked, read_element, take)
 
     def _send(
         self,
@@ -232,7 +242,7 @@ class Asking:
         read: Callable[[Mapping[str, Any]], _Answer | None],
         take: Callable[[_Answer | None], None],
     ) -> bool:
-        """Send a question, and hand on its answer, None if there is none; say whether it could be sent."""
+        """Send a probe and pass on its reply, None if there is none; return whether it could be sent."""
         answer = self.tap.send(target, method, asked) if self.tap is not None else None
         if answer is None:
             return False
@@ -256,28 +266,28 @@ class Asking:
             doing.element = seen
             self._keep_password(doing)
             if seen.path and seen.identity is None:
-                self._evaluate_all(doing, seen.path, element.OF_SELECTOR)
+                self._evaluate_all(doing, seen.path, OF_SELECTOR)
         if seen.place is not None:
             doing.params = {**doing.params, "x": seen.place[0], "y": seen.place[1]}
 
     def _keep_password(self, doing: Doing) -> None:
-        """Keep what is typed into a password field out of everything from now on."""
+        """Treat text typed into a password field as a secret from now on."""
         identity = doing.element.identity if doing.element is not None else None
         text = doing.params.get("value", doing.params.get("text"))
         if identity is not None and ("type", "password") in identity.attributes and isinstance(text, str):
             self._keep(text)
 
     def keep_named_password(self, doing: Doing) -> None:
-        """Keep what a selector that speaks of a password is given, whether its element is ever seen or not."""
+        """Treat text typed into a target whose selector names a password as a secret."""
         text, selector = doing.params.get("value", doing.params.get("text")), doing.params.get("selector")
         if isinstance(text, str) and isinstance(selector, str) and is_password_name(selector):
             self._keep(text)
 
     def _keep(self, text: str) -> None:
-        """Keep each line: a field takes no line breaks, and a break that is typed is Enter."""
+        """Register each line as a secret: fields take no line breaks, and a typed one is Enter."""
         for line in text.splitlines():
             self._session.keep_secret(line)
 
 
 def _asked(expression: str, told: object, **fields: str) -> dict[str, Any]:
-    return {**fields, "expression": expression, "isFunction": True, "arg": element.argument(told)}
+    return {**fields, "expression": expression, "isFunction": True, "arg": argument(told)}

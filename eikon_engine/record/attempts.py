@@ -1,4 +1,4 @@
-"""The attempts at subgoals of a mission that is being recorded, and how it ends."""
+"""Track the subgoal attempts of a recording and derive the mission status."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Attempts:
-    """Begin and end attempts, one at a time, and write that down."""
+    """Start and end subgoal attempts, one at a time, and write them to the journal."""
 
     def __init__(self, writer: BundleWriter, clean: Callable[[str], str], now: Callable[[], datetime]) -> None:
-        """Begin with none; `clean` takes secrets out of a text."""
+        """Start without an attempt; `clean` redacts a text."""
         self._writer = writer
         self._clean = clean
         self._now = now
@@ -31,17 +31,19 @@ class Attempts:
 
     @property
     def count(self) -> int:
-        """Return how many attempts began."""
+        """Return the number of attempts started so far."""
         return sum(self._counts.values())
 
     def begin(self, description: str, subgoal_id: str | None = None) -> Attempt:
-        """Begin an attempt.
+        """Start an attempt.
 
         Raises:
-            UsageError: another one has not ended.
+            UsageError: the previous attempt is still open.
         """
         if self.current is not None:
-            message = f"subgoal {description!r} begins inside subgoal {self.current.subgoal_id}; end that one first"
+            message = (
+                f"subgoal {description!r} started inside subgoal {self.current.subgoal_id}; end that subgoal first"
+            )
             raise UsageError(message)
         name = self._clean(subgoal_id or f"subgoal_{len(self._counts) + 1}")
         self._counts[name] = self._counts.get(name, 0) + 1
@@ -50,35 +52,38 @@ class Attempts:
         return attempt
 
     def end(self, error: BaseException | None = None) -> None:
-        """End the attempt, if one is under way; `error` is what it failed by."""
+        """End the current attempt, if any; `error` is the reason it failed."""
         end = self.leave(error)
         if end is not None:
             end()
 
     def leave(self, error: BaseException | None = None) -> Callable[[], None] | None:
-        """Leave the attempt, if one is under way; what is returned writes its end, after all that belongs to it."""
+        """Close the current attempt, if any, and return a function that writes its end.
+
+        Call that function once every step of the attempt is written.
+        """
         attempt, self.current = self.current, None
         if attempt is None:
             return None
         status = status_after(error)
-        said = None if status == "complete" else self._clean(f"{type(error).__name__}: {error}")
+        message = None if status == "complete" else self._clean(f"{type(error).__name__}: {error}")
         self._ended[attempt.subgoal_id] = status
-        return partial(self._writer.end_subgoal, attempt, self._now(), status, said)
+        return partial(self._writer.end_subgoal, attempt, self._now(), status, message)
 
     def say(self, status: MissionStatus) -> None:
-        """Say how the mission ended, where its subgoals do not tell."""
+        """Set the mission status explicitly instead of deriving it from the subgoals."""
         self._said = status
 
     @property
     def status(self) -> MissionStatus:
-        """How the mission ended, as far as is known: complete unless the last attempt at some subgoal is not."""
+        """The mission status so far: complete unless the last attempt of some subgoal failed or was aborted."""
         if self._said is not None:
             return self._said
         return next((status for status in self._ended.values() if status != "complete"), "complete")
 
 
 def status_after(error: BaseException | None) -> MissionStatus:
-    """Say how something ended that `error` ended; a program that exits with status 0 has done its work."""
+    """Map the exception that ended a block to a status; `SystemExit(0)` counts as complete."""
     if error is None or (isinstance(error, SystemExit) and not error.code):
         return "complete"
     return "failed" if isinstance(error, Exception | SystemExit) else "aborted"

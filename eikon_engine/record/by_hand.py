@@ -1,8 +1,8 @@
-"""Record what a person does, as their pages tell it.
+"""Record the actions of a person from the events their pages report.
 
-Time runs by itself. An action begins, and acts, when a page tells of its first gesture; it grows with those that belong
-to it; its time is over when another one begins, or some time after its last one. What its pages show is not waited for:
-certifying gives what replays compare.
+Page time runs naturally. An action starts and acts with its first gesture, grows with the gestures that merge into it,
+and is closed when another action starts or some time after its last gesture. Observations are taken immediately;
+certifying produces the ones that replays compare.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import DialogSeen
 
 FIELD_S: Final = 3.0
-"""As `SETTLE_S`, for what a field is clicked or typed into: typing that goes on so soon is one action."""
+"""`SETTLE_S` for clicks and typing in a text field: typing that continues within this time is one action."""
 _NO_TIMER: Final = frozenset({"down"})
 _MEANT_FOR_PAGES: Final = frozenset({"travel", "navigate", "reload", "open", "close"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Before:
-    """Where the recording was before an action began."""
+    """State of the recording before an action started."""
 
     phase: int
     order: int
-    """How many moments had been given."""
+    """Number of moments assigned so far."""
 
 
 class HandRecorder:
-    """Hear of gestures, dialogs and pages, and write down what they come to."""
+    """Turn gestures, dialogs and page events of a person into recorded actions."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class HandRecorder:
         now: Callable[[], datetime],
         mission_text: str,
     ) -> None:
-        """Begin with nothing under way; `mission_text` describes what is done before the first subgoal."""
+        """Start without a pending action; `mission_text` describes steps before the first subgoal."""
         self._session = watched.session
         self._writer = writer
         self._attempts = attempts
@@ -69,61 +69,61 @@ class HandRecorder:
         self._timer: asyncio.TimerHandle | None = None
         self._before = _Before(phase=0, order=0)
         self._documents: list[tuple[HandDeed, AskedDocuments]] = []
-        """Of the pages that the person went to."""
+        """Navigations of the person with the documents they requested."""
         self._dialogs = 0
-        """How many are open."""
+        """Number of open dialogs."""
         self._is_closed = False
         self.subgoal = mission_text
-        """What is being done, in the words of the person."""
+        """Description of the current subgoal, as entered."""
         self.counts: dict[str, int] = {}
-        """Actions by subgoal, in their order."""
+        """Number of actions by subgoal, in order."""
         self.weak: list[WeakTarget] = []
         self.on_change: Callable[[], None] = lambda: None
-        """Called when there is one more action, or another subgoal."""
+        """Called when an action or a subgoal is added."""
 
     @property
     def count(self) -> int:
-        """Return how many actions there are."""
+        """Return the number of actions."""
         return sum(self.counts.values())
 
     def is_busy(self, page: int | None = None) -> bool:
-        """Say whether something is under way, in one page or in any, so that what happens may come from it."""
+        """Return whether an action is pending, in one page or in any, that may have caused an event."""
         return self._current is not None and page in {None, self._current.page}
 
     def hear(self, gesture: Gesture, page: int, frame: HeardFrame | None = None) -> None:
-        """Take a gesture: a part of the action under way, or the beginning of another one."""
+        """Merge a gesture into the current action, or start another action with it."""
         if self._is_closed or page < 0:
             return
         if gesture.kind == "lost":
-            self._writer.warn(f"something was done that is not recorded: {gesture.text}")
+            self._writer.warn(f"an interaction was not recorded: {gesture.text}")
             return
         if gesture.kind == "files" and self._take_files(gesture):
             return
-        deed = self._current
-        joined = join(deed.gesture, gesture) if deed is not None and deed.page == page else None
-        if deed is not None and joined is not None:
-            if _targets(joined) - _targets(deed.gesture):
-                self._study(deed, joined, frame)
-            deed.gesture = joined
-            self._wait_for_more(deed)
+        current = self._current
+        joined = join(current.gesture, gesture) if current is not None and current.page == page else None
+        if current is not None and joined is not None:
+            if _targets(joined) - _targets(current.gesture):
+                self._study(current, joined, frame)
+            current.gesture = joined
+            self._wait_for_more(current)
             return
         if gesture.kind == "cancel":
-            if deed is not None and deed.gesture.kind in HELD:
+            if current is not None and current.gesture.kind in HELD:
                 self.finish()
             return
-        if gesture.kind != "dblclick":  # the end of clicks that were told
+        if gesture.kind != "dblclick":  # follows clicks that are recorded already
             self._begin(gesture, page, frame)
 
     def travel(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
-        """Take that the person goes through the history of a page; which way is found out."""
+        """Start a step through the history of a page whose direction is determined later."""
         gesture = travel()
         self.hear(gesture, page)
-        deed = self._current
-        if deed is not None and deed.gesture is gesture:
-            self._timeline.spawn(deed, self._find_way(deed, url, way))
+        current = self._current
+        if current is not None and current.gesture is gesture:
+            self._timeline.spawn(current, self._find_way(current, url, way))
 
     def begin_subgoal(self, description: str) -> None:
-        """End the attempt under way, and begin one at the next step of the mission."""
+        """Close the current attempt and start one at the next subgoal."""
         if self._is_closed:
             return
         self.finish()
@@ -134,81 +134,81 @@ class HandRecorder:
         self.on_change()
 
     def fail_navigation(self, page: int, reason: str) -> None:
-        """Note that the document that is being navigated to does not come."""
-        deed = self._current
-        if deed is not None and deed.page == page and deed.gesture.kind in _MEANT_FOR_PAGES:
-            deed.result = Failed(code="navigation-failed", message=self._session.redactor.text(reason))
+        """Mark the current navigation as failed."""
+        current = self._current
+        if current is not None and current.page == page and current.gesture.kind in _MEANT_FOR_PAGES:
+            current.result = Failed(code="navigation-failed", message=self._session.redactor.text(reason))
 
     def open_dialog(self) -> None:
-        """Note that a dialog waits for the person: the action that opened it goes on."""
+        """Keep the current action open while a dialog waits for the person."""
         self._dialogs += 1
         self._stop_timer()
 
     def close_dialog(self, seen: DialogSeen, text: str) -> None:
-        """Record how the person answered a dialog: before the action that opened it, which begins again now."""
+        """Record how the person answered a dialog, before the action that opened the dialog."""
         if self._is_closed:
             return
         self._dialogs = max(0, self._dialogs - 1)
-        deed = self._current
+        current = self._current
         if seen.kind in {"confirm", "prompt"} and seen.answer == "accepted":
-            if deed is None:
-                self._writer.warn(f"a {seen.kind} that no action opened was accepted; a replay dismisses it")
+            if current is None:
+                self._writer.warn(f"a {seen.kind} that no action opened was accepted; replays dismiss it")
             else:
-                deed.number()
-                self._timeline.answer_before(deed, AnswerDialog(page=seen.page, accept=True, text=text))
+                current.number()
+                self._timeline.answer_before(current, AnswerDialog(page=seen.page, accept=True, text=text))
         elif seen.kind == "beforeunload" and seen.answer == "dismissed":
-            self._writer.warn("the person stayed on a page that asked whether to leave it; a replay leaves it")
-        clean = self._session.redactor.text
-        self._session.ledger.note_dialog(seen.model_copy(update={"message": clean(seen.message)}))
-        if deed is not None:
-            self._wait_for_more(deed)
+            self._writer.warn("a beforeunload dialog was dismissed to stay on the page; replays leave the page")
+        redact = self._session.redactor.text
+        self._session.ledger.note_dialog(seen.model_copy(update={"message": redact(seen.message)}))
+        if current is not None:
+            self._wait_for_more(current)
 
     def finish(self) -> None:
-        """Let the time of the action under way be over."""
+        """Close the current action; drop it if it had no effect."""
         self._stop_timer()
-        deed, self._current = self._current, None
-        if deed is None:
+        current, self._current = self._current, None
+        if current is None:
             return
-        self._keep_password(deed)
+        self._keep_password(current)
         ledger, rest = self._session.ledger, self._session.rest
-        happened = ledger.take()
-        if _is_nothing(deed, happened) and not deed.sequence and rest.order == self._before.order:
-            rest.phase = self._before.phase  # nothing has come since, so nobody can tell
-            ledger.put_back(happened)
-            self._timeline.forget(deed)
+        events = ledger.take()
+        if _is_nothing(current, events) and not current.sequence and rest.order == self._before.order:
+            rest.phase = self._before.phase  # nothing happened since, so the phase can be restored
+            ledger.put_back(events)
+            self._timeline.forget(current)
             return
-        deed.number()
-        deed.ended_at = deed.ended_at or self._now()
+        current.number()
+        current.ended_at = current.ended_at or self._now()
         self.counts[self.subgoal] = self.counts.get(self.subgoal, 0) + 1
         self.on_change()
-        if deed.gesture.kind in _MEANT_FOR_PAGES and not happened.downloads:
-            self._documents.append((deed, AskedDocuments(happened.requests)))
-        self._timeline.end(deed, happened)
+        if current.gesture.kind in _MEANT_FOR_PAGES and not events.downloads:
+            self._documents.append((current, AskedDocuments(events.requests)))
+        self._timeline.end(current, events)
 
     async def settle(self) -> None:
-        """Let the last action have its time, as long as its pages ask for something, and not for ever."""
+        """Wait until the pages are idle after the last action, within a bound."""
         if self._current is not None:
             self._current.ended_at = self._now()
         self._stop_timer()
         await self._timeline.settle(SETTLE_S)
 
     async def flush(self) -> None:
-        """End what is under way, and write it."""
+        """Close the current action and write everything pending."""
         self.finish()
         await self._timeline.flush(LAST_S)
-        for deed, documents in self._documents:
+        for current, documents in self._documents:
             for url in documents.given_up():
-                why = "the person went on before its document had come, so replays cannot go there"
-                self._timeline.warn(f"{deed.id}: {why}: {url}")
+                why = "the next action started before the document arrived, so replays cannot open it"
+                self._timeline.warn(f"{current.id}: {why}: {url}")
 
     def close(self) -> None:
-        """Hear no more, and write no more: what is under way is given up."""
+        """Stop recording; drop the pending action."""
         self._is_closed = True
         self._stop_timer()
         self._current = None
 
     def leave_attempt(self) -> None:
-        """Leave the attempt: its last action may still be unwritten."""
+        """Close the attempt; its last action may still be pending."""
         self._timeline.leave_attempt()
 
     def _begin(self, gesture: Gesture, page: int, frame: HeardFrame | None) -> None:
@@ -220,14 +220,14 @@ class HandRecorder:
         self._before = _Before(phase=rest.phase, order=rest.order)
         rest.mark()
         rest.act()
-        deed = self._current = HandDeed(
+        current = self._current = HandDeed(
             gesture=gesture, page=page, attempt=self._timeline.attempt(), started_at=self._now()
         )
-        self._timeline.begin(deed)
+        self._timeline.begin(current)
         if gesture.kind == "upload":
-            deed.waits += 1  # for their content
-        self._study(deed, gesture, frame)
-        self._wait_for_more(deed)
+            current.waits += 1  # for the file contents
+        self._study(current, gesture, frame)
+        self._wait_for_more(current)
 
     def _wait_for_more(self, deed: HandDeed) -> None:
         self._stop_timer()
@@ -243,16 +243,16 @@ class HandRecorder:
             self._timer = None
 
     def _keep_password(self, deed: HandDeed) -> None:
-        """Keep what was typed into a password field out of everything from now on."""
+        """Treat text typed into a password field as a secret from now on."""
         if deed.gesture.kind == "input" and deed.gesture.is_secret:
             self._session.keep_secret(deed.gesture.text)
 
     def _take_files(self, gesture: Gesture) -> bool:
-        """Give the content of files to the action that was begun with them."""
-        for deed in self._timeline.open:
-            if deed.gesture.kind == "upload" and _targets(deed.gesture) == _targets(gesture):
-                deed.gesture = gesture
-                deed.files = tuple(
+        """Add file contents to the upload action that is waiting for them."""
+        for current in self._timeline.open:
+            if current.gesture.kind == "upload" and _targets(current.gesture) == _targets(gesture):
+                current.gesture = gesture
+                current.files = tuple(
                     FileInput(
                         name=file.name,
                         mime_type=file.mime_type or "application/octet-stream",
@@ -260,13 +260,13 @@ class HandRecorder:
                     )
                     for file in gesture.files
                 )
-                deed.waits -= 1
-                self._timeline.write(deed)
+                current.waits -= 1
+                self._timeline.write(current)
                 return True
         return False
 
     def _study(self, deed: HandDeed, gesture: Gesture, frame: HeardFrame | None) -> None:
-        """Ask which selectors hold, before what the person does changes the page more than it has."""
+        """Verify selectors before the effect of the action changes the page further."""
         if frame is not None:
             seen = tuple(each for each in (gesture.target, gesture.second) if each is not None)
             self._timeline.spawn(deed, self._ask(deed, seen, frame))
@@ -278,15 +278,15 @@ class HandRecorder:
         deed.frames = await frame.path()
 
     async def _find_way(self, deed: HandDeed, url: str, way: Awaitable[Way | None]) -> None:
-        if (found := await way) is not None:
-            deed.gesture = go(found, url)
+        if (navigation := await way) is not None:
+            deed.gesture = go(navigation, url)
 
     def _remark(self, deed: HandDeed, trace: ActionTrace) -> tuple[str, ...]:
         weak = deed.weak_targets()
         self.weak.extend(weak)
         remarks = tuple(f"{each.action}: the target {each.selector} is weak: {each.why}" for each in weak)
         if is_lost(deed.gesture):
-            remarks += (f"{trace.id}: which way through the history it went is not known: one step back is recorded",)
+            remarks += (f"{trace.id}: the direction of the history step is unknown; recorded as go_back",)
         return remarks
 
 
@@ -295,7 +295,7 @@ def _targets(gesture: Gesture) -> set[str]:
 
 
 def _is_nothing(deed: HandDeed, happened: Happenings) -> bool:
-    """Say whether a press, or a scroll, came to nothing."""
+    """Return whether a press or scroll had no effect."""
     kind = deed.gesture.kind
     if kind in HELD:
         return True

@@ -1,4 +1,4 @@
-"""One action of an agent, from the call that asks for it to what is written of it."""
+"""An action of an agent from the start of its call until it is written."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Identity, Target
 
 Slot: TypeAlias = Literal["element", "second"]
-"""Where the targets of a call are kept, in their order."""
+"""Fields that hold the targets of a call, in order."""
 UNKNOWN: Final = "unknown"
-"""Code of what is not known to have ended."""
-NOT_ENDED: Final = "it had not ended when the recording did"
+"""Error code of a call without a known result."""
+NOT_ENDED: Final = "the call was still running when the recording ended"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Doing:
-    """What is known of an action by now; mutable, because it grows with every answer."""
+    """An action that is not written yet; mutable, every reply adds to it."""
 
     call: Call
     name: str
-    """What the call comes to: as if it had been made on a frame, by a selector."""
+    """Class and method as if called on a frame with a selector."""
     params: Mapping[str, Any]
     page: int
     frames: tuple[str, ...]
-    """Selectors of the iframes that lead to the frame it is made on."""
+    """Selectors of the iframes that lead to the frame of the call."""
     base_url: str | None
     attempt: Attempt
     sequence: int
@@ -48,52 +48,52 @@ class Doing:
     ended_at: datetime | None = None
     element: Element | None = None
     second: Element | None = None
-    """What a drag ends on."""
+    """Drop target of a drag."""
     found: Element | None = None
-    """What the selector by which its handle was found matches now."""
+    """What the selector of the element handle matches now."""
     sought: dict[Slot, Sightings] = field(default_factory=dict)
-    """What was seen of targets that were not ready when the call began."""
+    """Probes of targets that were not ready when the call started."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     result: Result | None = None
-    """None until it has ended."""
+    """None until the call has ended."""
     observation: Observation | None = None
-    """None until the time of the action is over."""
+    """None until the action is closed."""
     waits: int = 0
-    """Answers that are still to come."""
+    """Number of pending replies."""
     warnings: list[str] = field(default_factory=list)
 
     @property
     def id(self) -> str:
-        """Return the id of the action."""
+        """Return the action id."""
         return f"{self.attempt.id}_action_{self.sequence:03d}"
 
     @property
     def is_complete(self) -> bool:
-        """Say whether everything is known."""
+        """Return whether the action can be written."""
         return self.result is not None and self.observation is not None and not self.waits
 
     @property
     def is_under_way(self) -> bool:
-        """Say whether its call may still act, and nothing else has been begun."""
+        """Return whether the call may still act and no other action has started."""
         return self.result is None and self.observation is None
 
     @property
     def is_by_handle(self) -> bool:
-        """Say whether the call was made on an element that the agent had found before."""
+        """Return whether the call was made on an `ElementHandle`."""
         return self.call.name.startswith("ElementHandle.")
 
     @property
     def targets(self) -> dict[Slot, str]:
-        """Return the selectors of what it acts on, by where that is kept."""
+        """Return the selectors of the call by slot."""
         selectors = [str(self.params[name]) for name in ("selector", "source", "target") if name in self.params]
         slots: tuple[Slot, ...] = ("element", "second")
         return dict(zip(slots, selectors, strict=False))
 
     def action(self) -> Action:
-        """Return the action, with what is known of its elements.
+        """Return the action with the identities of its elements.
 
         Raises:
-            UnspokenError: no action of ours says what the call does.
+            UnspokenError: the call has no equivalent action.
         """
         action = action_of(
             self.name,
@@ -104,24 +104,24 @@ class Doing:
             files=self.files,
         )
         if action is None:
-            message = f"{self.name} is no action"
+            message = f"{self.name} is not an action"
             raise UnspokenError(message)
         return self._known(self._as_answered(action))
 
     def give_up(self) -> tuple[str, ...]:
-        """Wait for no more answers; what is lost by that stands in its result."""
+        """Stop waiting for replies; the result records what is missing."""
         self.waits = 0
         self.result = self.result or Failed(code=UNKNOWN, message=NOT_ENDED)
         return ()
 
     def trace(self) -> ActionTrace:
-        """Return what is written of it; what turned out not to be an action of ours becomes a note."""
+        """Return the `ActionTrace` to write; a call without an equivalent action becomes a `Note`."""
         action: Action
         try:
             action = self.action()
         except UnspokenError as error:
-            self.warnings.append(f"{self.id}: {self.name} is not repeated: {error}")
-            action = Note(page=self.page, text=f"{self.name} was called, which a replay does not repeat: {error}")
+            self.warnings.append(f"{self.id}: replays skip {self.name}: {error}")
+            action = Note(page=self.page, text=f"{self.name} was called; replays skip it: {error}")
         return ActionTrace(
             id=self.id,
             sequence=self.sequence,
@@ -133,7 +133,7 @@ class Doing:
         )
 
     def _as_answered(self, action: Action) -> Action:
-        """Take from the answer what the call left open: which options a text names."""
+        """Use the option values the browser reported where the call left open whether a text is value or label."""
         values = self.answer.get("values")
         named = any("valueOrLabel" in each for each in self.params.get("options") or ())
         if action.type == "select_option" and named and values is not None and isinstance(self.result, Succeeded):
@@ -141,7 +141,7 @@ class Doing:
         return action
 
     def _known(self, action: Action) -> Action:
-        """Write into its targets which elements they were, and that the first of several was meant."""
+        """Add element identities to the targets, and `nth=0` where the first of several matches was used."""
         if isinstance(action, Mouse):
             return action.model_copy(update={"under": self.element.identity if self.element else None})
         target = getattr(action, "target", None)
@@ -158,15 +158,16 @@ class Doing:
         if element is not None and element.count > 1 and not self.params.get("strict"):
             selector = f"{selector} >> nth=0"
             self.warnings.append(
-                f"{self.id}: {target.selector} matched {element.count} elements, the first was taken; make it match one"
+                f"{self.id}: {target.selector} matched {element.count} elements; recorded the first. "
+                "Use a selector that matches one"
             )
         elif self.name == "Frame.waitForSelector" and not self.params.get("strict") and not self.is_by_handle:
-            selector = f"{selector} >> nth=0"  # more may match once the page is at rest
+            selector = f"{selector} >> nth=0"  # more elements may match once the page is idle
         frames = (*self.frames, *target.frames)
         return target.model_copy(update={"selector": selector, "frames": frames, "identity": identity})
 
     def _of_handle(self, selector: str, element: Element | None) -> str:
-        """Take the selector by which the element was found, if it finds that one alone, or else its place.
+        """Return the selector that found the handle if it matches only that element, else its CSS path.
 
         Raises:
             UnspokenError: neither is known.
@@ -175,6 +176,6 @@ class Doing:
         if found is not None and element is not None and found.count == 1 and found.identity == element.identity:
             return selector
         if element is None or not element.path:
-            message = "the element that it acts on could not be asked for; use a selector"
+            message = "the element behind its handle could not be identified; use a selector"
             raise UnspokenError(message)
         return element.path

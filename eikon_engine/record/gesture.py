@@ -1,6 +1,6 @@
-"""What a page tells of a person, and which of it is one action.
+"""Gestures reported by a page, and how consecutive gestures merge into one action.
 
-The text comes out of a page, so everything in it is checked before it is used.
+The input comes from a page, so it is validated before use.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Kind: TypeAlias = Literal[
 
 
 class Name(Record):
-    """A selector that matches the element alone, as far as its page could count."""
+    """A selector that matches only this element, as far as its page can count."""
 
     kind: Literal["test-id", "role", "label", "placeholder", "text", "id", "name", "css", "place"]
     selector: Annotated[str, Field(min_length=1)]
@@ -52,31 +52,31 @@ class Name(Record):
 
 
 class Seen(Record):
-    """An element, as it was before it was acted upon."""
+    """An element before it was acted on."""
 
     key: str
-    """Stands for it in its document."""
+    """Identifies the element within its document."""
     names: tuple[Name, ...] = ()
     """Best first."""
     identity: Identity | None = None
 
 
 class GivenFile(Record):
-    """A file that was given to a page."""
+    """A file selected for upload."""
 
     name: str
     mime_type: str = ""
     content: str
-    """In base64."""
+    """Base64."""
 
 
 class Gesture(Record):
-    """One thing that a person did, or a part of one."""
+    """One gesture of a person, or part of one."""
 
     kind: Kind
     target: Seen | None = None
     second: Seen | None = None
-    """What something was dropped on."""
+    """Drop target of a drag."""
     position: Point | None = None
     second_position: Point | None = None
     text: str = ""
@@ -84,7 +84,7 @@ class Gesture(Record):
     button: MouseButton = "left"
     modifiers: tuple[Modifier, ...] = ()
     detail: int = 1
-    """Which click in a row it is, as the browser counts."""
+    """`UIEvent.detail`: the click count; for `travel` the direction."""
     values: tuple[str, ...] = ()
     files: tuple[GivenFile, ...] = ()
     dx: float = 0.0
@@ -93,27 +93,27 @@ class Gesture(Record):
     """Whether the document changed while it was scrolled."""
     is_checked: bool = False
     is_plain: bool = False
-    """Whether a click into the field does nothing but let it be typed into."""
+    """Whether a click into the field only focuses it for typing."""
     is_secret: bool = False
 
 
 BACK: Final = -1
 FORWARD: Final = 1
 UNKNOWN_WAY: Final = 0
-"""What `Gesture.detail` says of one step through the history."""
+"""Values of `Gesture.detail` for one step through the history."""
 HELD: Final = frozenset({"down", "cancel"})
-"""Kinds that are no action by themselves."""
+"""Kinds that are not an action on their own."""
 _PRESSES: Final = frozenset({"down", "click", "dblclick"})
 _TAKEN_OVER: Final = frozenset({("down", "drag"), ("down", "check")})
-"""Kinds of which the second says what the first was the beginning of, on whichever element."""
+"""Pairs in which the second gesture replaces the first, on any element."""
 _TAKEN_OVER_BY_SAME: Final = frozenset(
     {("down", "click"), ("down", "input"), ("click", "check"), ("upload", "files"), ("select", "select")}
 )
-"""As above, on the same element."""
+"""Pairs in which the second gesture replaces the first, on the same element."""
 
 
 def go(way: Way, url: str) -> Gesture:
-    """Return what it is to go somewhere from outside of a document."""
+    """Return the gesture for a navigation that was started outside the document."""
     match way:
         case "navigate":
             return Gesture(kind="navigate", text=url)
@@ -128,17 +128,17 @@ def go(way: Way, url: str) -> Gesture:
 
 
 def travel() -> Gesture:
-    """Return what it is to go through the history as long as nobody knows which way."""
+    """Return the gesture for a step through the history whose direction is not known yet."""
     return Gesture(kind="travel", detail=UNKNOWN_WAY)
 
 
 def is_lost(gesture: Gesture) -> bool:
-    """Say whether someone went through the history, and nobody found out which way."""
+    """Return whether the direction of a history step is still unknown."""
     return gesture.kind == "travel" and gesture.detail == UNKNOWN_WAY
 
 
 def join(first: Gesture, then: Gesture) -> Gesture | None:
-    """Return the one action that two gestures in a row belong to; None if the second begins another one."""
+    """Merge two consecutive gestures of one action; None if the second starts another action."""
     if (first.kind, then.kind) in _TAKEN_OVER:
         return then
     if _key(first) != _key(then):
@@ -153,7 +153,7 @@ def join(first: Gesture, then: Gesture) -> Gesture | None:
 
 
 def _clicked_on(first: Gesture, then: Gesture) -> Gesture | None:
-    """Join clicks to a double one; a click into a plain field is the beginning of typing into it."""
+    """Merge clicks into a double click; a click into a plain field is the start of typing."""
     if then.kind == "dblclick":
         return first.model_copy(update={"kind": "dblclick", "is_plain": then.is_plain})
     if (
@@ -164,7 +164,7 @@ def _clicked_on(first: Gesture, then: Gesture) -> Gesture | None:
     ):
         return first.model_copy(update={"detail": then.detail})
     if first.kind != "down" and then.kind == "down":
-        return first  # until it is clear whether it is the second half of a double click
+        return first  # it may be the second half of a double click
     if first.kind == "down" or not first.is_plain:
         return None
     if then.kind == "input":

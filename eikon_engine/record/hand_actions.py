@@ -1,4 +1,4 @@
-"""What a person did, as actions of ours."""
+"""Convert gestures of a person into actions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def action_of(
     second: Target | None = None,
     files: tuple[FileInput, ...] = (),
 ) -> Action:
-    """Return the action; a gesture that needs an element and has none becomes a note."""
+    """Return the action for a gesture; a gesture that needs an element and has none becomes a `Note`."""
     if target is not None:
         return _on_target(gesture, page, target, second or target, files)
     whole: dict[str, Action] = {
@@ -56,7 +56,7 @@ def action_of(
     }
     if gesture.kind == "press":
         return Press(page=page, key=gesture.key)
-    text = f"a {gesture.kind} on an element that could not be told was not recorded"
+    text = f"a {gesture.kind} was not recorded: its element could not be identified"
     return whole.get(gesture.kind) or Note(page=page, text=text)
 
 
@@ -90,11 +90,11 @@ def _by_pointer(gesture: Gesture, page: int, target: Target, second: Target) -> 
         case "down" | "cancel":
             return Hover(page=page, target=target)
         case _:
-            return Note(page=page, text=f"a {gesture.kind} of no element")
+            return Note(page=page, text=f"a {gesture.kind} without an element")
 
 
 def as_download(action: Action) -> Action:
-    """Say that a click was one on something that downloads a file."""
+    """Convert a left click that started a download into a `Download`."""
     if not isinstance(action, Click) or action.button != "left":
         return action
     return Download(page=action.page, target=action.target, position=action.position, modifiers=action.modifiers)

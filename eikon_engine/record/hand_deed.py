@@ -1,4 +1,4 @@
-"""One action of a person, from the gesture that begins it to what is written of it."""
+"""An action of a person while it is being recorded."""
 
 from __future__ import annotations
 
@@ -22,58 +22,58 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeakTarget:
-    """A target that could be taken for another one, and why."""
+    """A target that may match another element, and why."""
 
     action: str
-    """Id of the action."""
+    """Action id."""
     selector: str
     why: str
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class HandDeed:
-    """What is known of an action by now; mutable, because it grows with every gesture and answer."""
+    """An action of a person that is not written yet; mutable, every gesture and reply adds to it."""
 
     gesture: Gesture
     page: int
     attempt: Attempt
     started_at: datetime
     sequence: int = 0
-    """0 until it is certain that it is an action."""
+    """0 until the gestures certainly form an action."""
     ended_at: datetime | None = None
     frames: tuple[str, ...] = ()
     proven: set[str] = field(default_factory=set)
-    """Selectors that Playwright found its elements by."""
+    """Selectors that Playwright resolved to the element."""
     result: Result = field(default_factory=Succeeded)
     files: tuple[FileInput, ...] = ()
     observation: Observation | None = None
-    """None until the time of the action is over."""
+    """None until the action is closed."""
     waits: int = 0
-    """Answers that are still to come."""
+    """Number of pending replies."""
 
     @property
     def id(self) -> str:
-        """Return the id of the action."""
+        """Return the action id."""
         return f"{self.attempt.id}_action_{self.sequence:03d}"
 
     @property
     def is_complete(self) -> bool:
-        """Say whether everything is known."""
+        """Return whether the action can be written."""
         return self.observation is not None and self.waits <= 0
 
     def give_up(self) -> tuple[str, ...]:
-        """Wait for no more answers; return what is lost by that."""
+        """Stop waiting for replies; return a warning for each loss."""
         self.waits = 0
         if self.gesture.kind == "upload" and not self.files:
-            return ("the files that were given to the page could not be read in time",)
+            return ("the uploaded files could not be read in time",)
         return ()
 
     def number(self) -> None:
-        """Take the next place in the attempt, if it has none."""
+        """Assign the next sequence number of the attempt, once."""
         self.sequence = self.sequence or self.attempt.next_sequence()
 
     def trace(self) -> ActionTrace:
-        """Return what is written of it."""
+        """Return the `ActionTrace` to write."""
         return ActionTrace(
             id=self.id,
             sequence=self.sequence,
@@ -85,7 +85,7 @@ class HandDeed:
         )
 
     def weak_targets(self) -> tuple[WeakTarget, ...]:
-        """Name its targets that could be taken for others."""
+        """Return the weak targets of the action."""
         chosen = (self._chosen(self.gesture.target), self._chosen(self.gesture.second))
         return tuple(
             WeakTarget(action=self.id, selector=str(each.target), why=each.weak)
@@ -108,7 +108,7 @@ class HandDeed:
         return action
 
     def _goes_by_focus(self, chosen: Chosen) -> bool:
-        """Say whether a key is better pressed on whatever has the focus: its element has no good name."""
+        """Return whether to press the key on the focused element because the target is weak."""
         return self.gesture.kind == "press" and chosen.weak is not None
 
     def _chosen(self, seen: Seen | None) -> Chosen | None:

@@ -1,4 +1,4 @@
-"""Keep secrets out of the actions that are recorded."""
+"""Redact recorded actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def hide_secrets(session: Session, action: Action, resolved: Action | None = None) -> Action:
-    """Put references in place of texts that turned out to be secret; `resolved` is what was done, variables put in."""
+    """Replace secret texts by references and redact everything else; `resolved` has variables substituted."""
     typed = getattr(resolved or action, "text", None)
     if isinstance(action, Fill | TypeText | SetValue | InsertText) and isinstance(typed, str):
         name = session.secret_name(typed)

@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 
 NETWORK_FOLDER: Final = "network"
 SHOWN: Final = 3
-"""Warnings of one kind that are shown, at most."""
+"""Maximum number of warnings shown per kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedBundle:
-    """A bundle that was written."""
+    """A written bundle."""
 
     trace: ExecutionTrace
     source: str
-    """Name of the format, with its version where it is ours."""
+    """Name of the format, with our format version for our own traces."""
     next_command: str
-    """What makes a baseline of it."""
+    """Command that turns the bundle into a baseline."""
 
 
 def with_har(imported: ImportedMission | OlderTrace, har: Path | None) -> ImportedMission | OlderTrace:
-    """Take the network from a HAR of the same run, if there is one.
+    """Use the network of a HAR file of the same run, if given.
 
     Raises:
-        UsageError: the recording is a trace of ours, or a HAR itself.
+        UsageError: the recording is one of our traces, or a HAR file itself.
     """
     if har is None:
         return imported
     if not isinstance(imported, ImportedMission) or imported.har is not None:
-        message = f"--har {har} wants the recording of another tool, found a file that takes none; drop it"
+        message = f"--har {har} applies only to recordings of other tools; omit it"
         raise UsageError(message)
     return replace(imported, har=har)
 
@@ -62,12 +62,12 @@ def with_har(imported: ImportedMission | OlderTrace, har: Path | None) -> Import
 def write_import(
     imported: ImportedMission | OlderTrace, folder: Path, *, now: datetime, fresh_id: Callable[[], str], partial: bool
 ) -> ImportedBundle:
-    """Write the bundle into `folder`; nothing is left of one that cannot be written whole.
+    """Write the bundle into `folder`, or nothing at all if that fails.
 
     Raises:
-        ForeignStepError: steps cannot be carried over, see `trace_of`.
-        TraceError: the network that came with it cannot be read.
-        OutputError: a recording is there already, or the folder cannot be written.
+        ForeignStepError: a step cannot be converted, see `trace_of`.
+        TraceError: the network of the recording cannot be read.
+        OutputError: a recording exists already, or the folder cannot be written.
     """
     with _written_whole(folder):
         if isinstance(imported, ImportedMission):
@@ -112,19 +112,19 @@ def _network(mission: ImportedMission, folder: Path) -> HarImport | None:
 
 
 def _shortened(warnings: Iterable[str]) -> Iterator[str]:
-    """Tell what holds for many exchanges once, with the first of them."""
+    """Group equal warnings about many exchanges and show the first ones of each group."""
     kinds: dict[str, list[str]] = {}
     for warning in warnings:
         where, _, what = warning.partition("): ")
         kinds.setdefault(what or where, []).append(warning)
-    for what, told in kinds.items():
-        yield from told[:SHOWN]
-        if len(told) > SHOWN:
-            yield f"{len(told) - SHOWN} more exchanges: {what}"
+    for what, group in kinds.items():
+        yield from group[:SHOWN]
+        if len(group) > SHOWN:
+            yield f"{len(group) - SHOWN} more exchanges: {what}"
 
 
 def _copy_artifacts(older: OlderTrace, folder: Path) -> None:
-    """Take the pictures and other files along that people look at; those that are gone are warnings of a bundle."""
+    """Copy screenshots and other artifacts; missing files are reported when the bundle is read."""
     for artifact in _artifacts(older.trace):
         source, to = inside(older.folder, artifact.path, "artifacts"), inside(folder, artifact.path, "artifacts")
         try:
@@ -134,7 +134,7 @@ def _copy_artifacts(older: OlderTrace, folder: Path) -> None:
                 to.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, to)
         except (OSError, shutil.Error) as error:
-            message = f"{to}: the file cannot be copied from {source} ({error}); choose a writable folder"
+            message = f"cannot copy {source} to {to}: {error}; choose a writable folder"
             raise OutputError(message) from error
 
 
@@ -147,10 +147,10 @@ def _artifacts(trace: ExecutionTrace) -> Iterator[Artifact]:
 
 @contextmanager
 def _written_whole(folder: Path) -> Iterator[None]:
-    """Refuse a folder that holds a recording, and take away what was written where the rest cannot be."""
+    """Refuse a folder with a recording, and remove everything written if the block fails."""
     for name in (TRACE_FILE, NETWORK_FOLDER):
         if (folder / name).exists():
-            message = f"{folder / name}: a recording is there already; choose another folder or remove it"
+            message = f"{folder / name}: a recording exists already; choose another folder or remove it"
             raise OutputError(message)
     before = set(folder.iterdir()) if folder.is_dir() else None
     try:

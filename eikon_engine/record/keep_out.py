@@ -1,4 +1,4 @@
-"""End a recording without secrets: what was found late is replaced, and what a replay types instead is chosen."""
+"""Redact a finished recording and choose the stand-ins that replays type."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
 CANDIDATES: Final = 12
-"""Stand-ins that are tried for a secret; all are taken by chance only where it is very short."""
-GIVE_IT: Final = "name it in RecordOptions.secrets, keep it out of ids, and record again"
+"""Stand-ins tried for a secret; only a very short secret can have all of them taken."""
+GIVE_IT: Final = "declare it in RecordOptions.secrets, do not use it in ids, and record again"
 _DIGESTS: Final = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
 def keep_secrets_out(directory: Path, session: Session) -> None:
-    """Rewrite what the bundle in `directory` holds of secrets that are known by now, and say what was replaced.
+    """Rewrite the bundle without the secrets known by now and write the redaction table.
 
-    A secret whose digest a page sent or kept gets no stand-in: the digest of the stand-in would be another one.
+    A secret gets no stand-in if a page sent or stored its digest: the digest of the stand-in would differ.
 
     Raises:
         OutputError: the bundle cannot be written.
@@ -40,7 +40,7 @@ def keep_secrets_out(directory: Path, session: Session) -> None:
         if session.found is not None:
             redact_bundle(directory, session.redactor, session.memory.renamed(session.redactor))
     except (ResponsesError, TraceError) as error:
-        warnings.append(f"what was written could not be searched for secrets again: {error.message}")
+        warnings.append(f"the bundle could not be searched for secrets: {error.message}")
     found = session.found.table if session.found is not None else ()
     candidates = {name: _candidates(value) for name, value in values.items()}
     needles = {value.encode() for value in values.values()}
@@ -50,10 +50,10 @@ def keep_secrets_out(directory: Path, session: Session) -> None:
     typed = []
     for name, value in values.items():
         if value.encode() in present:
-            warnings.append(f"secret {name} stands in clear in what was recorded; {GIVE_IT}")
+            warnings.append(f"secret {name} is in the recording in plain text; {GIVE_IT}")
         if any(each in present for each in _derived(value)):
             warnings.append(
-                f"a digest of secret {name} was recorded; every replay needs its value, give it with --secret"
+                f"the recording contains a digest of secret {name}; every replay needs its value: pass --secret"
             )
             continue
         free = (each for each in candidates[name] if present.isdisjoint(_encoded(each)))
@@ -88,7 +88,7 @@ def _encoded(value: str) -> set[bytes]:
 
 
 def _derived(value: str) -> tuple[bytes, ...]:
-    """Return the digests of a value as pages write them."""
+    """Return the digests of a value in the encodings pages use."""
     digests = [hashlib.new(name, value.encode(), usedforsecurity=False).digest() for name in _DIGESTS]
     return (
         *(digest.hex().encode() for digest in digests),

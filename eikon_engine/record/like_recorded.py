@@ -1,4 +1,4 @@
-"""Record in the surroundings of an older recording: then what differs comes from the site."""
+"""Record in the environment of an existing recording, so that differences come from the site."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def like_recorded(bundle: Bundle, options: RecordOptions) -> RecordOptions:
-    """Return options with the environment and the storage of a bundle, clock and chance included.
+    """Return options with the environment, clock, seed and storage of a bundle.
 
-    A storage state that was chosen stays. Headers get the values of the secrets that stand in them.
+    An explicit storage state takes precedence. Headers get the values of their secrets.
 
     Raises:
-        BundlePathError: what the session began with lies outside of the bundle.
+        BundlePathError: the start state lies outside the bundle.
     """
     start = bundle.trace.start
     stored = options.storage_state

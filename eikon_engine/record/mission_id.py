@@ -1,4 +1,4 @@
-"""Ids of missions that nobody named."""
+"""Generate mission ids."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LONGEST: Final = 80
 
 
 def new_mission_id(text: str, started_at: datetime) -> str:
-    """Build an id that says when and what."""
+    """Return an id built from the start time and the first words of the mission text."""
     words = "".join(each if each.isalnum() else " " for each in text.lower()).split()
     return f"{_stamp(started_at)}{'_'.join(words[:_WORDS]) or 'mission'}"[:_LONGEST]
 
 
 def clean_mission_id(trace: ExecutionTrace, clean: Callable[[str], str]) -> str:
-    """Return the id without what `clean` takes out of the text of its mission, of whose words it was built.
+    """Rebuild a generated id from the redacted mission text; an explicit id is unchanged.
 
-    The words of a secret look otherwise in an id, so that they are not found there. An id that was given stays.
+    Redaction cannot find a secret inside an id, because its words are normalized there.
     """
     if not trace.mission_id.startswith(_stamp(trace.started_at)):
         return trace.mission_id

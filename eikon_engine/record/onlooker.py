@@ -1,8 +1,8 @@
-"""Record what an agent does while it does it, without being noticed: no call of its waits for one of ours.
+"""Record the calls of an agent without delaying them: no agent call waits for a call of ours.
 
-Time runs by itself. An action begins when its call is sent; it acts as soon as its element is ready, or at the latest
-when the call returns; its time is over when the next one begins, or `SETTLE_S` later. What its pages show is not waited
-for: certifying gives what replays compare.
+Page time runs naturally. An action starts when its call is sent and acts once its element is actionable, at the latest
+when the call returns. It is closed when the next action starts, or `SETTLE_S` after its call returned. Observations are
+taken immediately; certifying produces the ones that replays compare.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Onlooker:
-    """Hear of the calls of an agent, and write down what they come to."""
+    """Turn the calls of an agent into recorded actions."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Onlooker:
         now: Callable[[], datetime],
         mission_text: str,
     ) -> None:
-        """Begin with nothing under way; `mission_text` describes what is done outside of any subgoal."""
+        """Start without a pending action; `mission_text` describes steps outside any subgoal."""
         self._session = watched.session
         self._writer = writer
         self._now = now
@@ -70,11 +70,11 @@ class Onlooker:
         self._timer: asyncio.TimerHandle | None = None
         self._unspoken: Counter[tuple[str, str]] = Counter()
         self._unbounded = 0
-        """How many actions had no deadline."""
+        """Number of actions without a deadline."""
         self._is_closed = False
 
     def begun(self, call: Call) -> None:
-        """Begin an action, if a call is one."""
+        """Open an action if the call is one."""
         if self._is_closed or context_impl(call) is not self._context:
             return
         if call.name in {"Dialog.accept", "Dialog.dismiss"}:
@@ -90,7 +90,7 @@ class Onlooker:
             self._session.learn_text(str(params["url"]), made=True)
         self._session.rest.mark()
         attempt = self._timeline.attempt()
-        doing = self._current = self._doing[call] = Doing(
+        pending = self._current = self._doing[call] = Doing(
             call=call,
             name=name,
             params=params,
@@ -102,44 +102,44 @@ class Onlooker:
             started_at=self._now(),
             files=self._files(params) if name == "Frame.setInputFiles" else (),
         )
-        self._timeline.begin(doing)
+        self._timeline.begin(pending)
         self._unbounded += is_unbounded(name, call.timeout_ms)
-        self.asking.keep_named_password(doing)
-        self._look(doing)
+        self.asking.keep_named_password(pending)
+        self._look(pending)
 
     def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
-        """End an action, if a call was one."""
+        """Store the result of an action if the call was one."""
         self.asking.keep_handle(call, answer)
-        doing = self._doing.pop(call, None)
-        if doing is None:
+        pending = self._doing.pop(call, None)
+        if pending is None:
             return
-        doing.ended_at = self._now()
-        doing.answer = answer or {}
-        doing.result = self._result(doing, answer, error)
-        if doing is self._current:
+        pending.ended_at = self._now()
+        pending.answer = answer or {}
+        pending.result = self._result(pending, answer, error)
+        if pending is self._current:
             self._session.rest.act()
             self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._finish)
-        self.asking.look_after(doing)
-        self._timeline.write(doing)
+        self.asking.look_after(pending)
+        self._timeline.write(pending)
 
     async def settle(self) -> None:
-        """Let the last action of a mission have its time, unless the mission broke off in its midst."""
+        """Wait until the pages are idle after the last action; skipped if its call is still running."""
         if self._current is None or self._current.result is not None:
             self._stop_timer()
             await self._timeline.settle()
 
     async def flush(self) -> None:
-        """End what is under way, and write it."""
+        """Close the current action and write everything pending."""
         self._finish()
         await self._timeline.flush(SETTLE_S)
 
     def give_up(self) -> None:
-        """Write what has not ended, and will not: its page is gone, and answers nothing."""
+        """Write pending actions as they are: their page is gone and will not reply."""
         self._finish()
         self._timeline.give_up()
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop recording and write the summary warnings."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -147,28 +147,28 @@ class Onlooker:
             self._writer.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
         if self._unbounded:
             self._writer.warn(
-                f"calls without a deadline (timeout=0): {self._unbounded}; a replay gives up after "
+                f"calls without a deadline (timeout=0): {self._unbounded}; a replay times out after "
                 f"{NO_DEADLINE_MS / 1000:.0f} s"
             )
 
     def attempt(self) -> Attempt:
-        """Return the attempt under way; what is done outside of any subgoal is one of its own."""
+        """Return the current attempt; steps outside any subgoal get an attempt of their own."""
         return self._timeline.attempt()
 
     def leave_outside(self) -> None:
-        """Leave what was done outside of any subgoal, as one begins."""
+        """Close the attempt for steps outside any subgoal, because a subgoal starts."""
         self._timeline.leave_outside()
 
     def leave_attempt(self, error: BaseException | None = None) -> None:
-        """Leave the attempt: its last action may still be under way."""
+        """Close the attempt; its last action may still be pending."""
         self._timeline.leave_attempt(error)
 
     def _is_spoken(self, name: str, params: Mapping[str, Any]) -> bool:
-        """Say whether a call is an action of ours; count those that do something and are none."""
+        """Return whether a call can be recorded as an action; count calls with an effect that cannot."""
         if name == "Frame.waitForSelector" and params.get("state") == "attached":
-            return False  # how locators find the element of a handle
+            return False  # how locators resolve an element handle
         if is_press(name):
-            return True  # where the pointer is has to be asked for
+            return True  # the pointer position is probed later
         try:
             return action_of(name, params, page=0, timeout_ms=None) is not None
         except UnspokenError as error:
@@ -176,7 +176,7 @@ class Onlooker:
             return False
 
     def _is_first_page(self, name: str) -> bool:
-        """Say whether a call opens the page that a replay begins with."""
+        """Return whether a call opens the page that every replay starts with."""
         return name == "BrowserContext.newPage" and not self._session.ledger.pages
 
     def _page_of(self, call: Call, name: str) -> int:
@@ -187,48 +187,48 @@ class Onlooker:
         return next(known, 0)
 
     def _switch_to(self, page: int, name: str) -> None:
-        """Record that a page is waited for, before the first thing that is done to it."""
+        """Record a `switch_page` before the first action on a new page."""
         if name == "BrowserContext.newPage":
             self._timeline.know_page(page)
         elif name not in {"Page.close", "Page.bringToFront"}:
             self._timeline.switch_to(page)
 
     def _files(self, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
-        given = [
+        files = [
             (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]))
             for each in params.get("payloads") or ()
         ]
         paths = map(Path, params.get("localPaths") or ())
-        given += [(path.name, None, path.read_bytes()) for path in paths if path.is_file()]
+        files += [(path.name, None, path.read_bytes()) for path in paths if path.is_file()]
         return tuple(
             FileInput(
                 name=name,
                 mime_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream",
                 content=self._writer.store_file(content),
             )
-            for name, kind, content in given
+            for name, kind, content in files
         )
 
     def _look(self, doing: Doing) -> None:
-        """Ask which element it is about; what is about none acts at once."""
+        """Probe the target; an action without a target acts at once."""
         self.asking.look(doing)
         if not doing.waits or doing.name.startswith("Page.keyboard"):
             self._session.rest.act()
 
     def _take(self, doing: Doing, seen: Element | None) -> None:
-        """Go on with an answer; an element that is ready is acted on now."""
+        """Process a probe result; an actionable element is acted on now."""
         is_ready = seen is not None and seen.is_ready and doing is self._current
         if is_ready and doing.name != "Frame.waitForSelector":
             self._session.rest.act()
         self._timeline.write(doing)
 
     def _finish(self) -> None:
-        """Let the time of the action under way be over."""
+        """Close the current action."""
         self._stop_timer()
-        doing, self._current = self._current, None
-        if doing is None:
+        pending, self._current = self._current, None
+        if pending is None:
             return
-        self._timeline.end(doing, self._session.ledger.take())
+        self._timeline.end(pending, self._session.ledger.take())
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -239,20 +239,20 @@ class Onlooker:
         if error is not None:
             code, message = failure_of(error, doing.name)
             return Failed(code=code, message=self._session.redactor.text(message))
-        return Succeeded() if answer is not None else Failed(code=UNKNOWN, message="the agent gave it up")
+        return Succeeded() if answer is not None else Failed(code=UNKNOWN, message="cancelled by the agent")
 
     def _answer_dialog(self, call: Call) -> None:
-        """Record how the agent answered a dialog: before the action that opened it, which begins again now."""
+        """Record how the agent answered a dialog, before the action that opened the dialog."""
         kind, message, default = dialog_of(call)
         accept, text = call.name == "Dialog.accept", call.params.get("promptText")
         page = self._page_of(call, call.name)
-        doing = self._current
+        pending = self._current
         if kind in {"confirm", "prompt"} and accept:
-            if doing is None or doing.result is not None:
-                self._writer.warn(f"a {kind} that no action opened was accepted; a replay dismisses it")
+            if pending is None or pending.result is not None:
+                self._writer.warn(f"a {kind} that no action opened was accepted; replays dismiss it")
             else:
                 answer = AnswerDialog(page=page, accept=True, text=default if text is None else text)
-                self._timeline.answer_before(doing, answer)
+                self._timeline.answer_before(pending, answer)
         clean = self._session.redactor.text
         if kind in {"alert", "beforeunload", "confirm", "prompt"}:
             answered = "accepted" if accept else "dismissed"
@@ -266,7 +266,7 @@ def _remarks(doing: Doing, trace: ActionTrace) -> tuple[str, ...]:
 
 
 def _weak(trace: ActionTrace) -> list[str]:
-    """Name the targets that could be taken for others."""
+    """Return a warning for each target that may match another element."""
     found = []
     for target in (getattr(trace.action, name, None) for name in ("target", "to")):
         identity = getattr(target, "identity", None)

@@ -1,4 +1,4 @@
-"""Put a recorder together: browser, session, bundle, capture."""
+"""Open a recorder: browser, session, network capture and bundle."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 TICK_MS: Final = 500.0
 NATURAL_TICK_MS: Final = 50.0
-"""Longest steps in which a replay repeats time that ran by itself."""
+"""Longest clock step, in ms, of a replay of a natural-clock recording."""
 
 
 @asynccontextmanager
@@ -53,14 +53,14 @@ async def open_recorder(
     options: RecordOptions | None = None,
     skills: SkillRegistry | None = None,
 ) -> AsyncIterator[MissionRecorder]:
-    """Record the mission that is driven inside the block into `directory`.
+    """Record the mission driven inside the block into the bundle `directory`.
 
-    An error that leaves the block is recorded, and goes on; the bundle is complete up to it.
+    An exception that leaves the block is recorded and re-raised; the bundle is complete up to it.
 
     Raises:
-        OutputError: a recording is there already, or the folder cannot be written.
+        OutputError: a recording exists already, or the folder cannot be written.
         BrowserMissingError: no browser is installed.
-        UsageError: an option cannot be used, or a file that it names cannot be read.
+        UsageError: an option is invalid, or a file it names cannot be read.
     """
     chosen = options or RecordOptions()
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
@@ -85,12 +85,12 @@ async def open_recorder(
 
 
 def _responses(directory: Path, worker: BrowserWorker, options: RecordOptions) -> KeptResponses | None:
-    """Return what keeps the answers of models; None where whoever asks does so."""
+    """Return the capture of completions; None if the caller stores them."""
     if not options.keeps_responses:
         return None
 
     def clean(text: str) -> str:
-        return worker.session.redactor.text(text)  # which is another one when a secret was found
+        return worker.session.redactor.text(text)  # looked up on every call: a new secret replaces the redactor
 
     return KeptResponses(directory, options.ask, clean, options.new_id)
 
@@ -98,7 +98,7 @@ def _responses(directory: Path, worker: BrowserWorker, options: RecordOptions) -
 def _session_options(
     options: RecordOptions, environment: Environment, given: tuple[StorageState | None, SessionStorage]
 ) -> SessionOptions:
-    """Say what the session is made from, and whether secrets are looked for in it."""
+    """Build the session options and decide whether to search for secrets."""
     found = FoundSecrets(options.redaction, options.new_key()) if options.redact else None
     storage_state, session_storage = given
     return SessionOptions(
@@ -120,7 +120,7 @@ def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]
 
 
 async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: SessionOptions) -> BrowserWorker:
-    """Open the worker; what the browser refuses here was asked for by the caller, not by a trace."""
+    """Open the worker; translate trace errors, because here the caller chose the environment."""
     try:
         return await stack.enter_async_context(open_worker(launched.browser, options, LiveTraffic()))
     except TraceFieldError as error:
@@ -136,7 +136,7 @@ async def _seen(worker: BrowserWorker, environment: Environment) -> Environment:
 def _header(
     mission_text: str, mission_id: str | None, environment: Environment, start: StartState, options: RecordOptions
 ) -> ExecutionTrace:
-    """Build what is known of a trace before its first action."""
+    """Build the trace as known before the first action."""
     started_at = options.now()
     return ExecutionTrace(
         id=options.new_id(),
@@ -165,7 +165,7 @@ async def _ended(
     worker: BrowserWorker,
     options: RecordOptions,
 ) -> AsyncIterator[None]:
-    """Complete the bundle, whatever ends the mission."""
+    """Complete the bundle, however the mission ends."""
     ledger = worker.session.ledger
     try:
         try:
@@ -192,7 +192,7 @@ def _demand_sound(ledger: PageLedger) -> None:
 
 
 def _warn(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
-    """Say what could not be kept."""
+    """Write the warnings of capture and network."""
     for warning in (*capture.warnings, *worker.network().notes):
         writer.warn(warning)
 

@@ -1,4 +1,4 @@
-"""How a mission is recorded."""
+"""Options of a recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
-    """Everything that can be chosen about a recording."""
+    """Options of `open_recorder`."""
 
     headless: bool = True
     browser_path: Path | None = None
@@ -30,44 +30,44 @@ class RecordOptions:
     timezone: str = "UTC"
     color_scheme: Literal["light", "dark", "no-preference"] = "light"
     user_agent: str | None = None
-    """What the browser calls itself; its own name if left out."""
+    """Override of the browser's own user agent."""
     reduced_motion: Literal["reduce", "no-preference"] = "no-preference"
     forced_colors: Literal["active", "none"] = "none"
     has_touch: bool = False
     is_mobile: bool = False
-    """Whether the `viewport` element of a page counts, as on a telephone."""
+    """Whether the viewport meta tag of a page applies, as on a phone."""
     permissions: tuple[str, ...] = ()
-    """What every site may do unasked, by Playwright's names: `geolocation`, `clipboard-read` …"""
+    """Permissions granted to every origin, by Playwright's names: `geolocation`, `clipboard-read` …"""
     geolocation: Geolocation | None = None
     extra_http_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Sent with every request; a value that nobody may read belongs into `secrets` as well."""
+    """Sent with every request; list confidential values in `secrets` as well."""
     clock_start: datetime | None = None
-    """What the page's clock shows at the start; the time of the recording if left out."""
+    """Start time of the page clock; defaults to the time of the recording."""
     clock: Literal["stepped", "natural"] = "stepped"
-    """Whether the page's clock stands still while the agent thinks, or runs by itself as in any browser; see
-    `docs/recording.md` for what each is good for."""
+    """`stepped`: the page clock only advances with actions; `natural`: it runs in real time. See `docs/recording.md`.
+    """
     random_seed: int = 1
     settle_ms: float = 500.0
     """Page time that passes after each action."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Values that are written nowhere, by name. A password that is only typed is one from that moment on."""
+    """Values by name that are never written. A typed password becomes a secret as soon as it is typed."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Values of what stands as `{{name}}` in texts and URLs of actions; the trace keeps the name, with this value."""
+    """Values of the `{{name}}` variables in action texts and URLs; the trace stores the name and this value."""
     redact: bool = True
-    """Whether secrets that nobody named are looked for, and replaced by stand-ins; see `docs/redaction.md`."""
+    """Whether undeclared secrets are searched for and replaced by stand-ins; see `docs/redaction.md`."""
     redaction: RedactionRules = field(default_factory=RedactionRules)
-    """What else is a secret, and what is none."""
+    """Additional rules and exceptions for secrets."""
     storage_state: Path | None = None
-    """Cookies, local storage and IndexedDB to begin with (Playwright's format)."""
+    """Initial cookies, local storage and IndexedDB (Playwright's storage state)."""
     session_storage: Path | None = None
-    """Session storage to begin with in the first page: a JSON file `{origin: {key: value}}`."""
+    """Initial session storage of the first page: a JSON file `{origin: {key: value}}`."""
     ask: CompletionClient | None = None
-    """What answers skills that ask a model; what it answers is kept in the bundle, for replays."""
+    """Model client for skills; its responses are stored in the bundle for replays."""
     keeps_responses: bool = True
-    """Whether the recorder keeps what `ask` answers; not where `ask` keeps it in the bundle itself."""
+    """Whether the recorder stores the responses of `ask`; False if `ask` does so itself."""
     now: Callable[[], datetime] = utc_now
     """The clock of the recording."""
     new_id: Callable[[], str] = fresh_id
-    """Where the id of the trace comes from."""
+    """Generates the trace id."""
     new_key: Callable[[], bytes] = fresh_key
-    """Where the key of stand-ins comes from, which is kept nowhere."""
+    """Generates the key for stand-ins, which is never stored."""

@@ -1,4 +1,4 @@
-"""Record a mission by doing it: every action goes through the worker and into the bundle."""
+"""Record a mission by performing its actions: each goes through the worker and into the bundle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class MissionRecorder:
-    """Perform the actions of a mission and record each one as it ends."""
+    """Perform the actions of a mission and record each one when it ends."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class MissionRecorder:
         options: RecordOptions,
         ask: CompletionClient | None,
     ) -> None:
-        """Record what `worker` does, and let skills ask `ask`; `open_recorder` makes all the parts."""
+        """Record what `worker` does; skills use the model client `ask`. Created by `open_recorder`."""
         self._worker = worker
         self._writer = writer
         self._capture = capture
@@ -65,7 +65,7 @@ class MissionRecorder:
         self._now = options.now
         self._variables = options.variables
         self.last_action: ActionTrace | None = None
-        """The action that was recorded last, also where it failed."""
+        """The last recorded action, including a failed one."""
         self._attempts = Attempts(writer, self._clean, options.now)
         self._skill_runs = SkillRuns(
             writer=writer, attempts=self._attempts, ask=ask, clean=self._clean, clean_value=self.clean_value
@@ -73,9 +73,9 @@ class MissionRecorder:
 
     @asynccontextmanager
     async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
-        """Group what is done inside the block as one attempt at one step of the plan.
+        """Group the steps of the block as one attempt at a subgoal.
 
-        An error that leaves the block is recorded as the failure of the attempt, and goes on.
+        An exception that leaves the block is recorded as the failure of the attempt and re-raised.
         """
         self._attempts.begin(description, subgoal_id)
         try:
@@ -87,9 +87,9 @@ class MissionRecorder:
             self._attempts.end()
 
     async def perform(self, action: Action) -> Observation:
-        """Perform one action, record it, and return what was observed.
+        """Perform one action, record it and return its observation.
 
-        Variables of the options are performed with their values and recorded by their names.
+        Variables are performed with their values and recorded by name.
 
         Raises:
             ActionError: the action failed; the failure is recorded and expected again at replay.
@@ -118,12 +118,12 @@ class MissionRecorder:
         if performed.error is not None:
             raise performed.error
         if trace.observation is None:
-            message = f"action {trace.id} was performed and not observed"
+            message = f"action {trace.id} has no observation"
             raise InternalError(message)
         return trace.observation
 
     def _warn_of_weak_targets(self, trace: ActionTrace) -> None:
-        """Check the targets of an action while whoever records can still choose better ones."""
+        """Warn about weak targets while the author can still choose better selectors."""
         for target in (getattr(trace.action, name, None) for name in ("target", "to")):
             identity = getattr(target, "identity", None)
             why = None if identity is None else weakness(identity)
@@ -133,12 +133,12 @@ class MissionRecorder:
     async def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
     ) -> JsonValue:
-        """Run a skill on the DOM of a page as it is now, and record its use.
+        """Run a skill on the current DOM of a page and record its use.
 
         Raises:
-            UnknownSkillError: the registry does not know it.
+            UnknownSkillError: the registry does not have it.
             SkillError: it failed; the failure is recorded.
-            CompletionError: it asked a model, which failed; that is recorded too.
+            CompletionError: the model it asked failed; the failure is recorded.
             UsageError: the page has no such frame, or the subgoal ended before the skill did.
         """
         attempt = self._current()
@@ -146,7 +146,7 @@ class MissionRecorder:
         return await self._skill_runs.run(attempt, await self._worker.snapshot(page), call)
 
     def tool(self, name: str, arguments: dict[str, JsonValue], *, result: JsonValue = None, error: str = "") -> None:
-        """Note the call of a tool with what it returned, or the error that it raised."""
+        """Record a tool call with its result or error."""
         attempt = self._current()
         sequence = attempt.next_sequence()
         usage = ToolUsage(
@@ -160,7 +160,7 @@ class MissionRecorder:
         self._writer.add_tool(attempt, usage)
 
     def completion(self, response: ModelResponse) -> None:
-        """Note what a language model was asked and answered."""
+        """Record the response of a language model."""
         attempt = self._current()
         sequence = attempt.next_sequence()
         usage = usage_of(response, f"{attempt.id}_completion_{sequence:03d}", sequence)
@@ -168,19 +168,19 @@ class MissionRecorder:
 
     @property
     def failed_requests(self) -> tuple[FailedRequest, ...] | None:
-        """Return the requests of pages that failed so far; None where nobody can tell."""
+        """Return the page requests that failed so far; None if unknown."""
         return self._worker.network().failed
 
     def clean_text(self, text: str) -> str:
-        """Put placeholders and stand-ins in the place of secrets, as everything that is written has them."""
+        """Replace secrets by placeholders and stand-ins, as in everything that is written."""
         return self._clean(text)
 
     def clean_value(self, value: JsonValue) -> JsonValue:
-        """Do the same to all texts of a value."""
+        """Redact all texts of a JSON value."""
         return self._worker.session.redactor.redact_texts(value)
 
     async def html(self, *, page: int = 0, frame: str = "") -> str:
-        """Return a page as it is now, as HTML and without secrets, for the mission to decide on; nothing is recorded.
+        """Return the current page as redacted HTML for the mission to decide on; nothing is recorded.
 
         Raises:
             PageMissingError: the page is not open.
@@ -189,60 +189,60 @@ class MissionRecorder:
         return render_plain_html(document_of(await self._worker.snapshot(page), page, frame))
 
     def attach(self, path: Path) -> FileInput:
-        """Put a file into the bundle, to be given to an upload field."""
+        """Store a file in the bundle for an upload field."""
         try:
             content = path.read_bytes()
         except OSError as error:
-            message = f"wanted a file to upload at {path}, found {error.strerror}"
+            message = f"cannot read the upload {path}: {error.strerror}; check the path"
             raise UsageError(message) from error
         return self.keep_file(path.name, mimetypes.guess_type(path.name)[0] or "application/octet-stream", content)
 
     def keep_file(self, name: str, mime_type: str, content: bytes) -> FileInput:
-        """Put what is no file of this machine into the bundle, to be given to an upload field."""
+        """Store content in the bundle as a file for an upload field."""
         return FileInput(name=name, mime_type=mime_type, content=self._writer.store_file(content))
 
     def extraction(self, name: str, value: JsonValue) -> None:
-        """Note data that the mission brought home."""
+        """Record extracted data."""
         self._writer.add_extraction(self._clean(name), self._worker.session.redactor.redact_texts(value))
 
     def warn(self, text: str) -> None:
-        """Note something that the recording could not keep."""
+        """Add a warning to the recording."""
         self._writer.warn(self._clean(text))
 
     def finish(self, status: MissionStatus) -> None:
-        """Say how the mission ended, where its subgoals do not tell."""
+        """Set the mission status explicitly instead of deriving it from the subgoals."""
         self._attempts.say(status)
 
     @property
     def status(self) -> MissionStatus:
-        """How the mission ended, as far as is known: complete unless the last attempt at some subgoal is not."""
+        """The mission status so far: complete unless the last attempt of some subgoal failed or was aborted."""
         return self._attempts.status
 
     def _note_secrets(self) -> None:
-        """Keep what a replay has to know of found secrets, also if this process is killed."""
+        """Write the secrets found so far, so that a killed process leaves them for replays."""
         found = self._worker.session.found
         if found is not None:
             self._writer.note_secrets(Redaction(found=found.table))
 
     def _current(self) -> Attempt:
         if self._attempts.current is None:
-            message = "an action or skill was to be recorded outside of a subgoal; use `async with mission.subgoal(…)`"
+            message = "actions and skills must run inside a subgoal; use `async with mission.subgoal(…)`"
             raise UsageError(message)
         return self._attempts.current
 
     def _clean(self, text: str) -> str:
-        """Put the names of secrets in the place of their values."""
+        """Replace secret values by their names."""
         return self._worker.session.redactor.text(text)
 
     def _store(self, performed: Performed) -> Observation | None:
-        sight = performed.sight
-        if sight is None or performed.observation is None:
+        captured = performed.sight
+        if captured is None or performed.observation is None:
             return None
-        for seen, content, url in sight.downloads:
+        for seen, content, url in captured.downloads:
             if content is not None:
                 self._capture.take_download(url, seen.name, content)
         pages = tuple(
-            page.model_copy(update={"snapshot": self._writer.store_snapshot(sight.snapshots[page.page])})
+            page.model_copy(update={"snapshot": self._writer.store_snapshot(captured.snapshots[page.page])})
             for page in performed.observation.pages
         )
         return performed.observation.model_copy(update={"pages": pages})
@@ -257,5 +257,5 @@ class MissionRecorder:
 
 
 def describe_error(error: BaseException) -> str:
-    """Say in one line what ended a mission."""
+    """Return a one-line description of the error that ended a mission."""
     return error.message if isinstance(error, EikonError) else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Record a mission by doing, once and live, what a trace says."""
+"""Record a bundle again by performing its actions once, live."""
 
 from __future__ import annotations
 
@@ -27,25 +27,24 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.observation import Observation
 
-LEFT_OUT: Final = "not recorded anew: "
-"""How a warning begins that tells what a recording lacks of the older one."""
+LEFT_OUT: Final = "not recorded again: "
+"""Prefix of warnings about parts of the older recording that the new one does not have."""
 
 
 async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> None:
-    """Perform the actions of a bundle one after the other, use its skills on the pages of today, and record all this.
+    """Perform the actions of a bundle, run its skills on current pages, and record everything.
 
-    An action that was recorded as failed may fail again. Variables stay variables, with the values of this time. What
-    is recorded is what was done, so that no warning of an edit is carried over. Masks and rules are; calls of tools and
-    the like, which only the mission can do, are told in warnings. The options decide on the environment: see
-    `like_recorded`.
+    An action recorded as failed may fail again. Variables stay variables, with the values of this run. Warnings about
+    edits are dropped, because the new recording has no edits. Masks and rules are copied. Tool calls and other steps
+    that only the mission itself can make are reported as warnings. For the environment see `like_recorded`.
 
     Raises:
-        UsageError: a skill was used on nobody knows which page; or no action uses a variable that is given.
+        UsageError: the page of a skill is ambiguous, or no action uses a given variable.
         UnknownSkillError: a skill is not installed here.
         VariableMissingError: a variable of the trace has no value.
         ActionError: an action failed; the recording is complete up to it.
-        SkillError: a skill failed that had not.
-        OutputError: a recording is there already, or the folder cannot be written.
+        SkillError: a skill failed, unlike in the recording.
+        OutputError: a recording exists already, or the folder cannot be written.
     """
     demand_values(bundle.trace, options.variables)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
@@ -75,7 +74,7 @@ async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: Record
 
 
 def _demand_pages(trace: ExecutionTrace) -> None:
-    """Make sure that each skill has its page, before anything is done on a site."""
+    """Check the page of each skill before anything is performed."""
     seen: Observation | None = None
     for _, step in positions(trace):
         if isinstance(step, SkillUsage):
@@ -85,15 +84,15 @@ def _demand_pages(trace: ExecutionTrace) -> None:
 
 
 def _left_out(trace: ExecutionTrace) -> Iterator[str]:
-    """Name what the older recording has and nobody can do again from it."""
+    """Yield the parts of the older recording that cannot be recorded again."""
     kinds = (
-        ("call of a tool", sum(len(each.tools_used) for each in trace.subgoal_traces)),
-        ("answer of a model", sum(len(each.completions) for each in trace.subgoal_traces)),
+        ("tool call", sum(len(each.tools_used) for each in trace.subgoal_traces)),
+        ("model response", sum(len(each.completions) for each in trace.subgoal_traces)),
         ("extraction", len(trace.extractions)),
     )
     for kind, count in kinds:
         if count:
-            yield f"{counted(count, kind)} of the older recording, which only the mission itself makes"
+            yield f"{counted(count, kind)} of the older recording, which only the mission itself can make"
 
 
 def _keep_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
@@ -107,7 +106,7 @@ def _keep_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
 
 
 def _values(trace: ExecutionTrace) -> dict[str, str]:
-    """Return the values of the variables that are used; they have one, or the recording would not have begun."""
+    """Return the values of the used variables; all of them have one by now."""
     return {name: value for name in used_variables(trace) if (value := trace.variables[name]) is not None}
 
 
@@ -120,7 +119,7 @@ async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle) 
 
 
 def _with_files(mission: MissionRecorder, action: Action, bundle: Bundle) -> Action:
-    """Carry the files of an upload over into the new bundle."""
+    """Copy the files of an upload into the new bundle."""
     if not isinstance(action, SetInputFiles):
         return action
     files = tuple(mission.keep_file(each.name, each.mime_type, bundle.files.get(each.content)) for each in action.files)

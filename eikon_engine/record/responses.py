@@ -1,4 +1,4 @@
-"""Keep what models answer to the skills of a mission, in its bundle."""
+"""Capture the completions that skills request during a recording."""
 
 from __future__ import annotations
 
@@ -19,35 +19,33 @@ if TYPE_CHECKING:
 
 
 class KeptResponses:
-    """What skills ask while a mission is recorded, until the block ends; a mission that asks nothing has no folder.
+    """Capture completions into the bundle until the block ends; without requests no folder is created.
 
-    However the mission ends, what is kept is whole: it has every answer that a skill of the trace got. One that is
-    still on its way then is for a skill that was given up, and is not kept.
+    The capture is complete however the mission ends: it holds the response to every skill run in the trace. A response
+    still pending at the end belongs to a cancelled skill and is dropped.
     """
 
     def __init__(self, directory: Path, ask: CompletionClient | None, clean: Clean, new_id: Callable[[], str]) -> None:
-        """Keep what `ask` answers in the bundle at `directory`, without secrets; None where no model can be asked."""
+        """Capture the responses of `ask`, redacted, into the bundle at `directory`; None disables models."""
         self._writer = ResponseWriter(directory / RESPONSES_FOLDER, new_id()) if ask is not None else None
         self.client: CompletionClient | None = None
-        """What skills ask."""
+        """The client that skills use."""
         if ask is not None and self._writer is not None:
             self.client = CapturingClient(ask, self._writer, clean=clean)
 
     def end(self) -> None:
-        """Say that no more is asked.
+        """Close the capture.
 
         Raises:
-            OutputError: that cannot be written.
+            OutputError: the end cannot be written.
         """
         if self._writer is not None:
             self._writer.end(whole=self._writer.count > 0, abandons=True)
 
     def __enter__(self) -> Self:
-        """Keep what comes."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
         self.end()

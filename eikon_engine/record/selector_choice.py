@@ -1,4 +1,4 @@
-"""Choose among the selectors of an element."""
+"""Choose the selector of a recorded element."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from eikon_engine.record.gesture import Name, Seen
 
 ALTERNATIVES: Final = 6
-BY_PLACE: Final = "only its place tells it from others: its selector changes with everything around it"
-UNNAMED: Final = "no selector was found that matches it alone"
+BY_PLACE: Final = "identified by position only: any change around it breaks the selector"
+UNNAMED: Final = "no unique selector found"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,9 @@ class Chosen:
 
 
 def choose(seen: Seen, proven: Collection[str], frames: tuple[str, ...] = ()) -> Chosen:
-    """Take the best selector that certainly matches the element alone; `proven` are those that Playwright has counted.
+    """Return the best selector that matches only this element; `proven` selectors were counted by Playwright.
 
-    The others that hold become alternatives, which are shown and never tried.
+    The other matching selectors become alternatives, which are displayed and never tried.
     """
     holding = [name for name in seen.names if name.sure or name.selector in proven]
     if not holding:

@@ -1,8 +1,8 @@
-"""What one target of a call was before the call had its effect, where it was not ready when the call began.
+"""Determine which element a call acted on when its target was not ready at the start of the call.
 
-It was looked for again and again while the call was under way, and once when it had ended. An element that was hit in
-its document is what the call acted on; as it was seen last before that, or as its document remembers it. An element
-whose document has gone was acted on if no other one can have been. What is not certain is not known.
+The target is probed repeatedly while the call runs and once more after it ended. An element that received an event is
+the one the call acted on; it is described as it was last seen before that event, or as its document remembers it. If
+the document is gone, its element counts only if no other element qualifies. An ambiguous result is unknown.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sightings:
-    """Everything that was seen of a target, by the document it was seen in; mutable, because each look adds to it."""
+    """Collect what the probes saw of one target, by document; mutable, every probe adds to it."""
 
     _early: dict[float, Element] = field(default_factory=dict)
-    """As it was seen last before anything was hit."""
+    """Last description before any event in the document."""
     _before: dict[float, Element] = field(default_factory=dict)
-    """As it was before it was hit, where its document remembers it."""
+    """Description before the element was hit, where its document remembers it."""
     _hit: set[float] = field(default_factory=set)
-    """Documents in which it was hit."""
+    """Documents in which the target received an event."""
 
     is_blind: bool = True
-    """Whether no document could be asked."""
+    """Whether no document could be probed."""
 
     def add(self, seen: Sought) -> None:
-        """Take what was seen while the call was under way."""
+        """Add what a probe saw while the call was running."""
         self._add_hit(seen)
         if seen.element.count and seen.is_early:
             self._early[seen.document] = seen.element
 
     def settle(self, last: Sought | None, *, is_felt: bool) -> Element | None:
-        """Return what the target was; None if that is not certain.
+        """Return the element the call acted on; None if that is ambiguous.
 
-        `last` is what was seen after the call, None if nothing could be. `is_felt` says that the call did something
-        that its element cannot have missed, so that one which is still there and was not hit was not acted on.
+        `last` is the probe after the call, None if it failed. `is_felt` means that a successful call always dispatches
+        an event to its element, so an element that is still there without one was not the target.
         """
         if last is not None:
             self._add_hit(last)

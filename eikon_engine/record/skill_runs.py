@@ -1,4 +1,4 @@
-"""Run skills while a mission is recorded, and record their use."""
+"""Run skills during a recording and record their use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillCall:
-    """One call of a skill, as a mission makes it."""
+    """One call of a skill by the mission."""
 
     skill: Skill
     page: int = 0
@@ -42,19 +42,19 @@ class SkillRuns:
     writer: BundleWriter
     attempts: Attempts
     ask: CompletionClient | None
-    """What answers skills that ask a model."""
+    """Model client for skills."""
     clean: Callable[[str], str]
-    """Puts the names of secrets in the place of their values."""
+    """Replaces secret values by their names."""
     clean_value: Callable[[JsonValue], JsonValue]
-    """Does so in all texts of a value."""
+    """Redacts all texts of a JSON value."""
 
     async def run(self, attempt: Attempt, snapshot: PageSnapshot, call: SkillCall) -> JsonValue:
-        """Run a skill on a page, beside the loop: the model that it asks may take minutes.
+        """Run a skill on a page, in a worker thread because its model may take minutes.
 
         Raises:
             SkillError: it failed; the failure is recorded.
-            CompletionError: it asked a model, which failed; that is recorded too.
-            UsageError: the page has no such frame, or the attempt ended meanwhile.
+            CompletionError: the model it asked failed; the failure is recorded.
+            UsageError: the page has no such frame, or the attempt ended before the skill.
         """
         document = document_of(snapshot, call.page, call.frame)
         sequence = attempt.next_sequence()
@@ -80,8 +80,8 @@ class SkillRuns:
     def _add(self, attempt: Attempt, usage: SkillUsage) -> None:
         if self.attempts.current is not attempt:
             message = (
-                f"skill {usage.skill}: wanted its end inside of subgoal {attempt.subgoal_id}, which has ended; "
-                "await the skill before that. It is not in the recording"
+                f"skill {usage.skill} was not recorded: subgoal {attempt.subgoal_id} ended before it did; await "
+                "the skill inside the subgoal"
             )
             raise UsageError(message)
         self.writer.add_skill(attempt, usage)
@@ -96,6 +96,6 @@ def document_of(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:
     document = next((each for each in snapshot.frames if each.path == frame), None)
     if document is None:
         listing = ", ".join(repr(each.path) for each in snapshot.frames)
-        message = f"wanted frame {frame!r} of page {page}, found frames: {listing}"
+        message = f"page {page} has no frame {frame!r}; its frames: {listing}"
         raise UsageError(message)
     return document

@@ -1,4 +1,4 @@
-"""Run the skills of a recording once more, on the pages of today."""
+"""Re-run the skills of a recording on current pages."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 async def use_again(
     mission: MissionRecorder, usage: SkillUsage, seen: Observation | None, secrets: Mapping[str, str]
 ) -> None:
-    """Use a skill on the page on which it was used; `seen` is what was recorded last before it.
+    """Re-run a skill on the page it was used on; `seen` is the last observation recorded before it.
 
-    One that was recorded as failed may fail again.
+    A skill that was recorded as failed may fail again.
 
     Raises:
-        UnknownSkillError: it is not installed here.
-        SkillError: it failed, and had not.
-        CompletionError: the model that it asked gave no answer, and had.
-        NoReplayDataError: recorded answers are asked, and none is for this page.
-        UsageError: nobody can tell on which page it was used, or the page has no such frame any more.
+        UnknownSkillError: it is not installed.
+        SkillError: it failed, unlike in the recording.
+        CompletionError: its model failed, unlike in the recording.
+        NoReplayDataError: recorded completions are used, and none matches this page.
+        UsageError: the page it was used on is ambiguous, or the page has no such frame any more.
     """
     frame = "" if usage.source is None else usage.source.frame
     parameters = Redactor(secrets).restore_texts(usage.parameters)
@@ -52,10 +52,10 @@ async def use_again(
 
 
 def page_of(usage: SkillUsage, seen: Observation | None) -> int:
-    """Return the ordinal of the page on which a skill was used: its document, else its address, has to name one alone.
+    """Return the ordinal of the page a skill was used on, identified by its document or else by its URL.
 
     Raises:
-        UsageError: several pages were open, and none of them is it for certain.
+        UsageError: several pages were open and none of them is a unique match.
     """
     pages = () if seen is None else seen.pages
     source = usage.source
@@ -68,17 +68,17 @@ def page_of(usage: SkillUsage, seen: Observation | None) -> int:
     if len(pages) == 1:
         return pages[0].page
     message = (
-        f"skill {usage.skill} ({usage.id}): wanted the page on which it was used, found {len(pages)} open pages, none "
-        "of which is it for certain; run the mission again"
+        f"cannot determine the page of skill {usage.skill} ({usage.id}): {len(pages)} pages were open, and none is a "
+        "unique match; record the mission again"
     )
     raise UsageError(message)
 
 
 def recorded_answers(bundle: Bundle, secrets: Mapping[str, str]) -> CompletionClient | None:
-    """Return what answers skills as models did when the bundle was recorded; None where none was asked.
+    """Return a client for the completions recorded in the bundle; None if there are none.
 
     Raises:
-        ResponsesError: the recorded responses cannot be read, or trusted, or are not whole.
+        ResponsesError: the recorded responses are unreadable, corrupt or incomplete.
     """
     responses = read_whole_folder(inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
     return ReplayExecutor(responses, clean=Redactor(secrets).text) if responses else None

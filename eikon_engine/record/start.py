@@ -1,4 +1,4 @@
-"""What a recording begins with: read from the files that its options name, and kept in its bundle."""
+"""Read the start state of a recording and store it in the bundle."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 
 def read_session_storage(path: Path | None) -> SessionStorage:
-    """Read the file of session storage; nothing without one.
+    """Read a session storage file; empty without a path.
 
     Raises:
-        UsageError: there is no such file, or it holds something else.
+        UsageError: the file is missing or malformed.
     """
     if path is None:
         return {}
     try:
         return parse_session_storage(path.read_bytes())
     except (OSError, ValueError) as error:
-        message = f"wanted a session storage (JSON) at {path}, found {error}"
+        message = f"cannot read the session storage {path}: {error}; expected JSON {{origin: {{key: value}}}}"
         raise UsageError(message) from error
 
 
 async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: SessionOptions) -> StartState:
-    """Write what the session begins with into the bundle, without secrets.
+    """Write the redacted start state of the session into the bundle.
 
-    Cookies are those that the browser took; the rest is what it was given, since reading it back would load pages.
+    Cookies are those the browser accepted; the rest is the given state, because reading it back would load pages.
     """
     given = options.storage_state or {"origins": []}
     state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
@@ -55,7 +55,7 @@ async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: Sessi
 
 
 def write_start(session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState) -> StartState:
-    """Write it as it is known."""
+    """Write a known start state, redacted."""
     if session.found is not None:
         learn_start(session.found, state, options.session_storage)
         state = {**state, "cookies": [_clean_cookie(session, each) for each in state["cookies"]]}
@@ -72,7 +72,7 @@ def write_start(session: Session, writer: BundleWriter, options: SessionOptions,
 
 
 def without_secrets(session: Session, environment: Environment) -> Environment:
-    """Keep the secrets in headers of the environment out of the trace; the session goes on sending them."""
+    """Redact the headers of the environment for the trace; the session still sends the originals."""
     pairs = environment.extra_http_headers.items()
     if session.found is not None:
         session.found.learn(session.found.discover.in_headers(pairs))
@@ -80,7 +80,7 @@ def without_secrets(session: Session, environment: Environment) -> Environment:
 
 
 def learn_start(found: FoundSecrets, state: StorageState, session_storage: Mapping[str, Mapping[str, str]]) -> None:
-    """Look for secrets in what a session begins with."""
+    """Search the start state of a session for secrets."""
     discover = found.discover
     for cookie in state.get("cookies", []):
         is_hidden = cookie.get("httpOnly", False)

@@ -1,7 +1,7 @@
-"""What is done while time runs by itself, written down action by action: the same for agents and for people.
+"""Write actions in real time, for the agent recorder and the interactive recorder.
 
-An action is open from its beginning until everything that is asked about it is known; then it is written, once. Its
-time ends when `end` is called, and what its pages show is not waited for.
+An action is open from its start until every reply about it has arrived; then it is written, once. Closing an action
+takes the observation immediately instead of waiting for the pages.
 """
 
 from __future__ import annotations
@@ -31,46 +31,46 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 SETTLE_S: Final = 0.5
-"""Wall time after which an action is over though nothing else is done."""
+"""Wall time after which an action is closed even if no other action starts."""
 LAST_S: Final = 3.0
-"""Wall time that the requests of the last action have to end in."""
+"""Wall time that requests of the last action have to finish."""
 DOWNLOAD_S: Final = 10.0
-"""Wall time that downloads have to end in, once the recording is over."""
+"""Wall time that downloads have to finish after the mission."""
 QUIET_S: Final = 0.1
-"""Wall time without news from the network after which the pages of a recording that is over count as done."""
+"""Wall time without network events after which pages count as idle at the end of a recording."""
 LOOK_S: Final = 0.02
 
 
 class Entry(Protocol):
-    """One action as it is known by now."""
+    """An action that is not written yet."""
 
     attempt: Attempt
     sequence: int
     observation: Observation | None
-    """None until the time of the action is over."""
+    """None until the action is closed."""
     waits: int
-    """Answers that are still to come."""
+    """Number of pending replies."""
 
     @property
     def id(self) -> str:
-        """Return the id of the action."""
+        """Return the action id."""
 
     @property
     def is_complete(self) -> bool:
-        """Say whether everything is known."""
+        """Return whether the action can be written."""
 
     def trace(self) -> ActionTrace:
-        """Return what is written of it."""
+        """Return the `ActionTrace` to write."""
 
     def give_up(self) -> Sequence[str]:
-        """Wait for no more answers; return what is lost by that."""
+        """Stop waiting for replies; return a warning for each loss."""
 
 
 EntryT = TypeVar("EntryT", bound=Entry)
 
 
 class Timeline(Generic[EntryT]):
-    """Keep the actions that are open, and write each one when it is known."""
+    """Hold open actions and write each one when it is complete."""
 
     def __init__(
         self,
@@ -81,10 +81,9 @@ class Timeline(Generic[EntryT]):
         mission_text: str,
         remarks: Callable[[EntryT, ActionTrace], Sequence[str]],
     ) -> None:
-        """Begin with nothing under way.
+        """Start without open actions.
 
-        `mission_text` describes what is done outside of any subgoal; `remarks` gives the warnings about an action that
-        has been written.
+        `mission_text` describes steps outside any subgoal; `remarks` returns the warnings of a written action.
         """
         self._capture = watched.capture
         self._session = watched.session
@@ -94,39 +93,39 @@ class Timeline(Generic[EntryT]):
         self._mission_text = mission_text
         self._remarks = remarks
         self._open: set[EntryT] = set()
-        """Not written yet."""
+        """Actions that are not written yet."""
         self._written = asyncio.Event()
         self._outside: Attempt | None = None
         self._endings: list[tuple[Attempt, Callable[[], None]]] = []
-        """Attempts that were left, and what writes their ends."""
+        """Closed attempts with the functions that write their ends."""
         self._known_pages: set[int] = {0}
         self._tasks: set[asyncio.Task[None]] = set()
         self._downloads: dict[asyncio.Task[None], tuple[EntryT, str]] = {}
-        """Those under way, with the addresses they come from."""
+        """Running downloads with their action and URL."""
 
     @property
     def open(self) -> tuple[EntryT, ...]:
-        """Return the actions that are not written yet, in their order."""
+        """Return the open actions in order."""
         return tuple(sorted(self._open, key=lambda entry: entry.sequence))
 
     def warn(self, text: str) -> None:
-        """Note what the recording could not keep."""
+        """Write a redacted warning."""
         self._writer.warn(self._session.redactor.text(text))
 
     def attempt(self) -> Attempt:
-        """Return the attempt under way; what is done outside of any subgoal is one of its own."""
+        """Return the current attempt; steps outside any subgoal get an attempt of their own."""
         current = self._attempts.current
         if current is None:
             current = self._outside = self._attempts.begin(self._mission_text)
         return current
 
     def leave_outside(self) -> None:
-        """Leave what was done outside of any subgoal, as one begins."""
+        """Close the attempt for steps outside any subgoal, because a subgoal starts."""
         if self._outside is not None and self._attempts.current is self._outside:
             self.leave_attempt()
 
     def leave_attempt(self, error: BaseException | None = None) -> None:
-        """Leave the attempt: its last action may still be unwritten."""
+        """Close the attempt; its last action may still be pending."""
         attempt = self._attempts.current
         end = self._attempts.leave(error)
         if attempt is not None and end is not None:
@@ -134,19 +133,19 @@ class Timeline(Generic[EntryT]):
             self._end_attempts()
 
     def begin(self, entry: EntryT) -> None:
-        """Open an action."""
+        """Add an open action."""
         self._open.add(entry)
 
     def forget(self, entry: EntryT) -> None:
-        """Take an action back that came to nothing."""
+        """Drop an action without any effect."""
         self._open.discard(entry)
 
     def know_page(self, page: int) -> None:
-        """Let a page need no switch to it."""
+        """Mark a page as known, so that it needs no `switch_page`."""
         self._known_pages.add(page)
 
     def switch_to(self, page: int) -> None:
-        """Record that a page is waited for, before the first thing that is done to it."""
+        """Record a `switch_page` before the first action on a new page."""
         if page in self._known_pages:
             return
         self.know_page(page)
@@ -157,7 +156,7 @@ class Timeline(Generic[EntryT]):
         self._add(attempt, attempt.next_sequence(), SwitchPage(page=page))
 
     def answer_before(self, entry: EntryT, answer: AnswerDialog) -> None:
-        """Record an answer to a dialog in front of the action that opened it, which begins again now."""
+        """Record the answer to a dialog before the action that opened it; that action starts over."""
         rest = self._session.rest
         rest.end()
         self._add(entry.attempt, entry.sequence, answer)
@@ -166,19 +165,19 @@ class Timeline(Generic[EntryT]):
         rest.act()
 
     def end(self, entry: EntryT, happened: Happenings) -> None:
-        """Let the time of an action be over."""
+        """Close an action."""
         self._session.rest.end()
         entry.observation = glimpse(self._session, happened)
-        loop = asyncio._get_running_loop()  # noqa: SLF001 - None, and no error, where the agent's has ended
+        loop = asyncio._get_running_loop()  # noqa: SLF001 - None instead of an error once the agent's loop has ended
         if loop is None and happened.downloads:
-            self.warn(f"{entry.id}: what it downloaded is not known, as the agent's browser was gone")
+            self.warn(f"{entry.id}: its downloads are unknown: the agent's browser was closed")
         for page, download in happened.downloads if loop is not None else ():
             task = self.spawn(entry, self._take_download(entry, page, download))
             self._downloads[task] = (entry, download.url)
         self.write(entry)
 
     def spawn(self, entry: EntryT, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do some work that an action waits for before it is written."""
+        """Start work that must finish before the action is written."""
         entry.waits += 1
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
@@ -186,7 +185,7 @@ class Timeline(Generic[EntryT]):
         return task
 
     def write(self, entry: EntryT, *, whole: bool = True) -> None:
-        """Write what is complete, once; what never will be, as it is."""
+        """Write an action once it is complete; `whole=False` writes it as it is."""
         if (whole and not entry.is_complete) or entry not in self._open:
             return
         self._open.discard(entry)
@@ -198,25 +197,25 @@ class Timeline(Generic[EntryT]):
         self._written.set()
 
     async def settle(self, at_least_s: float = 0.0) -> None:
-        """Let the last action of a mission have its time, as long as its pages ask for something, and not for ever."""
+        """Wait until the pages are idle after the last action, within a bound."""
         ledger, begun = self._session.ledger, time.monotonic()
-        heard, quiet_since, patience_s = ledger.heard, begun, LAST_S
+        request_count, idle_since, patience_s = ledger.heard, begun, LAST_S
         while (now := time.monotonic()) < begun + patience_s and not ledger.crashed:
             patience_s = max(patience_s, self._patience_s())
-            if ledger.in_flight or ledger.heard != heard:
-                heard, quiet_since = ledger.heard, now
-            elif now > max(quiet_since + QUIET_S, begun + at_least_s):
+            if ledger.in_flight or ledger.heard != request_count:
+                request_count, idle_since = ledger.heard, now
+            elif now > max(idle_since + QUIET_S, begun + at_least_s):
                 return
             await asyncio.sleep(LOOK_S)
 
     def _patience_s(self) -> float:
-        """Return how long requests have to end in: files that pages load for links to download have longer."""
+        """Return how long requests may take; files loaded for download links get longer."""
         answers = (request.existing_response for request in self._session.ledger.in_flight)
         is_loading = any(is_attachment(answer) for answer in answers if answer is not None)
         return DOWNLOAD_S if is_loading else LAST_S
 
     async def flush(self, patience_s: float) -> None:
-        """Write what is open: downloads have `DOWNLOAD_S` to end, other answers `patience_s` after the last one."""
+        """Write open actions: downloads get `DOWNLOAD_S`, other replies `patience_s` after the previous one."""
         if self._downloads:
             await asyncio.wait(tuple(self._downloads), timeout=DOWNLOAD_S)
         while self._open:
@@ -228,10 +227,10 @@ class Timeline(Generic[EntryT]):
             self.give_up()
 
     def give_up(self) -> None:
-        """Write what has not ended, and will not: its page is gone, and answers nothing."""
+        """Write open actions as they are: their page is gone and will not reply."""
         for task, (entry, url) in self._downloads.items():
             bound = f"{DOWNLOAD_S:g} s after the mission"
-            self.warn(f"{entry.id}: its download was still running {bound}, and replays do not have it: {url}")
+            self.warn(f"{entry.id}: the download was still running {bound}; replays do not have it: {url}")
             _cancel(task)
         self._downloads.clear()
         for task in tuple(self._tasks):
@@ -259,14 +258,14 @@ class Timeline(Generic[EntryT]):
             entry.observation = entry.observation.model_copy(update={"downloads": (*entry.observation.downloads, seen)})
 
     def _end_attempts(self) -> None:
-        """End those that were left and whose actions are all written."""
+        """Write the end of closed attempts whose actions are all written."""
         under_way = {entry.attempt for entry in self._open}
         for ending in [each for each in self._endings if each[0] not in under_way]:
             self._endings.remove(ending)
             ending[1]()
 
     def _add(self, attempt: Attempt, sequence: int, action: Action) -> None:
-        """Write an action that took no time."""
+        """Write an action without duration."""
         now = self._now()
         trace = ActionTrace(
             id=f"{attempt.id}_action_{sequence:03d}",
@@ -280,7 +279,7 @@ class Timeline(Generic[EntryT]):
         self._put(attempt, trace)
 
     def _put(self, attempt: Attempt, trace: ActionTrace) -> None:
-        """Write an action without secrets, and what a replay has to know of them, also if this process is killed."""
+        """Write a redacted action and the secrets found so far, so that a killed process leaves both."""
         clean = trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
         self._writer.add_action(attempt, clean)
         if self._session.found is not None:
@@ -288,6 +287,6 @@ class Timeline(Generic[EntryT]):
 
 
 def _cancel(task: asyncio.Task[None]) -> None:
-    """Cancel some work, unless the loop it runs in has ended."""
+    """Cancel a task unless its loop is closed."""
     if not task.get_loop().is_closed():
         task.cancel()

@@ -1,4 +1,4 @@
-"""Write a bundle as its mission goes on, so that whatever ends it leaves what was done until then."""
+"""Write a bundle incrementally, so that an interrupted mission keeps what was recorded until then."""
 
 from __future__ import annotations
 
@@ -54,24 +54,24 @@ NETWORK_FOLDER: Final = "network"
 
 
 class BundleWriter:
-    """Keep the journal of a recording and everything it refers to; what is referred to is written first."""
+    """Write the journal of a recording and the files it refers to; referenced files are written first."""
 
     def __init__(self, directory: Path) -> None:
-        """Begin a bundle in a folder that holds none yet.
+        """Start a bundle in a folder without a recording.
 
         Raises:
-            OutputError: a recording is there already, or the folder cannot be written.
-            ResponsesError: a folder of responses is there, which cannot be read.
+            OutputError: a recording exists already, or the folder cannot be written.
+            ResponsesError: the folder of responses cannot be read.
         """
         if (directory / TRACE_FILE).exists():
-            message = f"{directory / TRACE_FILE}: a recording is there already; choose another folder or remove it"
+            message = f"{directory / TRACE_FILE}: a recording exists already; choose another folder or remove it"
             raise OutputError(message)
         if response_files(directory / RESPONSES_FOLDER):
-            message = f"{directory / RESPONSES_FOLDER}: responses are there already; choose another folder or remove it"
+            message = f"{directory / RESPONSES_FOLDER}: responses exist already; choose another folder or remove it"
             raise OutputError(message)
         self.directory = directory
         self._before = {each.name for each in directory.iterdir()} if directory.is_dir() else None
-        """What lay in the folder before; None where there was none."""
+        """Entries that existed in the folder before; None if it did not exist."""
         self._journal = JournalWriter(directory / JOURNAL_FILE)
         try:
             self.network = NetworkWriter(directory / NETWORK_FOLDER)
@@ -85,11 +85,11 @@ class BundleWriter:
         self._written: set[str] = {JOURNAL_FILE}
 
     def begin(self, trace: ExecutionTrace) -> None:
-        """Write what is known before the first action."""
+        """Write the header of the trace."""
         self._journal.append(Header(trace=trace))
 
     def begin_subgoal(self, attempt: Attempt, description: str, started_at: datetime) -> None:
-        """Begin an attempt."""
+        """Start an attempt."""
         subgoal = SubgoalTrace(
             id=attempt.id,
             subgoal_id=attempt.subgoal_id,
@@ -109,50 +109,50 @@ class BundleWriter:
         self._journal.append(ActionDone(attempt=attempt.id, action=action))
 
     def add_skill(self, attempt: Attempt, usage: SkillUsage) -> None:
-        """Add the use of a skill to its attempt."""
+        """Add a skill run to its attempt."""
         self._journal.append(SkillDone(attempt=attempt.id, skill=usage))
 
     def add_tool(self, attempt: Attempt, usage: ToolUsage) -> None:
-        """Add the call of a tool to its attempt."""
+        """Add a tool call to its attempt."""
         self._journal.append(ToolDone(attempt=attempt.id, tool=usage))
 
     def add_completion(self, attempt: Attempt, usage: CompletionUsage) -> None:
-        """Add the answer of a language model to its attempt."""
+        """Add a completion to its attempt."""
         self._journal.append(CompletionDone(attempt=attempt.id, completion=usage))
 
     def add_extraction(self, name: str, value: JsonValue) -> None:
-        """Add data that the mission brought home."""
+        """Add extracted data."""
         self._journal.append(ExtractionMade(extraction=Extraction(name=name, value=value)))
 
     def add_failure(self, failure: Failure) -> None:
-        """Add a failure outside of an action."""
+        """Add a failure outside any action."""
         self._journal.append(FailureNoted(failure=failure))
 
     def warn(self, text: str) -> None:
-        """Add something that could not be kept."""
+        """Add a warning."""
         self._journal.append(WarningNoted(text=text))
 
     def note_secrets(self, redaction: Redaction) -> None:
-        """Say which secrets were replaced until now."""
+        """Write the redaction table if it changed."""
         if redaction != self._redaction:
             self._journal.append(SecretsFound(redaction=redaction))
             self._redaction = redaction
 
     def store_snapshot(self, snapshot: PageSnapshot) -> BlobRef:
-        """Keep the DOM of a page."""
+        """Store the DOM of a page."""
         return store_snapshot(self._dom, snapshot)
 
     def store_file(self, content: bytes) -> BlobRef:
-        """Keep a file for an upload field."""
+        """Store a file for an upload field."""
         return self.files.put(content)
 
     def write_file(self, path: str, content: bytes) -> None:
-        """Write a file of the bundle, whole; `path` is relative."""
+        """Write a file of the bundle atomically; `path` is relative."""
         self._written.add(path)
         write_whole(self.directory / path, content)
 
     def end(self, ended_at: datetime, status: MissionStatus) -> None:
-        """Write trace.json from the journal, which is then no longer needed."""
+        """Write trace.json from the journal and delete the journal."""
         self._journal.append(MissionEnded(ended_at=ended_at, status=status))
         self.close()
         journal = self.directory / JOURNAL_FILE
@@ -160,7 +160,7 @@ class BundleWriter:
         journal.unlink()
 
     def discard(self) -> None:
-        """Leave nothing behind of a recording that did not begin; what others put into the folder stays."""
+        """Remove everything this recording wrote; other files in the folder remain."""
         self.close()
         for path in self._written:
             (self.directory / path).unlink(missing_ok=True)
@@ -168,10 +168,10 @@ class BundleWriter:
         for name in {NETWORK_FOLDER, FILES_FOLDER, DOM_FOLDER} - (self._before or set()):
             rmtree(self.directory / name, ignore_errors=True)
         if self._before is None:
-            with suppress(OSError):  # somebody else has put something there
+            with suppress(OSError):  # another process added files
                 self.directory.rmdir()
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the open files."""
         self._journal.close()
         self.network.close()

@@ -1,4 +1,4 @@
-"""Find secrets that nobody named, put stand-ins in their place, and search bundles for what was missed."""
+"""Find undeclared secrets, replace them by stand-ins, and scan bundles for missed ones."""
 
 from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.redact.rules import RedactionRules

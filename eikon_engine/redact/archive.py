@@ -1,4 +1,4 @@
-"""Make one file of a bundle, to be handed to others."""
+"""Export a bundle as one zip file for sharing."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from eikon_engine.trace.found_secret import FoundSecret
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-"""The first time that the format can say; equal bundles give equal files."""
+"""Earliest timestamp of the zip format; equal bundles produce equal files."""
 _PICTURES: Final = (".png", ".jpg", ".jpeg")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """What was put into the file."""
+    """Summary of an export."""
 
     replaced: int
-    """Values that were replaced for it."""
+    """Number of values replaced for the export."""
     is_changed: bool
-    """Whether any file is another one than in the bundle."""
+    """Whether any file differs from the bundle."""
     lost_certificate: bool
-    """Whether the certificate of the bundle was left out, as it speaks of other files."""
+    """Whether the certificate was removed because the files it covers changed."""
     pictures: int
-    """Pictures, which nobody redacts."""
+    """Number of images; they are not redacted."""
     left: tuple[Suspicion, ...]
-    """What may be a secret all the same."""
+    """Values that may still be secrets."""
 
 
 def archive_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes, *, redacted: bool) -> Archived:
-    """Write the bundle at `source` as a zip file; `redacted` looks for secrets by stricter rules than recordings do.
+    """Write the bundle at `source` as a zip file; `redacted` applies stricter rules than recordings do.
 
     Raises:
         TraceError: the bundle cannot be read.
@@ -61,19 +61,23 @@ def archive_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes
         try:
             shutil.copytree(bundle.root, copy, ignore=_links)
         except (OSError, shutil.Error) as error:
-            message = f"cannot copy {bundle.root}: {error}; check its permissions and the free space"
+            message = f"cannot copy {bundle.root}: {error}; check permissions and free disk space"
             raise OutputError(message) from error
         found = _redact(copy, rules, key) if redacted else None
         is_changed = found is not None and found.is_changed
-        lost = is_changed and (copy / CERTIFICATE_FILE).exists()
-        if lost:
+        drops_certificate = is_changed and (copy / CERTIFICATE_FILE).exists()
+        if drops_certificate:
             (copy / CERTIFICATE_FILE).unlink()
-        left = scan_folder(copy, allowed=()) if redacted else ()
+        suspected = scan_folder(copy, allowed=()) if redacted else ()
         _write_zip(copy, target)
         pictures = sum(path.suffix in _PICTURES for path in copy.rglob("*"))
     replaced = len(found.table) if found is not None else 0
     return Archived(
-        replaced=replaced, is_changed=is_changed, lost_certificate=lost, pictures=pictures, left=tuple(left)
+        replaced=replaced,
+        is_changed=is_changed,
+        lost_certificate=drops_certificate,
+        pictures=pictures,
+        left=tuple(suspected),
     )
 
 
@@ -94,7 +98,7 @@ def _redact(root: Path, rules: RedactionRules, key: bytes) -> _Redacted:
         return _Redacted((), is_changed=False)
     trace = read_trace(root)
     table = (*trace.redaction.found, *found.table)
-    warning = "secrets were replaced when the bundle was exported; certify it before you rely on a replay of it"
+    warning = "secrets were replaced on export; certify the bundle before relying on its replays"
     masks = tuple(_mask(name) for name in secrets.unexplained(original))
     update = {
         "masks": (*trace.masks, *masks),
@@ -106,13 +110,13 @@ def _redact(root: Path, rules: RedactionRules, key: bytes) -> _Redacted:
 
 
 def _mask(name: str) -> Mask:
-    """Leave out what cannot be compared: a digest does not say what it would be of other values."""
-    reason = "only its digest was recorded, so that nobody knows it with secrets replaced"
+    """Mask a stored item whose value is unknown: the digest of its redacted value cannot be computed."""
+    reason = "only the digest of its original value is known, so it cannot be compared after redaction"
     return Mask(name=f"storage {name}", part=StoragePart(name=name), reason=reason)
 
 
 def _links(folder: str, names: list[str]) -> list[str]:
-    """Leave out links: they may lead to files that are no part of the bundle."""
+    """Exclude symbolic links: they may lead outside the bundle."""
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 

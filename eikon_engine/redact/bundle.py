@@ -1,4 +1,4 @@
-"""Rewrite the files of a bundle so that none holds a secret that is known by now."""
+"""Rewrite the files of a bundle without the known secrets."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Renaming:
-    """What goes by another name because its content changed: blobs, digests of documents and storage, keys."""
+    """New names of what changed: blobs, digests of documents and storage, request keys."""
 
     texts: dict[str, str] = field(default_factory=dict)
     blobs: dict[BlobRef, BlobRef] = field(default_factory=dict)
     found: FoundSecrets | None = None
-    """Replaces values in their own place; None where that was done."""
+    """Replaces values in headers and cookies in place; None if that is done already."""
 
     def add_blob(self, old: BlobRef, new: BlobRef) -> None:
-        """Note that a blob has another content now."""
+        """Store the new content address of a blob."""
         self.blobs[old] = new
         self.texts[old.sha256] = new.sha256
 
     def blob(self, ref: BlobRef | None) -> BlobRef | None:
-        """Return the blob that stands for one."""
+        """Return the current reference of a blob."""
         return None if ref is None else self.blobs.get(ref, ref)
 
 
 def redact_bundle(
     root: Path, redactor: Redactor, renamed: Mapping[str, str], found: FoundSecrets | None = None
 ) -> bool:
-    """Rewrite what holds a known secret; say whether anything did.
+    """Rewrite everything that contains a known secret; return whether anything changed.
 
-    `found` replaces values in headers and cookies that are replaced in their own place only, which a recording has
-    done before. `renamed` are the digests and keys that are other ones now, by those that were written. Files are
-    written whole, and blobs before what names them; a blob that is named no more is removed last.
+    `found` also replaces values in headers and cookies in place, which recordings do themselves. `renamed` maps written
+    digests and keys to their new values. Files are written atomically, and blobs before the files that refer to them;
+    unreferenced blobs are removed last.
 
     Raises:
         TraceError: the bundle cannot be read.
-        ResponsesError: what models answered cannot be read.
-        OutputError: it cannot be written.
+        ResponsesError: recorded responses cannot be read.
+        OutputError: a file cannot be written.
     """
     trace = read_trace(root)
     renaming = Renaming(texts=dict(renamed), found=found)
@@ -82,7 +82,7 @@ def redact_bundle(
 
 
 def rewrite_blobs(store: BlobStore, redactor: Redactor, renaming: Renaming) -> None:
-    """Write each blob that holds a secret anew; the old one stays until nothing names it."""
+    """Store a redacted copy of each blob that contains a secret; the original stays until it is unreferenced."""
     for ref in _refs(store):
         data = store.get(ref)
         clean = redactor.data(data)
@@ -91,7 +91,7 @@ def rewrite_blobs(store: BlobStore, redactor: Redactor, renaming: Renaming) -> N
 
 
 def redacted_trace(trace: ExecutionTrace, redactor: Redactor, renaming: Renaming) -> ExecutionTrace:
-    """Return a trace without known secrets, with the names that things have now."""
+    """Return the trace without known secrets and with current names."""
     plain = trace.model_dump(mode="json", exclude={"redaction"})
     clean = _renamed(plain, redactor, renaming)
     if clean == plain:
@@ -123,7 +123,7 @@ def _rewrite_documents(store: BlobStore, redactor: Redactor, renaming: Renaming)
 
 
 def _rewrite_start(root: Path, trace: ExecutionTrace, redactor: Redactor, found: FoundSecrets | None) -> bool:
-    """Rewrite the storages that the session began with."""
+    """Rewrite the stored start state."""
     is_changed = False
     for name, relative in (
         ("start.storage_state", trace.start.storage_state),
@@ -141,7 +141,7 @@ def _rewrite_start(root: Path, trace: ExecutionTrace, redactor: Redactor, found:
 
 
 def _clean_cookies(state: JsonValue, redactor: Redactor, found: FoundSecrets) -> JsonValue:
-    """Replace the cookies of a storage state that pages cannot read."""
+    """Replace httpOnly cookies of a storage state."""
     cookies = state.get("cookies") if isinstance(state, dict) else None
     if not isinstance(state, dict) or not isinstance(cookies, list):
         return state
@@ -156,7 +156,7 @@ def _clean_cookie(cookie: JsonValue, redactor: Redactor, found: FoundSecrets) ->
 
 
 def _remove_old(root: Path, trace: ExecutionTrace, renaming: Renaming) -> None:
-    """Remove what was written anew, unless it is what something else became."""
+    """Delete replaced blobs, unless another blob was rewritten to the same content."""
     stores = [BlobStore(root / DOM_FOLDER), BlobStore(root / FILES_FOLDER)]
     if trace.network is not None:
         stores.append(BlobStore(inside(root, trace.network.folder, "network.folder") / "blobs"))
@@ -167,7 +167,7 @@ def _remove_old(root: Path, trace: ExecutionTrace, renaming: Renaming) -> None:
 
 
 def _refs(store: BlobStore) -> tuple[BlobRef, ...]:
-    """Name the blobs of a store, which its files do."""
+    """Return the references of all blobs of a store."""
     return tuple(store.ref(path) for path in sorted(store.folder.glob("*.zst"))) if store.folder.is_dir() else ()
 
 
@@ -187,7 +187,7 @@ def _renamed(value: JsonValue, redactor: Redactor, renaming: Renaming) -> JsonVa
 
 
 def _sorted(observation: Observation | None) -> Observation | None:
-    """Put what is sorted by names into the order of the names it has now."""
+    """Restore the order of lists that are sorted by renamed values."""
     if observation is None:
         return None
     storage = observation.storage

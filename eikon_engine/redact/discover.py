@@ -1,4 +1,4 @@
-"""Find secrets that nobody named: by the place where they stand, the name they go by, or their shape."""
+"""Find undeclared secrets by where they occur, what they are called, or their shape."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["address", "body", "cookie", "header", "storage", "token"]
 
 LARGEST_JSON: Final = 2 << 20
-"""Bytes of a body above which it is searched as a text only."""
+"""Bytes above which a body is searched as plain text only."""
 LONGEST_TOKEN: Final = 512
-"""Characters of an item that may be a token without saying so; longer ones are data."""
+"""Characters above which an unnamed stored item counts as data rather than a token."""
 AUTHORIZATION: Final = frozenset({"authorization", "proxy-authorization"})
 _ADDRESSES: Final = frozenset({"content-location", "location", "referer", "refresh"})
 _PLAIN_HEADERS: Final = frozenset(
@@ -33,12 +33,12 @@ _PLAIN_HEADERS: Final = frozenset(
         "content-security-policy-report-only",
     }
 )
-"""Headers whose values look drawn by chance and give access to nothing."""
+"""Headers with random-looking values that are not credentials."""
 _PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{2,64})=([^&#;\s\"'<>\\]+)")
 _VALUE: Final = re.compile(r"[:=]\s{0,4}\\?[\"']([^\"'\\\s<>]{8,8192})")
 _REVERSED_NAME: Final = re.compile(r"[\w.$-]{1,64}")
 _BEFORE_VALUE: Final = 72
-"""Characters before a value in which its name is looked for."""
+"""Characters before a value that are searched for its name."""
 _ELEMENT: Final = re.compile(r">([^<>\s]{8,8192})</([\w.:-]{1,64})>")
 _TAG: Final = re.compile(r"<(?:input|meta)\b[^<>]{0,8192}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
@@ -51,26 +51,26 @@ class Finding:
 
     kind: Kind
     name: str
-    """What it goes by; for a token without a name, its shape."""
+    """Name of the value; the shape for a token without one."""
     value: str = field(repr=False)
     is_token: bool = False
-    """Whether its shape is known, so that nothing else is asked of it."""
+    """Whether it has a known token shape, so that it needs no further check."""
     is_listed: bool = False
-    """Whether a rule of the user names it, whatever it looks like."""
+    """Whether a user rule names it, whatever it looks like."""
     is_hidden: bool = False
-    """Whether no page can read it where it stands, so that it may be replaced there whatever it is."""
+    """Whether pages cannot read it there, so that any value may be replaced in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Search what goes to and comes from the network, and what browsers keep."""
+    """Search network traffic and browser storage for secrets."""
 
     rules: RedactionRules
     is_strict: bool = False
-    """Whether values are yielded whatever their names are, to be judged by their looks."""
+    """Whether to yield values with any name, to be judged by their randomness."""
 
     def in_headers(self, headers: Iterable[tuple[str, str]]) -> Iterator[Finding]:
-        """Search the headers of a request or an answer; cookies of an answer one a header, or one a line."""
+        """Search request or response headers; Set-Cookie lines may be separate headers or joined by newlines."""
         for name, value in headers:
             lower = name.lower()
             if lower == "set-cookie":
@@ -89,7 +89,7 @@ class Discovery:
             yield from self._shapes("header", value)
 
     def in_cookie(self, name: str, value: str, *, is_hidden: bool) -> Iterator[Finding]:
-        """Search a cookie; one that pages cannot read is a secret whatever it is called."""
+        """Search a cookie; an httpOnly cookie is a secret whatever its name."""
         if is_hidden and not self.rules.is_kept(name):
             yield Finding(kind="cookie", name=name, value=value, is_hidden=True)
         yield from self._in_kept("cookie", name, value)
@@ -99,7 +99,7 @@ class Discovery:
         yield from self._in_kept("storage", name, value)
 
     def in_address(self, url: str) -> Iterator[Finding]:
-        """Search query, fragment, path parameters and user information of an address."""
+        """Search query, fragment, path parameters and user info of a URL."""
         yield from self._in_parameters("address", url)
         yield from self._shapes("address", url)
         password = _password(url)
@@ -107,7 +107,7 @@ class Discovery:
             yield Finding(kind="address", name="password", value=password)
 
     def in_body(self, data: bytes, content_type: str) -> Iterator[Finding]:
-        """Search a body; one that is no text has none."""
+        """Search a body; binary bodies have no findings."""
         if b"\0" in data[:1024] or content_type.startswith(("image/", "font/", "video/", "audio/")):
             return
         text = data.decode("utf-8", "replace")

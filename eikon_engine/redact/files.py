@@ -1,4 +1,4 @@
-"""Read all files of a folder as they are inside: blobs unpacked."""
+"""Read the files of a folder, blobs decompressed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LARGEST: Final = 1 << 30
-"""Bytes that a file may unpack to."""
+"""Maximum decompressed size of a file, in bytes."""
 
 
 def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
-    """Yield each file below a folder with its content, in order of their paths; links are not followed.
+    """Yield each file below a folder with its decompressed content, sorted by path; symbolic links are skipped.
 
     Raises:
-        AttachmentCorruptError: a file cannot be read or unpacked, or to more than 1 GiB.
+        AttachmentCorruptError: a file cannot be read, or decompresses to more than 1 GiB.
     """
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not path.is_file():
@@ -30,14 +30,14 @@ def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
             if path.suffix == ".zst":
                 content = _unpacked(content)
         except (OSError, ValueError, zstandard.ZstdError) as error:
-            reason = (str(error).splitlines() or ["no reason was told"])[0]
-            message = f"{path}: wanted a file that can be read whole, found {reason}; restore it"
+            reason = (str(error).splitlines() or ["unknown reason"])[0]
+            message = f"{path}: cannot read the file: {reason}; restore it"
             raise AttachmentCorruptError(message) from error
         yield path, content
 
 
 def held(root: Path, needles: set[bytes]) -> set[bytes]:
-    """Return those of some texts that stand in a file below a folder, blobs unpacked."""
+    """Return the needles that occur in a file below a folder, blobs decompressed."""
     left, present = {each for each in needles if each}, set()
     for _, content in unpacked_files(root):
         found = {each for each in left if each in content}
@@ -49,6 +49,6 @@ def held(root: Path, needles: set[bytes]) -> set[bytes]:
 def _unpacked(content: bytes) -> bytes:
     size = zstandard.frame_content_size(content)
     if size > LARGEST:
-        message = f"{size} bytes in a blob, where {LARGEST} are the limit"
+        message = f"blob of {size} bytes exceeds the limit of {LARGEST}"
         raise ValueError(message)
     return zstandard.ZstdDecompressor().decompress(content, max_output_size=LARGEST)

@@ -1,4 +1,4 @@
-"""The secrets that were found while a mission is recorded, and what stands in their place."""
+"""The secrets found during a recording and their stand-ins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECRET_HEADERS: Final = frozenset({"set-cookie", "cookie", *AUTHORIZATION})
 
 
 class FoundSecrets:
-    """Learn secrets from what goes by, before it is written; mutable, one for a recording."""
+    """Collect secrets from traffic and storage before they are written; mutable, one per recording."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class FoundSecrets:
         known: Iterable[FoundSecret] = (),
         stand_ins: StandIns | None = None,
     ) -> None:
-        """Find by `rules`; `key` is drawn for this recording and kept nowhere.
+        """Find secrets by `rules`; `key` is drawn for this recording and never stored.
 
-        `strict` takes whatever nobody finds by trying for a secret, whatever it is called; `known` are stand-ins that
-        are there already, `stand_ins` what replaces by them, where that is in use.
+        `strict` treats every value that cannot be guessed as a secret, whatever its name; `known` are existing
+        stand-ins; `stand_ins` is the replacement table to extend.
         """
         self.discover: Final = Discovery(rules, is_strict=strict)
         self.stand_ins: Final = stand_ins or StandIns()
@@ -46,35 +46,35 @@ class FoundSecrets:
         self._hidden_ones: dict[str, FoundSecret] = {}
         self._replacements = {each.stand_in for each in known}
         self._taken = set(self._replacements)
-        """What is no secret by itself: stand-ins, and values that were left as they are."""
+        """Values that are not secrets: stand-ins, and values left unchanged."""
 
     @property
     def table(self) -> tuple[FoundSecret, ...]:
-        """Return what was found, without the values."""
+        """Return the found secrets without their values."""
         return (*self._known.values(), *self._hidden_ones.values())
 
     @property
     def values_by_stand_in(self) -> dict[str, str]:
-        """Return the values themselves, for what goes back to the site that gave them; they are never written."""
+        """Return the values for requests to the site that issued them; they are never written."""
         return {each.stand_in: value for value, each in (*self._known.items(), *self._hidden_ones.items())}
 
     def __contains__(self, value: str) -> bool:
-        """Say whether a value is replaced."""
+        """Return whether a value is replaced."""
         return value in self._known
 
     def learn(self, findings: Iterable[Finding], *, made: bool = False) -> None:
-        """Replace what was found from now on; `made` says that a page sent or kept it before anything brought it."""
+        """Replace the findings from now on; `made` means that a page sent or stored them first."""
         for each in findings:
             self._learn(each, made=made)
 
     def leave(self, value: str, findings: Iterable[Finding]) -> None:
-        """Let a value, and the secrets that would be found in it, stay as they are."""
+        """Exempt a value and the secrets found in it from replacement."""
         self._taken |= {value, *(segment for each in findings for segment in secret_segments(each))}
 
     def header(self, name: str, value: str, redact: Callable[[str], str]) -> str:
-        """Return a header as it may be written; `redact` is what all texts go through.
+        """Return a header value to write; `redact` applies to all text.
 
-        Where no page can read a value and no request is compared by it, it is replaced whatever it is.
+        A value that pages cannot read and requests are not matched by is always replaced.
         """
         lower = name.lower()
         if lower not in _SECRET_HEADERS or self._rules.is_kept(name):
@@ -88,7 +88,7 @@ class FoundSecrets:
         return scheme + space + self._hidden(lower, credentials if space else value, redact)
 
     def cookie_value(self, name: str, value: str, redact: Callable[[str], str], *, is_hidden: bool) -> str:
-        """Return the value of a cookie as it may be written."""
+        """Return a cookie value to write."""
         return self._hidden(name, value, redact) if is_hidden and self._rules.is_secret(name) else redact(value)
 
     def _set_cookie(self, line: str, redact: Callable[[str], str]) -> str:
@@ -101,7 +101,7 @@ class FoundSecrets:
         return name + sign + self.cookie_value(name.strip(), value, redact, is_hidden=is_hidden)
 
     def _hidden(self, name: str, value: str, redact: Callable[[str], str]) -> str:
-        """Replace a value in its own place, also where it is too short or too plain to be searched for."""
+        """Replace a value in place, even if it is too short or plain to be searched for."""
         clean = redact(value)
         if clean != value or not value or is_stand_in(value) or self._is_replaced(name, value):
             return clean
@@ -111,9 +111,9 @@ class FoundSecrets:
         return replacement
 
     def _is_replaced(self, name: str, value: str) -> bool:
-        """Say whether a page sends back what it was given in the place of a secret, whole or as a part.
+        """Return whether a value is or contains a stand-in that a page sends back.
 
-        What is too short to be searched for counts where it has its name.
+        A stand-in too short to be searched for counts only under its own name.
         """
         if value in self._taken or any(len(each) >= SHORTEST and each in value for each in self._replacements):
             return True
@@ -124,12 +124,12 @@ class FoundSecrets:
             finding = replace(finding, is_listed=True)
         for segment in secret_segments(finding):
             if segment in self._taken or is_stand_in(segment) or any(each in segment for each in self._known):
-                continue  # known already, whole or in the part that matters
+                continue  # known already, completely or in part
             by_name = finding.is_token or finding.is_hidden or self._rules.is_secret(finding.name, in_address=True)
-            strong = is_strong(segment)
-            if not (strong or by_name):
+            is_random = is_strong(segment)
+            if not (is_random or by_name):
                 continue
-            key = PUBLIC_KEY if strong or made else self._key
+            key = PUBLIC_KEY if is_random or made else self._key
             replacement = stand_in(segment, key)
             self._known[segment] = FoundSecret(kind=finding.kind, name=finding.name, stand_in=replacement)
             self._taken.add(replacement)
@@ -138,9 +138,9 @@ class FoundSecrets:
 
 
 def secret_segments(finding: Finding) -> tuple[str, ...]:
-    """Return what is replaced of a value: of a token its secret part, and all else that looks random.
+    """Return the parts of a value to replace: the secret part of tokens, and everything that looks random.
 
-    What comes before it, as the claims of a JWT, is read by pages.
+    The rest stays, because pages read it, such as the claims of a JWT.
     """
     is_listed = finding.is_listed and len(finding.value) >= SHORTEST
     if finding.is_token or is_listed:

@@ -1,4 +1,4 @@
-"""Learn secrets from a bundle that was recorded before, or without looking for any."""
+"""Collect the secrets of an existing bundle."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ _CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,512}")
 
 
 class BundleSecrets:
-    """What a bundle holds of secrets; mutable while it is read."""
+    """The secrets of a bundle; mutable while the bundle is read."""
 
     def __init__(self, found: FoundSecrets) -> None:
-        """Learn into `found`."""
+        """Collect into `found`."""
         self._found = found
         self._values: set[str] = set()
         self._hidden: set[tuple[str, str]] = set()
-        """Names and values of cookies that pages cannot read."""
+        """Names and values of httpOnly cookies."""
 
     def read(self, root: Path) -> None:
-        """Read the whole bundle, requests before their answers.
+        """Read the whole bundle, requests before their responses.
 
         Raises:
             TraceError: a part of it cannot be read.
-            ResponsesError: what models answered cannot be read.
+            ResponsesError: recorded responses cannot be read.
         """
         trace = read_trace(root)
         self._read_start(root, trace)
@@ -63,19 +63,19 @@ class BundleSecrets:
             self._learn(plain.in_text(response.model_dump_json()), made=True)
 
     def renamed(self, redactor: Redactor) -> dict[str, str]:
-        """Return the digests of stored values as they are without secrets, for the values that were seen."""
+        """Return new digests of stored values by their recorded digests, for the values that were seen."""
         clean = {value: redactor.text(value) for value in self._values}
         for name, value in self._hidden:
             clean[value] = self._found.cookie_value(name, value, redactor.text, is_hidden=True)
         return {stored_digest(old): stored_digest(new) for old, new in clean.items() if old != new}
 
     def unexplained(self, trace: ExecutionTrace) -> tuple[str, ...]:
-        """Name what browsers kept of which only a digest is known: a page may have put a secret into it."""
+        """Return the names of stored items of which only a digest is known: they may contain a secret."""
         known = {stored_digest(value) for value in self._values}
         return tuple(sorted({item.name for item in _stored(trace) if item.digest not in known}))
 
     def _find_stored(self, trace: ExecutionTrace, recording: NetworkRecording) -> None:
-        """Find what a browser kept under a secret name: only its digest was recorded, and it came from somewhere."""
+        """Find the values of stored items with secret names by their digests in the recorded traffic."""
         wanted = {item.digest: item for item in _stored(trace) if self._found.discover.rules.is_secret(item.name)}
         if not wanted:
             return
@@ -162,6 +162,6 @@ def _json(path: Path) -> JsonValue:
     try:
         value: JsonValue = from_json(path.read_bytes())
     except (OSError, ValueError) as error:
-        message = f"{path}: wanted JSON, found {error}; restore the bundle"
+        message = f"{path}: malformed JSON: {error}; restore the bundle"
         raise TraceSyntaxError(message) from error
     return value

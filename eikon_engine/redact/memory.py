@@ -1,4 +1,4 @@
-"""Remember what was digested, so that digests can follow what is found to be a secret later."""
+"""Keep the sources of digests, so that digests can be recomputed when a secret is found later."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ class DigestMemory:
     """Texts behind the digests of a recording; in memory only."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start empty."""
         self._requests: dict[str, _Request] = {}
         self._stored: dict[str, str] = {}
 
     def note_request(self, key: str, method: str, url: str, body: bytes | None, content_type: str | None) -> None:
-        """Remember what a key was made of; without a body it says so itself."""
+        """Keep the source of a request key; without a body, the key itself contains the source."""
         if body:
             self._requests[key] = _Request(method, url, body, content_type)
 
     def note_stored(self, digest: str, value: str) -> None:
-        """Remember what a browser keeps."""
+        """Keep the source of the digest of a stored item."""
         self._stored[digest] = value
 
     def renamed(self, redactor: Redactor) -> dict[str, str]:
-        """Return digests and keys by those that were written, as they are with all that is known now."""
+        """Return new digests and keys by the written ones, given everything known now."""
         keys = {key: _key(each, redactor) for key, each in self._requests.items()}
         digests = {digest: stored_digest(redactor.text(value)) for digest, value in self._stored.items()}
         return {old: new for old, new in {**keys, **digests}.items() if old != new}
 
 
 def stored_digest(value: str) -> str:
-    """Digest what a browser keeps, secrets replaced."""
+    """Return the digest of a redacted storage value."""
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def rewrite_network(folder: Path, redactor: Redactor, renaming: Renaming) -> bool:
-    """Rewrite index, sockets and bodies, and note the keys that changed; say whether anything did.
+    """Rewrite index, sockets and bodies, and collect changed keys; return whether anything changed.
 
-    A line that breaks off in the middle is left out: nobody can say what it holds.
+    A truncated last line is dropped, because its content is unknown.
     """
     recording = read_network(folder)
     types = _content_types(recording)
@@ -74,7 +74,7 @@ def _content_types(recording: NetworkRecording) -> dict[BlobRef, str]:
 
 
 def _message_keys(recording: NetworkRecording) -> list[str]:
-    """Return the keys of the messages that pages sent."""
+    """Return the keys of messages sent by pages."""
     urls = {event.socket: event.url for event in recording.sockets if isinstance(event, SocketOpened)}
     return [
         message_key(urls[event.socket], without_encodings(_content(event, recording.blobs)))
@@ -111,7 +111,7 @@ def _exchange(exchange: Exchange, blobs: BlobStore, redactor: Redactor, renaming
 
 
 def _pieces(exchange: Exchange) -> tuple[Piece, ...]:
-    """Return the pieces of a body; one of another size came at once, as what was in each is not known any more."""
+    """Return the pieces of a body; a body of another size becomes one piece, because its boundaries are unknown."""
     body = exchange.response.body if exchange.response is not None else None
     size = body.size if body is not None else 0
     if sum(each.length for each in exchange.pieces) == size:

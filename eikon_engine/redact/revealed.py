@@ -1,4 +1,4 @@
-"""Put the values behind stand-ins back into what leaves for the site that gave them; nothing of it is written."""
+"""Restore secret values in requests to the site that issued them; nothing restored is written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Revealed:
-    """The secrets that were found so far, the other way round."""
+    """Maps stand-ins back to the secrets found so far."""
 
     def __init__(self, found: FoundSecrets | None) -> None:
-        """Know what stands for what now; nothing, where no secrets are looked for."""
+        """Take the current mapping; empty if secrets are not searched for."""
         values = {} if found is None else found.values_by_stand_in
         pairs = {encode(old): encode(new) for old, new in values.items() for _, encode in ENCODINGS}
         self._values = {old.encode(): new.encode() for old, new in pairs.items()}
@@ -23,9 +23,9 @@ class Revealed:
         self._pattern = re.compile(b"|".join(map(re.escape, longest_first)))
 
     def data(self, data: bytes) -> bytes:
-        """Return bytes with the values."""
+        """Return bytes with the secret values."""
         return self._pattern.sub(lambda found: self._values[found[0]], data) if self._values else data
 
     def text(self, text: str) -> str:
-        """Return a text with the values."""
+        """Return a text with the secret values."""
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")

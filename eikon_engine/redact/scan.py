@@ -1,4 +1,4 @@
-"""Search the files of a bundle or of a run for secrets that were missed."""
+"""Scan the files of a bundle or run for missed secrets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 PARTS: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
-"""One of these is in every bundle, and in the folder of every run."""
+"""Every bundle and every run folder has one of these."""
 PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"PK\x03\x04", b"\x1f\x8b")
 _SHOWN: Final = 2
 _BASE64: Final = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{40,65536}={0,2}")
@@ -37,41 +37,41 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspicion:
-    """Something that may be a secret."""
+    """A value that may be a secret."""
 
     path: str
-    """Of the file, relative to the folder, with forward slashes."""
+    """Path of the file relative to the folder, with forward slashes."""
     place: str
-    """Where in the file, as it is unpacked: line and character, from 1."""
+    """Position in the decompressed file: line and character, from 1."""
     kind: str
     name: str
     excerpt: str
-    """Its beginning and its length; never the value."""
+    """First characters and length, never the value."""
 
     def __str__(self) -> str:
-        """Return the line that people read."""
+        """Return the report line."""
         return f"{self.path}: {self.place}: {self.kind} {self.name}: {self.excerpt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """A kind of finding that is known to be none."""
+    """A kind of finding that is known to be harmless."""
 
     kind: str
     name: str
-    """`*` stands for any text."""
+    """`*` matches any text."""
 
     def covers(self, suspicion: Suspicion) -> bool:
-        """Say whether a finding is meant."""
+        """Return whether the rule applies to a finding."""
         pattern = ".*".join(map(re.escape, self.name.split("*")))
         return self.kind in {"*", suspicion.kind} and re.fullmatch(pattern, suspicion.name) is not None
 
 
 def read_allowed(text: str, source: str) -> tuple[Allowed, ...]:
-    """Read what is known to be no secret: `KIND NAME` a line; a line that begins with `#` is a remark.
+    """Parse allow rules: `KIND NAME` per line; lines that start with `#` are comments.
 
     Raises:
-        UsageError: a line is something else.
+        UsageError: a line is malformed.
     """
     allowed = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -79,21 +79,21 @@ def read_allowed(text: str, source: str) -> tuple[Allowed, ...]:
         if not kind or kind.startswith("#"):
             continue
         if not name.strip():
-            message = f"{source}, line {number}: wanted KIND NAME, found {line.strip()!r}; see docs/redaction.md"
+            message = f"{source}, line {number}: expected KIND NAME, got {line.strip()!r}; see docs/redaction.md"
             raise UsageError(message)
         allowed.append(Allowed(kind=kind, name=name.strip()))
     return tuple(allowed)
 
 
 def scan_folder(root: Path, allowed: tuple[Allowed, ...]) -> tuple[Suspicion, ...]:
-    """Search all files of a bundle or a run, blobs unpacked; what pictures show is not seen.
+    """Scan all files of a bundle or run, blobs decompressed; images are not scanned.
 
     Raises:
-        TraceMissingError: the folder is neither.
+        TraceMissingError: the folder is neither a bundle nor a run.
         AttachmentCorruptError: a file cannot be read.
     """
     if not any((root / name).is_file() for name in PARTS):
-        message = f"{root}: wanted a bundle or the folder of a run, found neither; name the folder of its trace.json"
+        message = f"{root}: neither a bundle nor a run folder; pass the folder that contains trace.json"
         raise TraceMissingError(message)
     files = [(path.relative_to(root).as_posix(), content) for path, content in unpacked_files(root)]
     known = frozenset(each for _, content in files for each in _stand_ins(content))
@@ -102,7 +102,7 @@ def scan_folder(root: Path, allowed: tuple[Allowed, ...]) -> tuple[Suspicion, ..
 
 
 def _stand_ins(content: bytes) -> Iterator[str]:
-    """Yield the stand-ins that a trace names: short ones do not look like any."""
+    """Yield the stand-ins listed in a trace: short ones cannot be recognized by their shape."""
     if b'"stand_in"' in content:
         yield from re.findall(r'"stand_in":\s*"([^"\\]+)"', content.decode("utf-8", "replace"))
 
@@ -123,7 +123,7 @@ def _in_file(path: str, content: bytes, known: frozenset[str]) -> Iterator[Suspi
 def _suspicion(path: str, text: str, finding: Finding, segment: str) -> Suspicion:
     kind = finding.kind
     if is_password_name(finding.name):
-        kind = "password"  # type: ignore[assignment] # of a suspicion, not of a finding
+        kind = "password"  # type: ignore[assignment] # a kind of suspicions, not of findings
     offset = text.find(segment)
     line = text.count("\n", 0, max(0, offset)) + 1
     place = f"line {line}, character {offset - text.rfind(chr(10), 0, offset)}" if offset >= 0 else "inside base64"
@@ -147,7 +147,7 @@ def _findings(path: str, text: str) -> Iterator[Finding]:
     discover = Discovery(_RULES)
     yield from discover.in_text(text)
     if "=" in text and "\n" not in text.strip() and len(text) < 1 << 16:
-        yield from discover.in_address(f"?{text}")  # a form
+        yield from discover.in_address(f"?{text}")  # form data
     for line in text.splitlines() if path.endswith(".jsonl") else (text,):
         if line[:1] in {"{", "["}:
             yield from _in_json(discover, line)
@@ -182,17 +182,17 @@ def _in_header(discover: Discovery, name: str, value: str) -> Iterator[Finding]:
 
 
 def _in_object(discover: Discovery, value: dict[str, JsonValue]) -> Iterator[Finding]:
-    """Search cookies of a storage state, items of a storage, and what was typed into password fields."""
-    name, kept, text = value.get("name"), value.get("value"), value.get("text")
-    if isinstance(name, str) and isinstance(kept, str):
+    """Search storage state cookies, storage items, and text typed into password fields."""
+    name, stored, text = value.get("name"), value.get("value"), value.get("text")
+    if isinstance(name, str) and isinstance(stored, str):
         if "httpOnly" in value:
-            yield from discover.in_cookie(name, kept, is_hidden=bool(value["httpOnly"]))
+            yield from discover.in_cookie(name, stored, is_hidden=bool(value["httpOnly"]))
         else:
-            yield from discover.in_storage(name, kept)
+            yield from discover.in_storage(name, stored)
     if isinstance(text, str) and value.get("type") in {"fill", "type", "set_value"}:
         target = json.dumps(value.get("target"))
         if is_password_name(target):
-            yield Finding(kind="body", name="password that was typed", value=text)
+            yield Finding(kind="body", name="typed password", value=text)
 
 
 def _in_base64(text: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Follow the digests of inline scripts, which snapshots keep instead of their texts, as their texts change."""
+"""Recompute the digests of inline scripts, which DOM snapshots store instead of their texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def renamed_scripts(old: bytes, new: bytes, content_type: str) -> dict[str, str]:
-    """Return the digests of the inline scripts of a document by those before it changed."""
+    """Return the new digests of inline scripts by their digests before the document changed."""
     if old == new or "html" not in content_type:
         return {}
     pairs = zip(_texts(old, content_type), _texts(new, content_type), strict=False)
@@ -19,7 +19,7 @@ def renamed_scripts(old: bytes, new: bytes, content_type: str) -> dict[str, str]
 
 
 def script_digest(text: str) -> str:
-    """Digest the text of a script as dom_snapshot.js does: cyrb53 over UTF-16, both halves whole."""
+    """Return the digest of a script as dom_snapshot.js computes it: cyrb53 over UTF-16 code units, all 64 bits."""
     left, right = 0xDEADBEEF, 0x41C6CE57
     data = text.encode("utf-16-le", "surrogatepass")
     for code in memoryview(data).cast("H"):

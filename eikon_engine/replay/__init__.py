@@ -1,6 +1,6 @@
 """Replay recorded missions.
 
-The names are imported when they are asked for, so that `python -m eikon_engine.replay --help` answers at once.
+Public names are imported lazily, so `python -m eikon_engine.replay --help` starts fast.
 """
 
 from importlib import import_module

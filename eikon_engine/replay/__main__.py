@@ -1,4 +1,4 @@
-"""`python -m eikon_engine.replay`."""
+"""Run `python -m eikon_engine.replay`."""
 
 import sys
 

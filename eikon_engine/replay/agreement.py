@@ -1,4 +1,4 @@
-"""Whether pages that went another way than recorded may still be behind: what is waited for after a divergence."""
+"""What a replay still waits for after a divergence."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _WITHOUT_EFFECT: Final = frozenset(
         "wait-timeout",
     }
 )
-"""Failures of actions that did nothing to a page, or were over when their time was."""
+"""Failures of actions that had no effect on the page, or that already used up their timeout."""
 
 
 def has_happened(recorded: ActionTrace, performed: Performed) -> bool:
-    """Say whether pages have asked for everything, and opened every page, that they did when it was recorded.
+    """Return whether the pages have issued every recorded request and opened every recorded page.
 
-    What an action that worked when it was recorded, and did nothing now, brought about then does not come.
+    An action that succeeded in the recording and has no effect now cannot cause its recorded requests.
     """
     before, now = recorded.baseline, performed.observation
     if before is None or now is None:

@@ -1,4 +1,4 @@
-"""Collect the events of a run into one outcome."""
+"""Collect the events of a run into an outcome."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Collector:
-    """Gather events as they come; `outcome` may be asked for at any moment, also of a run that was cut off."""
+    """Accumulate events; `outcome` works at any time, also for a run that ended early."""
 
     plan: Plan
     options: ReplayOptions
     started_at: datetime
     unsure: tuple[str, ...] = ()
-    """What could not be made sure of before the run began."""
+    """Warnings about checks that were not possible before the run."""
     start: RunStart | None = None
     end: RunEnd | None = None
     begun: list[SubgoalStart] = field(default_factory=list)
     steps: dict[str, list[StepOutcome]] = field(default_factory=dict)
     ended: dict[str, Verdict] = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
-    """What the gates found, when the run is over."""
+    """Results of the gates, set when the run has ended."""
     observed: Observation | None = None
-    """What was seen after the action whose event comes next."""
+    """Observation of the action whose event comes next."""
 
     def take(self, event: Event) -> None:
-        """Take the next event."""
+        """Add the next event."""
         match event:
             case RunStart():
                 self.start = event
@@ -89,9 +89,9 @@ class Collector:
                 pass
 
     def outcome(self, ended_at: datetime, ended_early: str | None, warnings: tuple[str, ...]) -> ReplayOutcome:
-        """Sum up the run; `ended_early` is the error that cut it off, if one did."""
+        """Return the outcome; `ended_early` is the error that ended the run, if any."""
         trace = self.plan.trace
-        early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
+        early = ended_early or (self.end.ended_early if self.end else "the run was interrupted")
         network = (self.end.network if self.end else None) or NetworkOutcome()
         judged = self._compared(network)
         subgoals = tuple(self._subgoal(each) for each in self.begun)
@@ -132,7 +132,7 @@ class Collector:
         return (*self.plan.trace.warnings, *other, *self.unsure, *of_plan)
 
     def _compared(self, network: NetworkOutcome) -> NetworkOutcome:
-        """Leave out what masks name."""
+        """Exclude what masks hide."""
         misses = compared_misses(network.misses, self._masks)
         changes = compared_changes(network.response_changes, self._masks)
         return network.model_copy(update={"misses": misses, "response_changes": changes})
@@ -151,7 +151,7 @@ class Collector:
         )
 
     def _answering(self, subgoals: tuple[SubgoalOutcome, ...]) -> NetworkMode:
-        """Say what answered the first step that diverged."""
+        """Return the network mode of the first diverged step."""
         steps = (step for each in subgoals for step in each.steps)
         first = next((number for number, step in enumerate(steps, start=1) if step.divergences), 0)
         second = self.plan.second_part
@@ -178,7 +178,7 @@ class Collector:
         )
 
     def _possible_causes(self, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
-        """Name beside the first finding what is not as it was: the environment, and secrets nobody gave."""
+        """Return possible causes of the first divergence: environment changes and secrets typed as stand-ins."""
         found = [divergence for each in subgoals for step in each.steps for divergence in step.divergences]
         observed = self._environment
         if not found or observed is None:
@@ -188,9 +188,9 @@ class Collector:
         return tuple(cause for cause in causes if cause is not None)
 
     def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, beside: tuple[str, ...]) -> bool:
-        """Say whether nothing but the steps can be at fault: a run that was cut off, or leaked, is never faithful.
+        """Return whether the verdict rests on the steps alone; an incomplete or leaking run is never faithful.
 
-        The same holds for a miss that no step was told of: it came after everything was compared.
+        Neither is one with a miss that no step reports, because it occurred after the last comparison.
         """
         steps = sum(len(subgoal.steps) for subgoal in subgoals)
         return ended_early is None and steps == self.plan.step_count and not beside
@@ -211,10 +211,10 @@ class Collector:
 
 
 def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
-    """Name what got past the routes: blocked now, answered by nobody knows what when it was recorded."""
+    """Describe requests that bypassed the routes: blocked now, and with an unknown response in the recording."""
     return tuple(
-        f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) got past "
-        "the recorded network; it was blocked, and how it was answered in the recording is not known"
+        f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) bypassed "
+        "the recorded network. It was blocked; its recorded response is unknown"
         for each in network.escapes
     )
 
@@ -222,11 +222,11 @@ def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
 def _idle_masks(
     masks: tuple[Mask, ...], subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None
 ) -> Iterator[str]:
-    """Name the masks that hid nothing in a whole run: each is coverage given away for no visible reason."""
+    """Yield a warning for each mask that hid nothing in a complete run: it reduces coverage without need."""
     used = {name for each in subgoals for step in each.steps if step.kind == "action" for name in step.masked}
     for mask in masks if ended_early is None else ():
         if mask.name not in used:
-            yield f"mask {mask.name} hid nothing in this run; remove it if that is so in every run"
+            yield f"mask {mask.name} hid nothing in this run. Remove it if it hides nothing in every run."
 
 
 def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:
@@ -240,6 +240,6 @@ def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early
     if ended_early is not None:
         return (f"not every step was replayed: {ended_early}",)
     if not steps:
-        return ("the trace has no steps: there is nothing to compare",)
+        return ("the trace has no steps to compare",)
     notes = [note for step in steps for note in step.unverifiable]
     return tuple(f"{note} ({notes.count(note)} of {len(steps)} steps)" for note in dict.fromkeys(notes))

@@ -1,4 +1,4 @@
-"""The one arrow back: a controller decides before each step."""
+"""Controllers, which decide before each step whether the run proceeds."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Decision: TypeAlias = Proceed | Halt
 
 
 class Controller(Protocol):
-    """Decide, before each step, whether the run goes on."""
+    """Decide before each step whether the run proceeds."""
 
     async def decide(self, step: PlannedStep) -> Decision:
-        """Look at the next step; the run waits for the answer."""
+        """Return the decision on the next step; the run waits for it."""
 
 
 class GoOn:
-    """Let every step be performed."""
+    """Perform every step."""
 
-    async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - every step alike
-        """Proceed."""
+    async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - same for every step
+        """Return `Proceed`."""
         return Proceed()

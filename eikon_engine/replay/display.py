@@ -1,4 +1,4 @@
-"""Show a replay on standard error while it runs: a line a step, and a bar on a terminal."""
+"""Show the progress of a replay on standard error: a line per step, and a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Print `[REPLAY]` lines for every subgoal, action and skill."""
+    """Print a `[REPLAY]` line for every subgoal, action and skill."""
 
     def __init__(self, console: Console | None = None) -> None:
-        """Write to standard error unless told otherwise."""
+        """Write to `console`, by default standard error."""
         self._console = console or Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
         self._progress = Progress(
             TextColumn("[REPLAY]", markup=False),
@@ -67,7 +67,7 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._progress.stop()
 
     def _step(self, outcome: StepOutcome, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Write what people look at: screenshots, documents before and after, skill outputs."""
+"""Write evidence files: screenshots, recorded and observed DOM, skill outputs."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class EvidenceWriter:
-    """Keep the evidence of a run in `subgoal_<n>` folders."""
+    """Write the evidence of a run to `subgoal_<n>` folders."""
 
     def __init__(self, folder: RunFolder, runner: StepRunner, worker: Worker) -> None:
-        """Write into `folder` what `runner` and `worker` can show."""
+        """Write evidence of `runner` and `worker` to `folder`."""
         self._folder = folder
         self._runner = runner
         self._worker = worker
 
     async def of_action(self, planned: PlannedStep, outcome: ActionOutcome) -> ActionOutcome:
-        """Keep pictures and documents of an action that asked for them, diverged, or ends its subgoal."""
+        """Write screenshots and DOM of an action that takes a screenshot, diverged, or ends its subgoal."""
         if not isinstance(planned.step, ActionTrace):
             return outcome
         prefix = f"subgoal_{planned.number}/{planned.step.sequence:03d}_{planned.step.action.type}"
@@ -53,7 +53,7 @@ class EvidenceWriter:
         return outcome.model_copy(update={"artifacts": tuple(artifacts)})
 
     def of_skill(self, planned: PlannedStep, outcome: SkillOutcome) -> SkillOutcome:
-        """Keep the output of a skill, and the difference if it is another one."""
+        """Write the output of a skill, and its diff if it changed."""
         prefix = f"subgoal_{planned.number}/{planned.step.sequence:03d}_{_file_part(outcome.skill)}"
         output = json.dumps(outcome.output, indent=2, ensure_ascii=False) + "\n"
         artifacts = [self._keep("skill output", f"{prefix}_output.json", output)]
@@ -64,7 +64,7 @@ class EvidenceWriter:
         return outcome.model_copy(update={"artifacts": tuple(artifacts)})
 
     def _pixels(self, recorded: ActionTrace, last: Performed, prefix: str) -> Iterator[Artifact]:
-        """Draw where a screenshot differs from the recorded one."""
+        """Write both screenshots and their pixel diff."""
         pictures = self._runner.pictures(recorded, last)
         if pictures is None or pictures.recorded == pictures.observed:
             return

@@ -1,4 +1,4 @@
-"""Read what a user has a replay leave out of its comparison: a TOML file of `[[ignore]]` tables."""
+"""Read the masks of `--ignore FILE`: a TOML file of `[[ignore]]` tables."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ _FIELDS: Final = frozenset({"name", "reason", "url", "frame", "attribute", *_WHA
 
 
 def read_ignore_file(path: Path) -> tuple[Mask, ...]:
-    """Return the masks that a file asks for, named by their number unless they have names.
+    """Return the masks of a file; unnamed ones are numbered.
 
     Raises:
-        UsageError: the file cannot be read, or a table says something else than what to ignore, and why.
+        UsageError: the file cannot be read, or a table is not a valid mask with a reason.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: wanted a TOML file of [[ignore]] tables, found: {error}") from error
+        raise UsageError(f"{path}: expected a TOML file of [[ignore]] tables, got: {error}") from error
     tables = data.pop("ignore", [])
     if data or not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        found = ", ".join(sorted(data)) or "another kind of ignore"
-        raise UsageError(f"{path}: wanted [[ignore]] tables and nothing else, found {found}")
+        found = ", ".join(sorted(data)) or "another type of ignore"
+        raise UsageError(f"{path}: expected only [[ignore]] tables, got {found}")
     masks = tuple(_mask(each, f"{path}, ignore {number}", number) for number, each in enumerate(tables, start=1))
     names = [mask.name for mask in masks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise UsageError(f"{path}: the name {twice!r} is given twice; each ignore has its own")
+        raise UsageError(f"{path}: duplicate name {twice!r}. Give each ignore its own name.")
     return masks
 
 
 def _mask(table: dict[str, Any], where: str, number: int) -> Mask:
     unknown = sorted(table.keys() - _FIELDS)
     if unknown:
-        raise UsageError(f"{where}: {unknown[0]!r} is unknown; wanted {', '.join(sorted(_FIELDS))}")
+        raise UsageError(f"{where}: unknown key {unknown[0]!r}: expected one of {', '.join(sorted(_FIELDS))}")
     what = [name for name in _WHAT if name in table]
     if len(what) != 1:
-        raise UsageError(f"{where}: wanted one of {', '.join(_WHAT)}, found {', '.join(what) or 'none'}")
+        raise UsageError(f"{where}: expected one of {', '.join(_WHAT)}, got {', '.join(what) or 'none'}")
     kind = what[0]
     if "attribute" in table and kind != "selector":
-        raise UsageError(f"{where}: attribute goes with selector, found it with {kind}")
+        raise UsageError(f"{where}: attribute requires selector, got {kind}")
     if kind == "title" and table[kind] is not True:
-        raise UsageError(f"{where}: title: wanted true, found {table[kind]!r}")
+        raise UsageError(f"{where}: title: expected true, got {table[kind]!r}")
     fields: dict[str, Any] = {name: table[name] for name in ("url", "frame") if name in table}
     try:
         named = {"name": table.get("name", f"ignore-{number}"), "reason": table.get("reason")}

@@ -1,4 +1,4 @@
-"""Say in a few words what an action does; secrets are named, not shown."""
+"""Short labels of actions and skills for logs and reports; secrets appear by name only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 60
 
 
 def step_label(step: ActionTrace | SkillUsage) -> str:
-    """Describe an action or the use of a skill."""
+    """Describe an action or a skill use."""
     return label(step.action) if isinstance(step, ActionTrace) else f"skill {step.skill}"
 
 
@@ -31,7 +31,7 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
         case actions.Mouse():
             return _mouse(action)
         case actions.Key(event=event, key=key):
-            return f"{'press and hold' if event == 'down' else 'let go'} {key}"
+            return f"{'press and hold' if event == 'down' else 'release'} {key}"
         case actions.InsertText(text=text):
             return f"{'type' if action.key_by_key else 'insert'} {_text(text)}"
         case actions.DispatchEvent(event=name, target=target):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 PARALLEL: Final = 4
-"""How many replays run at once unless told otherwise; more than about 8 only wait for each other."""
+"""Default number of concurrent replays; more than about 8 brings no speed-up."""
 
 
 async def replay_many(
@@ -27,14 +27,14 @@ async def replay_many(
     parallel: int = PARALLEL,
     ended: Callable[[int, Run], None] | None = None,
 ) -> tuple[Run, ...]:
-    """Replay a bundle once for each of `runs`, at most `parallel` at once, each in a context of its own.
+    """Replay a bundle once for each of `runs`, at most `parallel` at once, each in its own context.
 
-    The browser is launched as the first of `runs` asks for. `ended` hears of each run that is over, with its place.
-    What cuts one run off stands in its `error`; no other run is touched by it.
+    The browser is launched with the options of the first run. `ended` is called with the index and the result of each
+    finished run. An error of one run is its `error` and does not affect the others.
 
     Raises:
-        EikonError: the bundle cannot be replayed at all, there is no browser, or one of `runs` could not begin; the
-            others are over then.
+        EikonError: the bundle cannot be replayed, no browser was found, or one of `runs` could not start; the others
+            have finished by then.
     """
     if not runs:
         return ()

@@ -1,4 +1,4 @@
-"""Options that commands which do a mission have in common: values of secrets and variables, the browser, deadlines."""
+"""Options shared by commands that run a mission: secrets, variables, browser, timeouts."""
 
 from __future__ import annotations
 
@@ -14,70 +14,70 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound="Callable[..., object]")
 
 _SECRET: Final = click.option(
-    "--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated."
+    "--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; repeatable."
 )
 _SECRET_FILE: Final = click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
+    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with secrets."
 )
 _BROWSER: Final = click.option(
-    "--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one."
+    "--browser-path", type=click.Path(path_type=Path), help="Browser executable; by default, one is located."
 )
 
 _HEADLESS: Final = click.option(
-    "--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window."
+    "--headless/--no-headless", default=True, show_default=True, help="Run the browser without a window."
 )
 
 
 def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and math.isnan(value):
-        message = "wanted a number of seconds, found nan"
+        message = "expected a number of seconds, got nan"
         raise click.BadParameter(message)
     return value
 
 
 def _values(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - keeps `--help` fast
 
     return parse_variables(texts)
 
 
 def secret_options(command: Command) -> Command:
-    """Give a command `secrets` and `secret_file`, for `gather_secrets`."""
+    """Add `secrets` and `secret_file`, for `gather_secrets`."""
     return _SECRET(_SECRET_FILE(command))
 
 
 def browser_option(command: Command) -> Command:
-    """Give a command `browser_path`, None where a browser is looked for."""
+    """Add `browser_path`; None locates a browser."""
     return _BROWSER(command)
 
 
 def headless_option(command: Command) -> Command:
-    """Give a command `headless`, True unless `--no-headless` is given."""
+    """Add `headless`, True by default."""
     return _HEADLESS(command)
 
 
 def timeout_option(told: str) -> Callable[[Command], Command]:
-    """Give a command `timeout`, in seconds, None where none was chosen; `told` is its help."""
+    """Add `timeout`, in seconds, None by default; `told` is its help text."""
     seconds = click.FloatRange(0, 86_400, min_open=True)
     return click.option("--timeout", type=seconds, callback=_number, metavar="SECONDS", help=told)
 
 
 def on_divergence_option(told: str) -> Callable[[Command], Command]:
-    """Give a command `on_divergence`, `stop` or `continue`; `told` is its help."""
+    """Add `on_divergence`, `stop` or `continue`; `told` is its help text."""
     choice = click.Choice(["stop", "continue"])
     return click.option("--on-divergence", type=choice, default="stop", show_default=True, help=told)
 
 
 def value_option(command: Command) -> Command:
-    """Give a command `variables`, values by name."""
-    return variable_option("Value of a variable of the trace; may be repeated.", callback=_values)(command)
+    """Add `variables`, values by name."""
+    return variable_option("Value of a variable of the trace; repeatable.", callback=_values)(command)
 
 
 def variable_option(told: str, *, callback: Callable[..., object] | None = None) -> Callable[[Command], Command]:
-    """Give a command `variables`, for `parse_variables`; `told` is their help."""
+    """Add `variables`, for `parse_variables`; `told` is their help text."""
     return click.option("--var", "variables", multiple=True, callback=callback, metavar="NAME=VALUE", help=told)
 
 
 def redact_option(told: str) -> Callable[[Command], Command]:
-    """Give a command `redact`, True unless `--no-redact` is given; `told` is its help."""
+    """Add `redact`, True by default; `told` is its help text."""
     return click.option("--redact/--no-redact", default=True, show_default=True, help=told)

@@ -1,4 +1,4 @@
-"""What answers the skills of a replay that ask a language model."""
+"""Model responses for the skills of a replay."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.bundle import Bundle
 
-_ADVICE: Final = (
-    f"the bundle has no such response in {RESPONSES_FOLDER}/, and a replay asks no model unless --debug-dir says so"
-)
+_ADVICE: Final = f"the bundle has no such response in {RESPONSES_FOLDER}/. A replay calls no model without --debug-dir"
 
 
 def bundle_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelResponse, ...]:
-    """Return what models answered when the bundle was recorded, where skills may ask for it and nothing else answers.
+    """Return the recorded model responses; empty if the mission uses no skills or a client is configured.
 
     Raises:
-        ResponsesError: the recorded responses cannot be read, or trusted, or are not whole.
-        BundlePathError: they lie elsewhere.
+        ResponsesError: the recorded responses are unreadable, corrupt or incomplete.
+        BundlePathError: they lie outside the bundle.
     """
     if options.ask is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
         return ()
@@ -34,32 +32,31 @@ def bundle_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelRespo
 
 
 def client_for(plan: Plan, options: ReplayOptions) -> CompletionClient:
-    """Return what the skills of one run ask: what was given, else the responses of the bundle, each of them once."""
+    """Return the model client of one run: the configured one, else the recorded responses, each used once."""
     if options.ask is not None:
         return options.ask
     return ReplayExecutor(plan.responses, clean=Redactor(plan.secrets).text, advice=_ADVICE)
 
 
 class KnownAnswers:
-    """Answer a skill that is run to see whether a changed page matters to it; no response is used up.
+    """Serve recorded responses to a skill that is probed with a changed page; no response is used up.
 
-    A prompt that was never recorded fails with its digest: two pages that give equal prompts fail equally, two that do
-    not are told apart.
+    An unrecorded prompt fails with its digest, so equal prompts fail equally and different ones differ.
     """
 
     def __init__(self, plan: Plan) -> None:
-        """Answer as the recording did, from its first response on."""
+        """Serve the responses of the plan."""
         self._recorded = ReplayExecutor(plan.responses, clean=Redactor(plan.secrets).text)
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Return the recorded answer.
+        """Return the recorded response.
 
         Raises:
-            CompletionError: the model failed when it was recorded.
-            SkillError: nothing was recorded for the prompt.
+            CompletionError: the model failed in the recording.
+            SkillError: the prompt has no recorded response.
         """
         try:
             return self._recorded.complete(request)
         except NoReplayDataError as error:
-            message = f"asks {request.metric_id} what was not recorded, {prompt_digest(request)}"
+            message = f"{request.metric_id} has no recorded response for prompt {prompt_digest(request)}"
             raise SkillError(message) from error

@@ -1,4 +1,4 @@
-"""How a trace is replayed."""
+"""Options of a replay."""
 
 from __future__ import annotations
 
@@ -43,56 +43,56 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
-    """Everything that can be chosen about a replay."""
+    """All options of a replay."""
 
     headless: bool = True
     browser_path: Path | None = None
     artifacts_dir: Path | None = None
-    """Where the artifacts go; `replay_artifacts/<mission_id>` below the current folder if left out."""
+    """Output folder; by default `replay_artifacts/<mission_id>` in the working directory."""
     network: NetworkMode | None = None
-    """None chooses sealed where the bundle has a network part, and live where it has none."""
+    """None: sealed if the bundle has recorded network traffic, else live."""
     har: Path | None = None
-    """HAR file that answers a sealed replay, instead of the network part of the bundle."""
+    """HAR file that serves the responses of a sealed replay instead of the bundle's own recording."""
     answers: Path | None = None
-    """Another bundle of the mission that answers a sealed replay; its answers are compared with the recorded ones."""
+    """Another bundle of the mission that serves the responses of a sealed replay; they are compared with the recorded
+    ones."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
-    """Base URL of today by recorded base URL: the mission is replayed against another deployment."""
+    """Current base URL by recorded base URL, to replay the mission against another deployment."""
     policy: PolicyName = "strict"
-    """Under `effects`, changes of the DOM that touch nothing of the mission are findings, and no divergences."""
+    """With `effects`, DOM changes that do not affect the mission are findings, not divergences."""
     masks: tuple[Mask, ...] = ()
-    """What is left out of the comparison beside the masks of the trace."""
+    """Parts of pages excluded from comparison, in addition to the masks of the trace."""
     on_divergence: OnDivergence = "stop"
     from_step: int | None = None
-    """Number of the step, from 1, at which the second part begins; what is before it is replayed from the recording,
-    and must not diverge."""
+    """Step number, from 1, at which to resume; earlier steps are re-run from the recording and must not diverge."""
     then: Then = "sealed"
-    """What answers the second part."""
+    """Network mode from the resumed step on."""
     plan_digest: str | None = None
-    """Digest of the plan that was begun; a replay of another one is refused."""
+    """Expected plan digest; a replay of a different plan is refused."""
     timeout_ms: float | None = None
-    """Overrides the recorded deadline of every action, in page time."""
+    """Overrides the recorded timeout of every action, in milliseconds of page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Values of variables of the trace, by name; where one is left out, its recorded value is taken."""
+    """Values of trace variables by name; the default is the recorded value."""
     storage_state: Path | None = None
-    """What a live replay begins with instead of the recorded storage state, whose cookies are redacted."""
+    """Storage state file for a live replay, because the recorded cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
     ask: CompletionClient | None = None
-    """What answers skills that ask a model; without it the recorded responses of the bundle, and no model."""
+    """Model client for skills; by default the recorded responses of the bundle, and no model."""
     reports: tuple[Report, ...] | None = None
-    """What is written beside outcome.json and events.jsonl; None for the standard reports."""
+    """Reports written next to outcome.json and events.jsonl; None for the standard reports."""
     controller: Controller = field(default_factory=GoOn)
     """Asked before each step whether the run goes on."""
     gates: Gates | None = None
     """Limits that the replay has to keep to; one that it goes beyond ends it."""
     readers: tuple[Callable[[JournalLine], None], ...] = ()
-    """Readers of the stream of events: progress, logs."""
+    """Readers of the event stream: progress, logs."""
     watchers: tuple[Callable[[PlannedStep, Performed], None], ...] = ()
-    """Given each action as it was performed, with the snapshots behind its observation."""
+    """Called after each action with its result and the snapshots behind its observation."""
     lookers: tuple[Callable[[PlannedStep, Session], Awaitable[None]], ...] = ()
-    """Given the session after each action, to look at what no observation holds; the pages are at rest, and stay so."""
+    """Awaited after each action with the session, to inspect what no observation holds; the pages are and stay idle."""
     given: Callable[[int, Moment], None] | None = None
-    """Told which recorded moment was given when; then answers come as they are asked for, and actions that an agent did
-    not wait for are waited for. For certifying."""
+    """Called with each recorded moment and the moment of its delivery. If set, responses are served on request and the
+    replay waits for the pages even where the recorded agent did not. Used by certify."""
     now: Callable[[], datetime] = utc_now
-    """The clock of stamps."""
+    """Wall clock for timestamps."""

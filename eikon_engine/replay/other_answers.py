@@ -1,4 +1,4 @@
-"""Open what answers a replay instead of its own bundle, for as long as it runs."""
+"""Open the recorded network that serves a replay: the bundle's own, another bundle's, or a HAR file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherSource:
-    """Another recording, and what its reader had to say."""
+    """Another recorded network, with the warnings of its reader."""
 
     recording: NetworkRecording
     warnings: tuple[str, ...] = ()
@@ -42,18 +42,20 @@ def recorded_network(bundle: Bundle) -> NetworkRecording | None:
 
 @contextmanager
 def other_source(options: ReplayOptions) -> Iterator[OtherSource | None]:
-    """Open the HAR or the bundle that is to answer; None if neither is.
+    """Open the HAR or bundle of the options; None if neither is set.
 
-    A HAR is imported into a folder that is removed at the end of the block.
+    A HAR is imported into a temporary folder that is removed at the end of the block.
 
     Raises:
-        TraceError: it cannot be read, see `import_har` and `open_bundle`.
+        TraceError: it cannot be read; see `import_har` and `open_bundle`.
         NetworkPartMissingError: the bundle has no recorded network.
     """
     if options.answers is not None:
         recording = recorded_network(open_bundle(options.answers))
         if recording is None:
-            message = f"{options.answers}: --answers wants a bundle with a recorded network, this one has none"
+            message = (
+                f"{options.answers}: --responses-from expects a bundle with a recorded network, but this one has none"
+            )
             raise NetworkPartMissingError(message)
         yield OtherSource(recording=recording)
     elif options.har is not None:

@@ -1,4 +1,4 @@
-"""What older recordings took pages for, judged again in a replay."""
+"""Page intents of older recordings, detected again in a replay."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ SKILL: Final = "detect_page_intent"
 
 
 class PageIntents:
-    """Compare what pages are taken for, where the page that was judged is stored."""
+    """Compare page intents where the recorded page is stored."""
 
     def __init__(self, intents: Iterable[PageIntent], skills: SkillRegistry) -> None:
-        """Know the page intents of a trace."""
+        """Use the page intents of a trace."""
         self._intents = tuple(intents)
         self._skills = skills
 
     def has(self, action: str) -> bool:
-        """Tell whether the page of an action was judged."""
+        """Return whether a page intent was recorded for an action."""
         return any(intent.step_id == action for intent in self._intents)
 
     def compare(
         self, place: Place, action: str, recorded: PageSnapshot | None, observed: PageSnapshot | None
     ) -> Iterator[Divergence]:
-        """Yield a divergence for each page intent of an action that its page does not have any more.
+        """Yield a divergence for each page intent of an action that changed.
 
-        A page is compared only where this program takes the recorded one for what the recording says: where it does
-        not, the two judge differently, which `eikon skills rerun` tells.
+        A page is compared only if the detector reproduces the recorded intent on the recorded page; otherwise the
+        detectors differ, which `eikon skills rerun` reports.
         """
         named = [intent for intent in self._intents if intent.step_id == action]
         if not named or recorded is None or observed is None:

@@ -1,4 +1,4 @@
-"""What will be replayed, in which order, with what: decided before a browser starts."""
+"""Plan a replay before a browser starts: the steps in order, and everything they need."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedStep:
-    """One action or skill, in its place."""
+    """One action or skill with its position."""
 
     subgoal: SubgoalTrace
     number: int
@@ -42,7 +42,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSubgoal:
-    """One subgoal attempt with its steps in order."""
+    """One subgoal attempt with its ordered steps."""
 
     subgoal: SubgoalTrace
     number: int
@@ -51,38 +51,36 @@ class PlannedSubgoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A mission ready to be replayed."""
+    """A mission that is ready to replay."""
 
     bundle: Bundle
-    """With values in the place of the variables of its trace."""
+    """The bundle, with the variables of its trace substituted."""
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
     other: OtherSource | None = None
-    """What answers a sealed replay instead of the bundle's network part; opened when the replay begins."""
+    """Serves a sealed replay instead of the bundle's recorded network; opened when the replay starts."""
     urls: UrlMap = field(default_factory=UrlMap)
-    """From the addresses of the recording to those of the deployment that is visited."""
+    """Maps recorded URLs to those of the visited deployment."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Values of secrets: those that were given, and stand-ins where the recorded network answers."""
+    """Values of secrets: the supplied ones, and stand-ins where the recorded network responds."""
     stood_in: tuple[str, ...] = ()
-    """Names of the secrets that stand-ins are typed for."""
+    """Names of the secrets that are typed as stand-ins."""
     responses: tuple[ModelResponse, ...] = ()
-    """What models answered the skills of the mission, where nothing else answers them."""
-
+    """Recorded model responses for skills; empty if a client is configured."""
     second_part: SecondPart | None = None
-    """Where the replay goes on after what leads there; None where it has but one part."""
+    """Where the replay resumes; None for a plain replay."""
 
     @property
     def visits_site(self) -> bool:
-        """Say whether a site is asked for anything."""
+        """Return whether any part of the replay sends requests to the site."""
         return self.network == "live" or (self.second_part is not None and self.second_part.network == "live")
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Say what was asked for in vain."""
+        """Return warnings about options without effect and redacted values."""
         return (
             *(
-                f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; "
-                "check its scheme, host and port"
+                f"--base-url has no effect: {base} does not occur in the recording. Check its scheme, host and port."
                 for base in unused_rules(self.trace, self.urls)
             ),
             *redacted_actions(self.trace, visits_site=self.visits_site),
@@ -95,7 +93,7 @@ class Plan:
 
     @property
     def failures(self) -> tuple[int, ...]:
-        """Return the places of the actions that failed in the recording, among all that were performed, from 0."""
+        """Return the 0-based indexes, among performed actions, of those that failed in the recording."""
         steps = (planned.step for subgoal in self.subgoals for planned in subgoal.steps)
         results = [step.result.kind for step in steps if isinstance(step, ActionTrace)]
         performed = [kind for kind in results if kind != "blocked"]
@@ -108,16 +106,16 @@ class Plan:
 
 
 def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
-    """Put the steps in order, and make sure that everything they ask for is here.
+    """Order the steps and check that everything they need is available.
 
     Raises:
-        UnknownSkillError: a skill of the trace is in no registry.
+        UnknownSkillError: a skill of the trace is not registered.
         VariableMissingError: a variable of the trace has no value.
-        SecretMissingError: a secret of the trace was not given, or a storage state whose cookies were redacted.
-        NetworkPartMissingError: the bundle lacks what the network mode plays back.
-        ResponsesError: what models answered the skills of the bundle cannot be read, or trusted.
-        UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR; no action uses
-            a variable that is given; there is no step to go on from, or nothing recorded leads there.
+        SecretMissingError: a secret, or a storage state whose recorded cookies are redacted, is missing.
+        NetworkPartMissingError: the bundle does not hold what the network mode serves.
+        ResponsesError: the recorded model responses of the bundle are unreadable or corrupt.
+        UsageError: a base URL is invalid; options contradict each other; no action uses a supplied variable; the step
+            to resume at does not exist, or cannot be reached from the recording.
     """
     require_lead(options)
     bundle = _with_variables(bundle, options.variables)
@@ -148,46 +146,51 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
 
 
 def _with_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
-    """Put values in the place of variables, and drop what was recorded with other ones."""
+    """Substitute variables, and drop observations recorded with other values."""
     demand_values(bundle.trace, given)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, given))
     return replace(bundle, trace=resolved_trace(trace))
 
 
 def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
-    """Choose sealed where the bundle has a network part, and live where it has none, unless told.
+    """Return the requested mode; by default sealed if the bundle has a recorded network, else live.
 
     Raises:
-        NetworkPartMissingError: the bundle has no recorded network, or no snapshots, to play back.
+        NetworkPartMissingError: the bundle has no recorded network, or no snapshots, to serve.
     """
     if wanted is None:
         return "sealed" if bundle.trace.network is not None else "live"
     if wanted == "sealed" and bundle.trace.network is None:
-        message = f"{bundle.root}: --network sealed wants a recorded network, the trace has none; use --network live"
+        message = (
+            f"{bundle.root}: --network sealed expects a recorded network, but the trace has none. Use --network live."
+        )
         raise NetworkPartMissingError(message)
     if wanted == "snapshot" and not _has_snapshots(bundle.trace):
-        message = f"{bundle.root}: --network snapshot wants stored DOM snapshots, the trace has none"
+        message = (
+            f"{bundle.root}: --network snapshot expects stored DOM snapshots, but the trace has none. "
+            "Record the mission again."
+        )
         raise NetworkPartMissingError(message)
     return wanted
 
 
 def _network(bundle: Bundle, options: ReplayOptions, urls: UrlMap) -> NetworkMode:
-    """Choose the network mode, where an option leaves no choice, and check that it goes with the others."""
-    for name, source in (("--har", options.har), ("--answers", options.answers)):
+    """Choose the network mode, and check that no other option contradicts it."""
+    for name, source in (("--har", options.har), ("--responses-from", options.answers)):
         if source is None:
             continue
         if name == "--har" and options.answers is not None:
-            message = "--har and --answers both answer a replay; drop one of the two"
+            message = "--har and --responses-from both serve the recorded responses. Drop one of them."
             raise UsageError(message)
         if urls or options.network not in {None, "sealed"}:
             found = "--base-url" if urls else f"--network {options.network}"
-            message = f"{name} answers a sealed replay, found {found}; drop one of the two"
+            message = f"{name} requires a sealed replay, got {found}. Drop one of them."
             raise UsageError(message)
         return "sealed"
     wanted: NetworkMode | None = "sealed" if options.from_step is not None else "live" if urls else None
     network = choose_network(bundle, options.network or wanted)
     if urls and network != "live":
-        message = f"--base-url wants --network live, found --network {network}, which visits no deployment; drop one"
+        message = f"--base-url requires --network live, got --network {network}. Drop one of them."
         raise UsageError(message)
     return network
 

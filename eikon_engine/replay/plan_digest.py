@@ -1,4 +1,4 @@
-"""The digest of a plan: equal where the same would be done, whatever was seen when it was."""
+"""The digest of a plan: equal for plans that perform the same steps, whatever was observed."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def plan_digest(plan: Plan) -> str:
-    """Return the SHA-256, in hex, of what a plan does: its steps in their order, its start and its environment.
+    """Return the SHA-256, in hex, of a plan: its ordered steps, start state and environment.
 
-    Secrets count by their names, variables by their values. What was recorded of the effects does not count, nor do
-    descriptions, nor what replays leave out of comparison. The text is JSON with sorted keys and no spaces.
+    Secrets count by name, variables by value. Recorded effects, descriptions, masks and rules do not count. The
+    digested text is JSON with sorted keys and no spaces.
     """
     trace = plan.trace
     environment = None if trace.environment is None else trace.environment.model_dump(mode="json")
-    told: JsonValue = {
+    content: JsonValue = {
         "plan": 1,
         "mission": trace.mission_id,
         "start": trace.start.model_dump(mode="json"),
         "environment": environment,
         "steps": [_step(planned) for subgoal in plan.subgoals for planned in subgoal.steps],
     }
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Apply the policy `effects`: changes of the DOM that touch nothing of the mission are findings, not divergences."""
+"""The policy `effects`: DOM changes that do not affect the mission are findings, not divergences."""
 
 from __future__ import annotations
 
@@ -32,48 +32,48 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 Split: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]]"
-"""Divergences, and findings of lower severity."""
+"""Divergences, then findings of lower severity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectsPolicy:
-    """Judge what differs in the pages of one plan."""
+    """Classify the DOM differences of one plan."""
 
     plan: Plan
     skills: SkillRegistry
     masks: tuple[Mask, ...] = ()
 
     def split(self, planned: PlannedStep, found: tuple[Divergence, ...], comparison: Comparison) -> Split:
-        """Part what touches the mission from what does not; what masks hide is hidden in the comparison."""
+        """Split differences into those that affect the mission and those that do not; masks are already applied."""
         if not found or any(each.layer != "dom" for each in found) or not isinstance(planned.step, ActionTrace):
             return found, ()
         reasons = list(self._touched(planned, planned.step, comparison))
         if reasons:
-            why = f"It touches the mission: {'; '.join(reasons)}."
+            why = f"It affects the mission: {'; '.join(reasons)}."
             return tuple(each.model_copy(update={"message": f"{each.message} {why}"}) for each in found), ()
         return (), tuple(each.model_copy(update={"severity": "finding"}) for each in found)
 
     def _touched(self, planned: PlannedStep, action: ActionTrace, comparison: Comparison) -> Iterator[str]:
-        """Yield what of the mission a change touches; where that cannot be known, it does."""
+        """Yield how the changes affect the mission; an unknown effect counts as one."""
         for page in action.observation.pages if action.observation is not None else ():
-            now, then = comparison.observed_dom(page.page), comparison.recorded_dom(page.page)
-            if now is None or then is None:
-                yield f"no snapshot tells what changed on page {page.page}"
+            observed, recorded = comparison.observed_dom(page.page), comparison.recorded_dom(page.page)
+            if observed is None or recorded is None:
+                yield f"page {page.page} has no snapshot to show what changed"
                 continue
             before = self._before(planned, page.page)
             is_new = action.observation is not None and _is_loaded(action.observation, page.page)
             if before is None and not is_new:
-                yield f"no snapshot tells what the action changed on page {page.page}"
+                yield f"page {page.page} has no earlier snapshot to show what the action changed"
                 continue
-            effect = touched_effect(None if is_new else before, then, now)
+            effect = touched_effect(None if is_new else before, recorded, observed)
             if effect is not None:
-                yield f"{effect[0].path} is where the action changed the page"
+                yield f"the action itself changed {effect[0].path}"
             later = (each.step for each in self._after(planned))
-            for step, why in dependents(later, page.page, then, now):
+            for step, why in dependents(later, page.page, recorded, observed):
                 if isinstance(step, ActionTrace):
                     yield f"{step_label(step)} (sequence {step.sequence}) depends on it: {why}"
-                elif self._returned(step, then, then) != self._returned(step, now, then):
-                    yield f"{step_label(step)} (sequence {step.sequence}) returns something else"
+                elif self._returned(step, recorded, recorded) != self._returned(step, observed, recorded):
+                    yield f"{step_label(step)} (sequence {step.sequence}) returns a different value"
 
     def _steps(self) -> Iterator[PlannedStep]:
         return (step for subgoal in self.plan.subgoals for step in subgoal.steps)
@@ -82,7 +82,7 @@ class EffectsPolicy:
         return (each for each in self._steps() if each.position > planned.position)
 
     def _before(self, planned: PlannedStep, page: int) -> PageSnapshot | None:
-        """Return a page as it was before an action; None if it is not known."""
+        """Return the recorded page before an action; None if unknown."""
         last: Observation | None = None
         for each in self._steps():
             if each.position >= planned.position:
@@ -93,7 +93,7 @@ class EffectsPolicy:
         return None if snapshot is None or shown is None else mask_page(snapshot, shown.url, self.masks)[0]
 
     def _returned(self, usage: SkillUsage, page: PageSnapshot, recorded: PageSnapshot) -> JsonValue:
-        """Run a skill on a page, as far as what was recorded knows pages."""
+        """Run a skill on a page, normalized like the recorded one."""
         source = usage.source
         document = next((each for each in page.frames if source is not None and each.path == source.frame), None)
         if document is None:
@@ -112,5 +112,5 @@ class EffectsPolicy:
 
 
 def _is_loaded(observation: Observation, page: int) -> bool:
-    """Say whether a page got a new document, or was opened, by an action."""
+    """Return whether the action opened the page or loaded a new document in it."""
     return page in observation.opened or any(load.page == page for load in observation.documents)

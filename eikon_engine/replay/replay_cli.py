@@ -1,4 +1,4 @@
-"""`python -m eikon_engine.replay` and `eikon replay`: parse, replay, say how it went."""
+"""`eikon replay` and `python -m eikon_engine.replay`."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ CERTIFIED: Final = {"certified": "certified", "stale": "certificate is stale", "
 
 def _digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     if value is not None and not DIGEST.fullmatch(value):
-        message = f"wanted the 64 hex digits of a SHA-256, found {value!r}"
+        message = f"expected the 64 hex digits of a SHA-256, got {value!r}"
         raise click.BadParameter(message)
     return value
 
 
 def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - keeps `--help` fast
 
     return parse_rules(texts)
 
@@ -48,7 +48,7 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
 def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
     if path is None:
         return ()
-    from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - keeps `--help` fast
 
     return read_ignore_file(path)
 
@@ -56,7 +56,7 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
 def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Gates | None:
     if path is None:
         return None
-    from eikon_engine.gates import read_gates_file  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.gates import read_gates_file  # noqa: PLC0415 - keeps `--help` fast
 
     return read_gates_file(path)
 
@@ -67,23 +67,24 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
 @click.option(
     "--artifacts-dir",
     type=click.Path(path_type=Path),
-    help="Where the artifacts go.  [default: replay_artifacts/<mission_id>]",
+    help="Artifacts folder.  [default: replay_artifacts/<mission_id>]",
 )
 @click.option(
     "--network",
     type=click.Choice(["sealed", "live", "snapshot"]),
-    help="What answers requests: the recording, the network, or stored DOM snapshots.  "
-    "[default: sealed if the bundle has a network part, else live]",
+    help="Source of responses: the recorded network, the live network, or stored DOM snapshots.  "
+    "[default: sealed if the bundle has a recorded network, else live]",
 )
 @click.option(
     "--har",
     type=click.Path(path_type=Path),
-    help="HAR file that answers a sealed replay, instead of the bundle's network part.",
+    help="HAR file that serves the responses of a sealed replay instead of the bundle.",
 )
 @click.option(
-    "--answers",
+    "--responses-from",
+    "responses_from",
     type=click.Path(path_type=Path),
-    help="Another bundle of the mission that answers a sealed replay; what it answers otherwise is told.",
+    help="Another bundle of the mission that serves the responses of a sealed replay; changed responses are reported.",
 )
 @click.option(
     "--base-url",
@@ -91,14 +92,14 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     multiple=True,
     callback=_rules,
     metavar="OLD=NEW",
-    help="Replay live against another deployment: NEW stands for OLD; may be repeated.",
+    help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
 )
 @click.option(
     "--policy",
     type=click.Choice(["strict", "effects"]),
     default="strict",
     show_default=True,
-    help="What counts: whatever differs, or only what touches targets, recorded effects and skills.",
+    help="What counts as divergence: any difference, or only those that affect targets, recorded effects and skills.",
 )
 @click.option(
     "--ignore",
@@ -106,7 +107,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     type=click.Path(path_type=Path),
     callback=_masks,
     metavar="FILE",
-    help="TOML file of what is not compared; each use is told as lost coverage.",
+    help="TOML file of masks: what is not compared. Each use is reported as reduced coverage.",
 )
 @on_divergence_option("Stop at the first divergence, or collect all.")
 @click.option(
@@ -114,46 +115,49 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "from_step",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Lead to step N from the recording, comparing as always, then go on; a divergence on the way ends the run.",
+    help="Resume at step N; earlier steps are re-run from the recording and must not diverge.",
 )
 @click.option(
     "--then",
+    "then_network",
     type=click.Choice(["sealed", "live"]),
     default="sealed",
     show_default=True,
-    help="What answers from step N on: the recording, or the site, which is really asked.",
+    help="Source of responses from step N on: the recording, or the live site.",
 )
 @click.option(
     "--plan-digest",
     metavar="HEX",
     callback=_digest,
-    help="Digest of the plan that was begun, if not that of the run in the artifacts folder; another one is refused.",
+    help="Expected plan digest; a different plan is refused.  [default: that of the run in the artifacts folder]",
 )
-@timeout_option("Deadline of every action, in seconds.")
+@timeout_option("Timeout of every action, in seconds.")
 @value_option
 @secret_options
 @click.option(
     "--storage-state",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What a live replay begins with instead of the recorded cookies, which are redacted (Playwright's format).",
+    help="Playwright storage state for a live replay; the recorded cookies are redacted.",
 )
 @click.option(
     "--gates",
     type=click.Path(path_type=Path),
     callback=_gates,
     metavar="FILE",
-    help="YAML file of limits that the replay has to keep to; one that it goes beyond ends it.",
+    help="YAML file of limits; exceeding one ends the replay.",
 )
 @browser_option
 @click.option(
-    "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
+    "--allow-unverifiable", is_flag=True, help="Exit with 0 if nothing diverged but something is unverifiable."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
 @debug_options
-def replay_command(  # noqa: PLR0913 - a parameter an option
+def replay_command(  # noqa: PLR0913 - one parameter per option
     *,
     trace: Path,
+    responses_from: Path | None,
+    then_network: Then,
     timeout: float | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,
@@ -162,12 +166,12 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     debug: DebugChoice,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
-    """Replay a recorded browser mission and compare everything that was recorded.
+    """Replay a recorded mission and compare it with the recording.
 
     Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
-    69 no browser, 70 our own fault, 78 something the trace asks for is not here, 130 interrupted.
+    69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
     """
-    from eikon_engine.errors import InternalError  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.errors import InternalError  # noqa: PLC0415 - keeps `--help` fast
     from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
@@ -178,6 +182,8 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     with debugging(debug, clean=Redactor(known).text if known else None) as responses, Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
+                answers=responses_from,
+                then=then_network,
                 timeout_ms=timeout * 1000 if timeout is not None else None,
                 secrets=known,
                 ask=None if responses is None else responses.client,
@@ -193,9 +199,9 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
 
 
 def _status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
-    """Return the exit status: steps that could not be compared may be asked to be no failure, and nothing else may.
+    """Return the exit status; `allow_unverifiable` tolerates steps that could not be compared, and nothing else.
 
-    What was cut off, what got past the routes, and what was asked for after everything was compared, are no such steps.
+    Incomplete runs, requests past the routes, and misses after the last comparison still count.
     """
     failed = any(gate.passed is False for gate in outcome.gates)
     tolerated = allow_unverifiable and outcome.verdict != "diverged" and outcome.is_whole and not failed
@@ -203,13 +209,12 @@ def _status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
 
 
 class _SameNamedOptions(TypedDict):
-    """Options of the command that are options of a replay by the same name."""
+    """Command options that have the same name in `ReplayOptions`."""
 
     headless: bool
     artifacts_dir: Path | None
     network: NetworkMode | None
     har: Path | None
-    answers: Path | None
     base_urls: dict[str, str]
     policy: PolicyName
     masks: tuple[Mask, ...]
@@ -217,15 +222,14 @@ class _SameNamedOptions(TypedDict):
     variables: dict[str, str]
     on_divergence: OnDivergence
     from_step: int | None
-    then: Then
     plan_digest: str | None
     browser_path: Path | None
     storage_state: Path | None
 
 
 def _replay(engine: ReplayEngine, trace: Path, display: Display, *, as_json: bool) -> None:
-    """Replay, and say how it went, whatever ends it."""
-    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+    """Replay and print the conclusion, however the run ends."""
+    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - keeps `--help` fast
 
     try:
         engine.replay(trace)

@@ -1,4 +1,4 @@
-"""The public door: replay a trace, strictly."""
+"""Public entry point: replay a trace strictly."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ class ReplayEngine:
     """Re-execute recorded missions without planner, model, retry or selector repair."""
 
     def __init__(self, options: ReplayOptions | None = None) -> None:
-        """Replay with these options, the standard ones if left out."""
+        """Use the given options, or the defaults."""
         self.options = options or ReplayOptions()
         self.last_run: Run | None = None
-        """The run before, with the folder of its artifacts; None before the first one."""
+        """The latest run, with its artifacts folder; None before the first one."""
 
     def replay(self, trace: Bundle | Path | str) -> ReplayOutcome:
-        """Replay a trace and return what was found; works inside a running event loop too.
+        """Replay a trace and return its outcome; also works inside a running event loop.
 
         Args:
-            trace: a bundle, or the path of a bundle folder or of its trace.json.
+            trace: a bundle, or the path of a bundle folder or its trace.json.
 
         Raises:
-            ReplayDivergenceError: the run left its recording; everything is written by then.
+            ReplayDivergenceError: the run diverged from the recording; all artifacts are already written.
             TraceError: the trace cannot be read.
-            BrowserError: there is no browser, or it went away.
-            RequirementError: the trace asks for a skill, a secret or a recording that is not here.
-            InterruptedRunError: the user or a signal stopped the run; its artifacts are written.
+            BrowserError: no browser was found, or it crashed.
+            RequirementError: a skill, secret or recording that the trace needs is missing.
+            InterruptedRunError: the user or a signal stopped the run; its artifacts are already written.
         """
         try:
             with start_blocking_portal() as portal:
                 return portal.call(self.replay_async, trace)
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
             stopper = InterruptedRunError.stopper(error)
-            message = f"the replay was stopped by {stopper}; what was done so far is in its artifacts"
+            message = f"the replay was stopped by {stopper}; its artifacts cover the steps completed so far"
             raise InterruptedRunError(message) from error
 
     async def replay_async(self, trace: Bundle | Path | str) -> ReplayOutcome:
-        """Do as `replay`, in the running event loop."""
+        """Replay like `replay`, in the running event loop."""
         bundle = trace if isinstance(trace, Bundle) else open_bundle(Path(trace))
         reports = self.options.reports if self.options.reports is not None else standard_reports()
         self.last_run = run = await run_replay(bundle, self.options, reports)

@@ -1,4 +1,4 @@
-"""Run one replay: plan, worker, events, artifacts, outcome."""
+"""Run one replay: plan, worker, events, artifacts and outcome."""
 
 from __future__ import annotations
 
@@ -45,25 +45,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One replay that is over."""
+    """One finished replay."""
 
     outcome: ReplayOutcome
     folder: Path
     error: EikonError | None
-    """What cut it off; None if it came to its end, or stopped at a divergence."""
+    """The error that ended the run early; None if it completed or stopped at a divergence."""
 
 
 async def run_replay(
     bundle: Bundle, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None = None
 ) -> Run:
-    """Replay a bundle, and leave its artifacts behind, whatever ends the run.
+    """Replay a bundle and write its artifacts, however the run ends.
 
-    `browser` is one that runs already, of a bundle that was verified; else one is launched, after the bundle was read.
+    `browser` is a running browser, for a bundle that is already verified. Without it, the bundle is verified first and
+    a browser is launched.
 
     Raises:
-        EikonError: nothing could be replayed, and nothing was written: the plan asks for what is not here, or the HAR
-            cannot be read.
-        BaseException: the run was interrupted, or is at fault itself; its artifacts are written.
+        EikonError: the replay could not start, and nothing was written: a requirement is missing, or the HAR cannot be
+            read.
+        BaseException: the run was interrupted, or failed internally; its artifacts are written.
     """
     plan = plan_replay(bundle, options)
     if browser is None:
@@ -73,7 +74,7 @@ async def run_replay(
 
 
 async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None) -> Run:
-    """Replay what was planned and checked."""
+    """Replay a checked plan."""
     binary = browser.binary if browser is not None else find_for(options)
     running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
     root = _artifacts_dir(plan, options)
@@ -105,7 +106,7 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
 
 
 def _cut_off(log: EventLog, how: Ending, reason: str) -> None:
-    """End the events of a run that an error ends; where they cannot be written, that error is told already."""
+    """Close the event log of a run that an error ended; a write error here would hide the first one."""
     with suppress(OutputError):
         log.cut_off(how, reason)
         log.close()
@@ -117,7 +118,7 @@ async def _events(
     kept: tuple[RunFolder, EventLog],
     running: AbstractAsyncContextManager[LaunchedBrowser],
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run, logged; whatever ends it, its worker is gone before its browser."""
+    """Yield the events of a run after logging them; the worker is always closed before its browser."""
     async with running as browser, aclosing(_raw_events(plan, options, kept, browser)) as events:
         async for event in events:
             kept[1].take(event)
@@ -127,9 +128,10 @@ async def _events(
 async def _raw_events(
     plan: Plan, options: ReplayOptions, kept: tuple[RunFolder, EventLog], browser: LaunchedBrowser
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run; the last one when its worker is gone, so that nothing reaches the sink after it.
+    """Yield the events of a run; the last one after the worker is closed, so that nothing reaches the sink after it.
 
-    The reader of an event has logged it when it asks for the next one: a gate that is exceeded then ends the run.
+    The consumer has logged an event when it asks for the next one, so an exceeded gate ends the run before the next
+    step.
     """
     folder, log = kept
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
@@ -171,28 +173,28 @@ async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep]
 
 
 def find_for(options: ReplayOptions) -> BrowserBinary:
-    """Find the browser that the options ask for.
+    """Find the browser for the options.
 
     Raises:
-        BrowserMissingError: there is none.
+        BrowserMissingError: no browser was found.
     """
     return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
 
 
 def verify_bundle(bundle: Bundle) -> None:
-    """Read everything the trace refers to, before any of it is used.
+    """Verify every file that the trace refers to.
 
     Raises:
-        AttachmentMissingError: a file is not there.
-        AttachmentCorruptError: a file has another content than its digest says.
-        TraceSyntaxError: the index of the network breaks off, though the recording was complete.
+        AttachmentMissingError: a file is missing.
+        AttachmentCorruptError: a file does not match its digest.
+        TraceSyntaxError: the network index is truncated, although the recording was complete.
     """
     bundle.verify()
     if bundle.trace.network is None:
         return
     recording = read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
     if recording.torn is not None and (bundle.root / TRACE_FILE).exists():
-        message = f"{recording.torn}; the recording was complete once, so the bundle is damaged: restore it"
+        message = f"{recording.torn}. The recording was complete, so the bundle is damaged. Restore it."
         raise TraceSyntaxError(message)
     for ref in recording.refs:
         recording.blobs.verify(ref)

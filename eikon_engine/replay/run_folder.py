@@ -1,4 +1,4 @@
-"""The folder of one run: a fresh one each time, the run before it kept aside."""
+"""The artifacts folder of one run; an earlier run is renamed, never overwritten."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class RunFolder:
     """Write the artifacts of one run."""
 
     def __init__(self, root: Path) -> None:
-        """Make the folder; the artifacts of an earlier run move to `<folder>.1`, `<folder>.2` ….
+        """Create the folder; the artifacts of an earlier run move to `<folder>.1`, `<folder>.2` ….
 
         Raises:
-            OutputError: it cannot be written, or holds files that are no artifacts of ours.
+            OutputError: it cannot be written, or holds files that are not replay artifacts.
         """
         self.root = root
         try:
@@ -31,7 +31,7 @@ class RunFolder:
             raise OutputError(cannot_write(root, error)) from error
 
     def write(self, name: str, content: str | bytes) -> str:
-        """Write a file, whole; return its path relative to the folder."""
+        """Write a file atomically; return its path relative to the folder."""
         write_whole(self.root / name, content.encode() if isinstance(content, str) else content)
         return name
 
@@ -40,13 +40,13 @@ def _make_room(root: Path) -> None:
     if not root.exists():
         return
     if not root.is_dir():
-        message = f"wanted a folder for artifacts at {root}, found a file; choose another --artifacts-dir"
+        message = f"{root}: expected an artifacts folder, got a file. Choose another --artifacts-dir."
         raise OutputError(message)
     content = {entry.name for entry in root.iterdir()}
     if not content:
         return
     if EVENTS_FILE not in content and OUTCOME_FILE not in content:
-        message = f"{root} holds files that are no replay artifacts ({min(content)}); choose another --artifacts-dir"
+        message = f"{root} holds files that are not replay artifacts ({min(content)}). Choose another --artifacts-dir."
         raise OutputError(message)
     number = 1
     while (aside := root.with_name(f"{root.name}.{number}")).exists():

@@ -1,4 +1,4 @@
-"""The second part of a replay: what the steps before it only lead to."""
+"""Resume a replay at a step (`--from N`): earlier steps are re-run from the recording and verified first."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation, StoredItem
 
 SHOWN: Final = 12
-"""Hex digits of a digest that messages show."""
+"""Hex digits of a digest shown in messages."""
 
 
 def require_lead(options: ReplayOptions) -> None:
-    """Make sure that what leads to a second part may come from the recording.
+    """Check that the steps before the one to resume at can be served from the recording.
 
     Raises:
-        UsageError: other options have it come from elsewhere, or there is no second part.
+        UsageError: another option contradicts this, or `--then live` lacks `--from`.
     """
     if options.from_step is None:
         if options.then != "sealed":
-            message = "--then live says how a run goes on from --from N, which was not given; add it, or --network live"
+            message = "--then live requires --from N. Add it, or use --network live for the whole mission."
             raise UsageError(message)
         return
     if options.network not in {None, "sealed"} or options.base_urls:
         found = "--base-url" if options.base_urls else f"--network {options.network}"
-        message = f"--from does the steps before it from the recording, found {found}; drop one, or add --then live"
+        message = f"--from replays the earlier steps from the recording, got {found}. Drop one, or add --then live."
         raise UsageError(message)
-    other = "--har" if options.har is not None else "--answers" if options.answers is not None else None
+    other = "--har" if options.har is not None else "--responses-from" if options.answers is not None else None
     if options.then == "live" and other is not None:
-        message = f"--then live asks the site, {other} answers instead of it; drop one of the two"
+        message = f"--then live sends requests to the site, but {other} serves them. Drop one of them."
         raise UsageError(message)
 
 
 def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trace: ExecutionTrace) -> SecondPart | None:
-    """Return where a replay goes on; None where it has but one part.
+    """Return where a replay resumes; None without `--from`.
 
     Raises:
-        UsageError: there is no such step.
+        UsageError: the step does not exist.
     """
     if options.from_step is None:
         return None
     steps = [planned for subgoal in subgoals for planned in subgoal.steps]
     if not 1 <= options.from_step <= len(steps):
-        message = f"--from wants the number of a step, 1 to {len(steps)}, found {options.from_step}"
+        message = f"--from: expected a step number from 1 to {len(steps)}, got {options.from_step}"
         raise UsageError(message)
     found = steps[options.from_step - 1]
     place = SecondPart(
@@ -67,21 +67,23 @@ def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trac
 
 
 def told_of(second: SecondPart) -> Iterator[str]:
-    """Tell that a second part begins, and what its site does not know, before anything is asked of it; a line each."""
+    """Yield notes about the resumed part before its first request: what the live site has not received."""
     is_live = second.network == "live"
-    how = "every request is really made" if is_live else "goes on from the recording"
-    yield f"second part, from step {second.step}: {how}"
+    how = "all requests are sent to the site" if is_live else "still served from the recording"
+    yield f"resumed at step {second.step}: {how}"
     if not is_live or second.step == 1:
         return
-    yield from (f"the site has not seen {key}" for key in second.unseen)
-    yield from (f"nothing tells what step {number} asked for, which the site has not seen" for number in second.unknown)
-    yield from (f"goes along from the recording: {each}" for each in second.carried)
+    yield from (f"the site did not receive {key}" for key in second.unseen)
+    yield from (
+        f"the site did not receive the requests of step {number}, which are unknown" for number in second.unknown
+    )
+    yield from (f"carried over from the recording: {each}" for each in second.carried)
     if not second.carried and not second.unknown:
-        yield "goes along from the recording: no cookie, nothing stored"
+        yield "carried over from the recording: no cookies, no storage"
 
 
 def _before_site(place: SecondPart, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> SecondPart:
-    """Say what is recorded of the steps that lead to a site which has not seen them."""
+    """Add the recorded writes and storage of the earlier steps, which the live site did not see."""
     performed = [(each.position, each.step) for each in lead if isinstance(each.step, ActionTrace)]
     seen = [action.observation for _, action in performed if action.observation is not None]
     unknown = tuple(
@@ -97,7 +99,7 @@ def _before_site(place: SecondPart, lead: Sequence[PlannedStep], trace: Executio
 
 
 def _writes(observation: Observation) -> tuple[str, ...]:
-    """Return the keys of the requests that change something; older recordings have them among all others."""
+    """Return the keys of requests with unsafe methods; older recordings list them among all others."""
     if observation.writes is not None:
         return observation.writes
     return tuple(key for key in observation.requests if key.partition(" ")[0] not in {*SAFE, SOCKET_METHOD})
@@ -105,17 +107,17 @@ def _writes(observation: Observation) -> tuple[str, ...]:
 
 def _named(item: StoredItem, *, is_real: bool) -> str:
     what = {"cookie": "cookie", "local": "localStorage", "session": "sessionStorage"}[item.kind]
-    stand_in = "" if is_real else ", a stand-in for a secret that the site does not know"
+    stand_in = "" if is_real else ", a stand-in for a secret, which the site does not accept"
     return f"{what} {item.name} of {item.place}{stand_in}"
 
 
 def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str, ...]:
-    """Make sure that a run goes on with the plan that was begun; return what could not be made sure of.
+    """Check that a resumed run uses the plan of the earlier run; return warnings about what could not be checked.
 
-    The plan that was begun is the one that is stated, else that of the run whose outcome is `earlier`, if one is there.
+    The expected plan is the one of `--plan-digest`, else that of the outcome file `earlier`, if it exists.
 
     Raises:
-        PlanChangedError: it is another plan by now.
+        PlanChangedError: the plan has changed.
         TraceError: the outcome of the earlier run cannot be read.
     """
     now = plan_digest(plan)
@@ -129,7 +131,7 @@ def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str
     if outcome.mission_id != plan.trace.mission_id:
         return ()
     if outcome.plan_digest is None:
-        return (f"{earlier} tells no digest of its plan, so that nothing shows whether the mission has changed since",)
+        return (f"{earlier} holds no plan digest, so changes of the mission since that run go unnoticed",)
     if outcome.plan_digest != now:
         raise PlanChangedError(_changed(str(earlier), outcome.plan_digest, now))
     return ()
@@ -137,6 +139,6 @@ def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str
 
 def _changed(where: str, begun: str, now: str) -> str:
     return (
-        f"the run cannot go on: {where} has the plan {begun[:SHOWN]}, that of the trace is {now[:SHOWN]} by now; "
-        f"replay it from its first step, or state the new one with --plan-digest {now}"
+        f"the plan has changed: expected {begun[:SHOWN]} ({where}), got {now[:SHOWN]}. "
+        f"Replay from the first step, or accept the new plan with --plan-digest {now}."
     )

@@ -1,4 +1,4 @@
-"""Gather the values of secrets: options, a file, the environment; the first that names one counts."""
+"""Collect the values of secrets from options, a file and the environment, in this order of precedence."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def gather_secrets(
     """Return values by name.
 
     Raises:
-        UsageError: an option or a line is not `NAME=VALUE`, or the file cannot be read.
+        UsageError: an option or line is not `NAME=VALUE`, or the file cannot be read.
     """
-    surroundings = os.environ if environ is None else environ
+    environment = os.environ if environ is None else environ
     secrets = {
         name.removeprefix(ENVIRONMENT_PREFIX): value
-        for name, value in surroundings.items()
+        for name, value in environment.items()
         if name.startswith(ENVIRONMENT_PREFIX)
     }
     if file is not None:
@@ -38,7 +38,7 @@ def _read(file: Path) -> dict[str, str]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        message = f"wanted a file of NAME=VALUE lines at {file}, found {error}"
+        message = f"secret file not readable ({file}): expected NAME=VALUE lines, got {error}"
         raise UsageError(message) from error
     lines = [line.strip() for line in text.splitlines()]
     return dict(
@@ -51,6 +51,6 @@ def _read(file: Path) -> dict[str, str]:
 def _pair(text: str, where: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        message = f"{where}: wanted NAME=VALUE, found {name if equals else 'text without an equals sign'}"
+        message = f"{where}: expected NAME=VALUE, got {name if equals else 'text without an equals sign'}"
         raise UsageError(message)
     return name, value

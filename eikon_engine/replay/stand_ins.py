@@ -1,4 +1,4 @@
-"""What a replay does without the secrets of its recording."""
+"""Replay without the real secrets: which stand-ins are used, and when a real value is required."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkMode) -> Mapping[str, str]:
-    """Return the values of secrets: those that were given, and stand-ins where no site looks at them.
+    """Return the values of secrets: the supplied ones, and stand-ins where no live site sees them.
 
-    A HAR of another program holds the values themselves.
+    A HAR from another program holds the real values, so it gets no stand-ins.
     """
     if network == "live" or options.har is not None:
         return options.secrets
@@ -28,25 +28,25 @@ def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkM
 
 
 def require_start(bundle: Bundle, options: ReplayOptions, network: NetworkMode) -> None:
-    """Make sure that a site can be asked with what the session begins with.
+    """Check that the start state of the session works on a live site.
 
     Raises:
-        SecretMissingError: it is redacted, and no other was given.
-        UsageError: another one was given to a replay that asks no site.
+        SecretMissingError: the start state is redacted, and no replacement was supplied.
+        UsageError: a storage state was supplied to a replay that is not live.
     """
     if network != "live":
         if options.storage_state is not None:
-            message = f"--storage-state wants --network live, found --network {network}; drop one of the two"
+            message = f"--storage-state requires --network live, got --network {network}. Drop one of them."
             raise UsageError(message)
         return
     missing = tuple(_redacted_start(bundle, is_given=options.storage_state is not None))
     if missing:
-        message = f"{bundle.root}: the recording began with values that were redacted: {'; '.join(missing)}"
+        message = f"{bundle.root}: the recorded start state is redacted: {'; '.join(missing)}"
         raise SecretMissingError(message)
 
 
 def redacted_actions(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[str]:
-    """Name the actions that hand a stand-in to a site, which does not know it."""
+    """Yield a warning for each action that sends a stand-in to a live site."""
     if not visits_site:
         return
     known = [each for each in trace.redaction.found if len(each.stand_in) >= SHORTEST]
@@ -56,15 +56,15 @@ def redacted_actions(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[st
             names = sorted({each.name for each in known if each.stand_in in text})
             if names:
                 listed = ", ".join(names)
-                yield f"{action.id}: the site is given stand-ins for {listed}; name the values in RecordOptions.secrets"
+                yield f"{action.id} sends stand-ins for {listed} to the site. Name the values in RecordOptions.secrets."
 
 
 def possible_cause_of_stand_ins(stood_in: tuple[str, ...]) -> str | None:
-    """Name what was typed instead of secrets beside the first finding; None if every value was given."""
+    """Describe the stand-ins that may explain the first divergence; None if every value was supplied."""
     if not stood_in:
         return None
     names = ", ".join(stood_in)
-    return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ: give --secret"
+    return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ. Use --secret."
 
 
 def _redacted_start(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
@@ -78,9 +78,11 @@ def _redacted_start(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
             continue
         text = inside(bundle.root, relative, f"start.{name.replace(' ', '_')}").read_text(encoding="utf-8")
         if any(each in text for each in stand_ins):
-            give = "give one with --storage-state FILE" if name == "storage state" else "replay sealed, or record again"
-            yield f"its {name}; {give}"
+            advice = (
+                "supply one with --storage-state FILE" if name == "storage state" else "replay sealed, or record again"
+            )
+            yield f"{name} ({advice})"
     headers = trace.environment.extra_http_headers if trace.environment else {}
     for header, value in headers.items():
         if any(each in value for each in stand_ins):
-            yield f"its header {header}; name the value in RecordOptions.secrets and record again"
+            yield f"header {header} (name the value in RecordOptions.secrets and record again)"

@@ -1,4 +1,4 @@
-"""What a replay begins with: the storage that the recording kept, with today's secrets in it."""
+"""Initial browser storage of a replay: the recorded state with current secret values restored."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Parsed = TypeVar("Parsed", StorageState, SessionStorage)
 
 
 def recorded_storage_state(bundle: Bundle, secrets: Secrets, now: datetime) -> StorageState | None:
-    """Read cookies, local storage and IndexedDB; cookies that have expired since are alive again.
+    """Read cookies, local storage and IndexedDB; extend cookies that have expired since the recording.
 
     Raises:
-        TraceSyntaxError: the file holds something else.
+        TraceSyntaxError: the file is not a valid storage file.
     """
     relative = bundle.trace.start.storage_state
     if relative is None:
@@ -42,10 +42,10 @@ def recorded_storage_state(bundle: Bundle, secrets: Secrets, now: datetime) -> S
 
 
 def recorded_session_storage(bundle: Bundle, secrets: Secrets) -> SessionStorage:
-    """Read the session storage of the first page; nothing where the recording began without.
+    """Read the session storage of the first page; empty if none was recorded.
 
     Raises:
-        TraceSyntaxError: the file holds something else.
+        TraceSyntaxError: the file is not a valid storage file.
     """
     relative = bundle.trace.start.session_storage
     if relative is None:
@@ -54,13 +54,13 @@ def recorded_session_storage(bundle: Bundle, secrets: Secrets) -> SessionStorage
 
 
 def _read(bundle: Bundle, use: tuple[str, str], parse: Callable[[bytes], Parsed], secrets: Secrets) -> Parsed:
-    """Read a file by the field and the path that name it, and put the values of secrets back."""
+    """Read the file that a trace field refers to, and restore the values of secrets."""
     field, relative = use
     path = inside(bundle.root, relative, field)
     try:
-        kept = Redactor(secrets.values).restore_texts(from_json(path.read_bytes()))
-        return parse(json.dumps(kept).encode())
+        restored = Redactor(secrets.values).restore_texts(from_json(path.read_bytes()))
+        return parse(json.dumps(restored).encode())
     except (OSError, ValueError) as error:
         name = field.rpartition(".")[2].replace("_", " ")
-        message = f"{path}: wanted a {name} in JSON, found {error}; restore the bundle"
+        message = f"{path}: expected a {name} in JSON, got {error}. Restore the bundle."
         raise TraceSyntaxError(message) from error

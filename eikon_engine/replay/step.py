@@ -1,4 +1,4 @@
-"""Replay one step: perform and compare an action, or rerun and compare a skill."""
+"""Replay one step: perform and compare an action, or re-run and compare a skill."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared:
-    """What an action showed, against what was recorded of it."""
+    """The comparison of one action with its recording."""
 
     divergences: tuple[Divergence, ...]
     findings: tuple[Divergence, ...]
     masked: tuple[str, ...]
-    """Masks that hid something."""
+    """Names of the masks that hid something."""
 
 
 class StepRunner:
     """Replay the steps of one plan with one worker."""
 
     def __init__(self, plan: Plan, worker: Worker, options: ReplayOptions, environment: Environment) -> None:
-        """Use the recordings of the plan's bundle; `environment` is the one that the worker works in."""
+        """Compare with the recordings of the plan's bundle; `environment` is the one of the worker."""
         self._here = environment
         self._environment: Environment | None = environment
         self._worker = worker
@@ -70,21 +70,21 @@ class StepRunner:
         self._ask = client_for(plan, options)
         self._clock = environment.clock
         self._network: NetworkMode = plan.network
-        """What answers now."""
+        """Current network mode."""
         self.follow(plan)
         self._misses_seen = 0
         self._strays_seen = 0
         self._failed_seen = 0
         self._diverged = False
-        """Whether an action did; after it, pages are only waited for until they have done what was recorded."""
+        """Whether an action has diverged; from then on, pages only need to issue the recorded requests."""
         self._changes: tuple[ResponseChange, ...] = ()
         self.last: Performed | None = None
-        """What the last action showed; evidence for the artifacts."""
+        """Result of the last action, for the artifacts."""
 
     def follow(self, plan: Plan) -> None:
-        """Compare with another plan from now on, whose steps are those that were done as far as some were.
+        """Switch to another plan that starts with the steps performed so far.
 
-        What was seen so far stays seen, and what models answered stays used.
+        Network events already attributed and model responses already used stay so.
         """
         self._plan = plan
         self._masks = (*plan.trace.masks, *self._options.masks)
@@ -94,15 +94,15 @@ class StepRunner:
         self._pixels = self._network == "sealed" and is_comparable("pixels", plan.trace.environment, self._here)
 
     def visit_site(self) -> None:
-        """Compare from now on as a live replay does: the site answers, and no longer the recording."""
+        """Compare like a live replay from now on: the site responds instead of the recording."""
         self._network = "live"
         self._pixels = False
 
     async def action(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None = None) -> ActionOutcome:
-        """Perform an action once, and compare everything that was recorded of it.
+        """Perform an action once, and compare everything that was recorded for it.
 
-        A page that does not show what `agrees` may be behind: it is looked at again, for a while. If left out, it has
-        to show what was recorded.
+        Pages that do not satisfy `agrees` may be late: they are observed again until a deadline. The default
+        condition is the recorded observation.
         """
         if isinstance(recorded.result, Blocked):
             return self._not_performed(recorded)
@@ -138,14 +138,14 @@ class StepRunner:
         )
 
     async def _show(self, planned: PlannedStep, performed: Performed) -> None:
-        """Let those who asked for it see what was performed, and look at the pages."""
+        """Call the watchers and inspectors of the options."""
         for watch in self._options.watchers:
             watch(planned, performed)
         for look in self._options.lookers:
             await look(planned, self._worker.session)
 
     def newly_failed(self) -> tuple[FailedRequest, ...] | None:
-        """Return the requests that failed since this was asked before; None where nobody can tell."""
+        """Return the requests that failed since the last call; None if failures are not tracked."""
         failed = self._worker.network().failed
         if failed is None:
             return None
@@ -153,14 +153,14 @@ class StepRunner:
         return failed[begin:]
 
     def skill(self, planned: PlannedStep, usage: SkillUsage) -> SkillOutcome:
-        """Rerun a skill on its stored document, and compare its output."""
+        """Re-run a skill on its stored document, and compare its output."""
         begin = time.perf_counter()
         result, output, unverifiable = self._rerun(usage)
         divergences: tuple[Divergence, ...] = ()
         if result is not None:
             divergences = tuple(detect_skill(_place(planned), usage, result, output))
             if not usage.output_recorded and isinstance(usage.result, Succeeded):
-                unverifiable = (*unverifiable, "the recording kept no output of the skill to compare with")
+                unverifiable = (*unverifiable, "the recording holds no output of the skill to compare with")
         return SkillOutcome(
             id=usage.id,
             sequence=usage.sequence,
@@ -184,13 +184,13 @@ class StepRunner:
         return None
 
     def pictures(self, recorded: ActionTrace, performed: Performed | None) -> Pictures | None:
-        """Return what a screenshot showed then and now; None if there is none, or they are not comparable.
+        """Return the recorded and the observed screenshot; None if either is missing or they are not comparable.
 
-        Recorders that did not observe what browsers keep drew the caret, which blinks.
+        Older recordings, which hold no browser storage, show the blinking caret and are not comparable.
         """
         picture = None if performed is None else performed.picture
-        old = recorded.baseline is None or recorded.baseline.storage is None
-        if picture is None or old or not self._pixels or not recorded.artifacts:
+        shows_caret = recorded.baseline is None or recorded.baseline.storage is None
+        if picture is None or shows_caret or not self._pixels or not recorded.artifacts:
             return None
         path = inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
         return Pictures(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
@@ -200,10 +200,10 @@ class StepRunner:
         return None if self.last is None else _observed_dom(self.last, page)
 
     def network(self) -> NetworkOutcome:
-        """Sum up how the requests were met, with every changed answer put to the action during which it came."""
+        """Summarize the network, with each changed response attributed to the action during which it arrived."""
         outcome = self._worker.network()
-        rest = outcome.response_changes[len(self._changes) :]
-        return outcome.model_copy(update={"response_changes": (*self._changes, *rest)})
+        later = outcome.response_changes[len(self._changes) :]
+        return outcome.model_copy(update={"response_changes": (*self._changes, *later)})
 
     async def _perform(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None) -> Performed:
         action = recorded.action
@@ -219,12 +219,12 @@ class StepRunner:
         return await self._worker.execute(moved, _times(recorded), agrees or is_recorded, recorded.timing)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
-        """Compare the environments once, before anything is done in the new one."""
+        """Compare the environments once, before the first action."""
         here, self._environment = self._environment, None
         return () if here is None else tuple(detect_environment(_place(planned), self._plan.trace.environment, here))
 
     def _compared(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> _Compared:
-        """Compare what an action showed, as far as it has been observed; nothing is counted as seen yet."""
+        """Compare the result of an action with its recording; attributes no network events yet."""
         comparison = Comparison(
             place=_place(planned),
             recorded=recorded.model_copy(update={"observation": recorded.baseline}),
@@ -246,7 +246,7 @@ class StepRunner:
         return _Compared(divergences=divergences, findings=findings, masked=masked.names)
 
     def _dependents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> tuple[Consequence, ...]:
-        """Name the later steps that need what is not there any more, on the page of the first action that diverged."""
+        """Return the later steps that depend on what changed on the page of the first diverged action."""
         page = recorded.action.page
         before, after = self.recorded_dom(recorded, page), _observed_dom(performed, page)
         if before is None or after is None:
@@ -263,28 +263,28 @@ class StepRunner:
                 why=why,
             )
             for step, why in dependents(later, page, before, after)
-            if step.id not in skills  # they work on the recorded document
+            if step.id not in skills  # skills run on the recorded document
         )
 
     def _other_intents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Iterable[Divergence]:
-        """Compare what older recordings took the page of an action for."""
+        """Compare the page intents of older recordings."""
         page = recorded.action.page
         before = self.recorded_dom(recorded, page) if self._intents.has(recorded.id) else None
         return self._intents.compare(_place(planned), recorded.id, before, _observed_dom(performed, page))
 
     def _turn_over(self, planned: PlannedStep) -> None:
-        """Count what came to the network so far as seen: what comes next belongs to the next action."""
+        """Attribute the network events so far to this step; later ones belong to the next action."""
         self._misses_seen = len(self._worker.network().misses)
         self._changes = self._response_changes(planned)
 
     def _response_changes(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
-        """Return the answers that differ so far; those that are new came during this step."""
+        """Return the changed responses so far; new ones are attributed to this step."""
         here = {"subgoal": planned.subgoal.id, "sequence": planned.step.sequence}
         new = self._worker.network().response_changes[len(self._changes) :]
         return (*self._changes, *(change.model_copy(update=here) for change in new))
 
     def _not_performed(self, recorded: ActionTrace) -> ActionOutcome:
-        """Reproduce an action that was blocked when it was recorded: by not performing it."""
+        """Return the outcome of an action that is not performed, because it was blocked in the recording."""
         return ActionOutcome(
             id=recorded.id,
             sequence=recorded.sequence,
@@ -293,23 +293,23 @@ class StepRunner:
             verdict="unverifiable",
             expected_result=recorded.result,
             result=None,
-            unverifiable=("the action was not performed when it was recorded, nor is it now",),
+            unverifiable=("the action was blocked in the recording, so the replay does not perform it",),
         )
 
     def _unverifiable(self, recorded: ActionTrace, performed: Performed) -> tuple[str, ...]:
         notes = []
         if recorded.observation is not None and recorded.baseline is None:
-            notes.append("the pages had not come to rest when they were recorded; `eikon certify` gives a baseline")
+            notes.append("the recorded pages were still loading. Run `eikon certify` to record a baseline")
         elif recorded.observation is None:
-            notes.append("nothing was recorded to compare the pages with")
+            notes.append("the recording holds no observation of the pages")
         elif performed.observation is None:
-            notes.append("snapshot playback checks targets and skills; effects of actions are not run")
+            notes.append("snapshot playback checks targets and skills, not the effects of actions")
         target = getattr(recorded.action, "target", None)
         if target is not None and target.identity is None and isinstance(recorded.result, Succeeded):
-            notes.append("the recording does not know the element, so that nothing proves it is the same one")
+            notes.append("the recording does not identify the target element")
         unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
         if unknown and isinstance(performed.result, Failed):
-            notes.append("the recording does not say how the action failed; any failure counts as the same")
+            notes.append("the recording does not say how the action failed, so any failure matches")
         notes.extend(unanswered_notes(recorded, self._masks))
         strays = self._worker.network().strays[self._strays_seen :]
         self._strays_seen += len(strays)
@@ -341,7 +341,7 @@ def _observed_dom(performed: Performed, page: int) -> PageSnapshot | None:
 
 
 def _times(recorded: ActionTrace) -> Observation | None:
-    """Return what was recorded, without when an action acted that never did: its deadline is waited for once."""
+    """Return the recorded timing; a failed action never acted, so its own timeout is the only wait."""
     seen = recorded.observation
     if seen is None or seen.acted_ms is None or not isinstance(recorded.result, Failed):
         return seen
@@ -349,7 +349,7 @@ def _times(recorded: ActionTrace) -> Observation | None:
 
 
 def _comparable_result(recorded: ActionTrace, performed: Performed) -> Result:
-    """Return the result to compare: where no effects are run, a recorded failure of an effect cannot fail again."""
+    """Return the result to compare: snapshot playback runs no effects, so a recorded effect failure cannot recur."""
     played = performed.observation is None and isinstance(performed.result, Succeeded)
     if played and isinstance(recorded.result, Failed) and not recorded.result.code.startswith("target-"):
         return recorded.result

@@ -1,4 +1,4 @@
-"""Replay a plan: one stream of events, from the first step to the last one that is replayed."""
+"""Replay a plan as one stream of events."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ async def replay(
     surroundings: tuple[str, Environment],
     go_on: Callable[[], None] = _nothing,
 ) -> AsyncGenerator[Event]:
-    """Yield what happens; the run goes on when the reader asks for the next event.
+    """Yield the events of a replay; it proceeds when the consumer asks for the next one.
 
-    `surroundings` is the name of the browser and the environment of the replay; `go_on` is called before the first step
-    of its second part. Where a step before that diverges, the run ends, whatever the options say of divergences.
+    `surroundings` is the browser name and the environment of the replay. `go_on` is called before the step to resume
+    at. A divergence before that step ends the run, even with `on_divergence="continue"`.
     """
     yield _run_start(plan, options, surroundings)
     ended_early = None
@@ -98,7 +98,7 @@ def _reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Walk:
-    """What goes through the steps of a mission."""
+    """State shared by the steps of one replay."""
 
     runner: StepRunner
     options: ReplayOptions
@@ -109,11 +109,11 @@ class _Walk:
         return self.second is not None and planned.position == self.second.step
 
     def leads(self, planned: PlannedStep) -> bool:
-        """Say whether a step only leads to the second part."""
+        """Return whether a step precedes the one to resume at."""
         return self.second is not None and planned.position < self.second.step
 
     def told(self) -> tuple[Note, ...]:
-        """Tell that the second part begins."""
+        """Return the notes to emit when the replay resumes."""
         return () if self.second is None else tuple(Note(text=text) for text in told_of(self.second))
 
 
@@ -145,11 +145,11 @@ async def _subgoal(subgoal: PlannedSubgoal, walk: _Walk) -> AsyncGenerator[Event
 
 def _cannot_go_on(planned: PlannedStep, second: SecondPart | None) -> str:
     number = second.step if second is not None else 0
-    return f"step {planned.position} diverged, so the run cannot go on from step {number}: it leads elsewhere by now"
+    return f"cannot resume at step {number}: step {planned.position}, which leads there, diverged"
 
 
 def subgoal_start(subgoal: PlannedSubgoal) -> SubgoalStart:
-    """Tell that a subgoal attempt begins."""
+    """Return the event that starts a subgoal attempt."""
     trace = subgoal.subgoal
     return SubgoalStart(
         number=subgoal.number,
@@ -161,12 +161,12 @@ def subgoal_start(subgoal: PlannedSubgoal) -> SubgoalStart:
 
 
 def subgoal_end(subgoal: PlannedSubgoal, verdicts: Iterable[Verdict]) -> SubgoalEnd:
-    """Tell that a subgoal attempt is over; `verdicts` are those of its steps."""
+    """Return the event that ends a subgoal attempt; `verdicts` are those of its steps."""
     return SubgoalEnd(number=subgoal.number, id=subgoal.subgoal.id, verdict=worst(verdicts))
 
 
 async def replay_step(planned: PlannedStep, runner: StepRunner, agrees: Agrees | None = None) -> AsyncGenerator[Event]:
-    """Replay one step, and yield what happens; `agrees` is as in `StepRunner.action`."""
+    """Replay one step and yield its events; for `agrees` see `StepRunner.action`."""
     attempt = planned.subgoal.id
     if isinstance(planned.step, SkillUsage):
         skill = runner.skill(planned, planned.step)

@@ -1,4 +1,4 @@
-"""Requests that nothing answered when a step was recorded: a debug session blocked them, and a replay does so too."""
+"""Requests without a response in the recording: a debug session blocked them, and replays do too."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
 
 
 def unanswered_notes(recorded: ActionTrace, masks: Sequence[Mask]) -> tuple[str, ...]:
-    """Say why a step that shows what was recorded is not verified by that."""
+    """Return why a step that matches its recording is still unverifiable."""
     return tuple(
-        f"{key} was blocked when the step was recorded, as no recording knew it: what it leads to is not known"
+        f"{key} was blocked in the recording because it had no recorded response, so its effect is unknown"
         for key in compared_keys(_unanswered(recorded), masks)
     )
 
 
 def misses_told(plan: Plan, subgoals: Iterable[SubgoalOutcome]) -> Counter[str]:
-    """Count the requests without a recorded answer that the steps of a run tell of, by their keys."""
+    """Count, by key, the requests without a recorded response that the steps of a run report."""
     planned = {(each.subgoal.id, each.step.sequence): each.step for subgoal in plan.subgoals for each in subgoal.steps}
-    told: Counter[str] = Counter()
+    reported: Counter[str] = Counter()
     for subgoal in subgoals:
         for step in subgoal.steps:
-            told.update(each.observed for each in step.divergences if each.code == "request-not-recorded")
+            reported.update(each.observed for each in step.divergences if each.code == "request-not-recorded")
             recorded = planned.get((subgoal.id, step.sequence))
-            told.update(_unanswered(recorded) if isinstance(recorded, ActionTrace) else ())
-    return told
+            reported.update(_unanswered(recorded) if isinstance(recorded, ActionTrace) else ())
+    return reported
 
 
 def late_misses(network: NetworkOutcome, told: Counter[str]) -> tuple[str, ...]:
-    """Name what was asked for after the last action was compared, so that no step tells of it."""
+    """Describe the misses that occurred after the last comparison, so that no step reports them."""
     left, late = Counter(told), []
     for miss in network.misses:
         if left[miss.key] > 0:
             left[miss.key] -= 1
         else:
-            late.append(f"{miss.key}: {miss.reason}; it was blocked after the last action was compared")
+            late.append(f"{miss.key}: {miss.reason}. It was blocked after the last action was compared")
     return tuple(late)
 
 

@@ -1,4 +1,4 @@
-"""Open the worker that a plan asks for."""
+"""Open the browser and the worker for a plan."""
 
 from __future__ import annotations
 
@@ -48,29 +48,29 @@ UNRECORDED_SEED = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedWorker:
-    """A worker, and what it works in."""
+    """A worker with its session and environment."""
 
     worker: Worker
     session: Session
     browser: str
     environment: Environment
     visit_site: Callable[[], None]
-    """Lets the site answer everything from now on, in a sealed replay."""
+    """Switches a sealed replay to the live site for all further requests."""
 
 
 @asynccontextmanager
 async def browser_for(
     plan: Plan, options: ReplayOptions, binary: BrowserBinary, *, outlives_signals: bool = False
 ) -> AsyncIterator[LaunchedBrowser]:
-    """Launch a browser as the recording had it; several replays of one plan may run in it, each in its own context.
+    """Launch a browser configured like the recorded one; replays of one plan can share it, each in its own context.
 
-    One that outlives signals is there until the end, for those who do something on Ctrl-C before.
+    With `outlives_signals` the browser survives Ctrl-C, for callers that clean up first.
 
     Raises:
-        BrowserError: there is no browser, or it does not start.
+        BrowserError: no browser was found, or it does not start.
     """
     async with _sink(plan) as sink:
-        fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # known by the time that the browser runs
+        fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # computed while the browser starts
         async with launch_browser(
             replace(_launch(plan, options, binary, sink), outlives_signals=outlives_signals)
         ) as launched:
@@ -82,9 +82,9 @@ async def browser_for(
 async def worker_in(
     launched: LaunchedBrowser, plan: Plan, options: ReplayOptions, known: frozenset[str] = frozenset()
 ) -> AsyncIterator[OpenedWorker]:
-    """Open a fresh context in a running browser, with the traffic of the plan and a sink of its own.
+    """Open a fresh context in a running browser, with the plan's traffic and its own sink.
 
-    `known` names secrets that are kept out from the start, beside those of the recording.
+    `known` names secrets to redact from the start, in addition to those of the recording.
 
     Raises:
         TraceError: the recorded network or storage state cannot be read.
@@ -132,19 +132,19 @@ def _session_options(plan: Plan, options: ReplayOptions, environment: Environmen
 
 def _visit_site(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
     if not isinstance(traffic, SealedTraffic):
-        message = "only a sealed replay may go on with its site"
+        message = "only a sealed replay can switch to the live site"
         raise InternalError(message)
     traffic.let_through(LiveAnswers(launched.requests, traffic.recording, every=True))
 
 
 def _languages(recorded: Environment | None) -> tuple[str, ...]:
-    """Return the languages that pages were told of, where those are not the locale alone."""
+    """Return the recorded `navigator.languages`, if they differ from the locale alone."""
     view = recorded.page_view if recorded is not None else None
     return () if recorded is None or view is None or view.languages == (recorded.locale,) else view.languages
 
 
 def _sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
-    """Open what catches everything that gets past the routes; nothing, where the network is meant to be reached."""
+    """Open the proxy that catches requests past the routes; none in a live replay."""
     return nullcontext() if plan.network == "live" else open_sink()
 
 
@@ -160,7 +160,7 @@ def _launch(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sin
 
 
 def _traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
-    """Choose what answers requests; None for the playback of snapshots, which answers them itself."""
+    """Choose what serves requests; None for snapshot playback, which serves them itself."""
     if plan.network == "snapshot":
         return None
     rules = plan.trace.network.rules if plan.trace.network is not None else ()
@@ -175,7 +175,7 @@ def _traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:
-    """Re-create what can be re-created, and state what is here."""
+    """Return the recorded environment, with the actual values of what cannot be reproduced."""
     here = Environment(
         browser_version=launched.browser.version,
         playwright_version=launched.playwright_version,

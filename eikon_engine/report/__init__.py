@@ -1,4 +1,4 @@
-"""Reports: pure functions of an outcome."""
+"""Renderers: pure functions of an outcome."""
 
 from eikon_engine.report.summary import SummaryReport, standard_reports
 

@@ -1,4 +1,4 @@
-"""`replay_summary.txt`: what a person reads first."""
+"""Render `replay_summary.txt`, the first report to read."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def render_summary(outcome: ReplayOutcome) -> str:
 
 
 def _lost_coverage(outcome: ReplayOutcome) -> tuple[str, ...]:
-    """Say of each mask at how many actions it hid something."""
+    """Return for each mask the number of actions at which it hid something."""
     names = [
         name for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action" for name in step.masked
     ]
-    return tuple(f"{name}: hid something at {counted(names.count(name), 'action')}" for name in dict.fromkeys(names))
+    return tuple(f"{name}: hid a difference at {counted(names.count(name), 'action')}" for name in dict.fromkeys(names))
 
 
 def _of_first_divergence(outcome: ReplayOutcome) -> tuple[str, ...]:

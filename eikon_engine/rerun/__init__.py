@@ -1,1 +1,1 @@
-"""Rerunning recorded skills on stored pages, without a browser: the fast loop of whoever writes a skill."""
+"""Rerun recorded skills on stored pages, without a browser: the test loop of skill authors."""

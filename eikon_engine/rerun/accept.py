@@ -1,4 +1,4 @@
-"""Let a bundle hold the new outputs."""
+"""Accept the new outputs of a rerun into the bundle."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def accept(rerun: BundleRerun) -> BundleRerun:
-    """Write the trace of a bundle with the new outputs in the place of the old one, as `eikon certify --accept` does.
+    """Apply the patch of a rerun and rewrite the trace, as `eikon certify --accept` does.
 
     Raises:
-        UsageError: the recording was cut off and has no `trace.json`.
-        TraceError: the trace is not any more what was rerun.
-        OutputError: it cannot be written.
+        UsageError: the recording was interrupted and has no `trace.json`.
+        TraceError: the trace changed since the rerun.
+        OutputError: the trace cannot be written.
     """
     if not rerun.patch.operations:
         return rerun
     path = trace_file(Path(rerun.path))
     if path.name != TRACE_FILE:
-        message = f"{path.parent}: the recording was cut off, and cannot be changed; record the mission again"
+        message = f"{path.parent}: the recording was interrupted and cannot be changed. Record the mission again."
         raise UsageError(message)
     write_trace(apply_patch(read_trace(path), rerun.patch), path)
     outdated = (path.parent / CERTIFICATE_FILE).is_file()

@@ -1,4 +1,4 @@
-"""The bundles among files and folders."""
+"""Find bundles in files and folders."""
 
 from __future__ import annotations
 
@@ -18,27 +18,25 @@ if TYPE_CHECKING:
 
 _BLOB: Final = re.compile(r"[0-9a-f]{64}\.zst")
 _MARKS: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
-"""Files that only a bundle has."""
+"""Files that identify a bundle."""
 
 
 def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return bundles as they are named, and those below folders, each once: in the order of the names, then of paths.
+    """Return the named bundles and those below folders, without duplicates: in argument order, then by path.
 
-    A bundle whose trace is gone is one of them, so that it is told. Links to folders are not followed.
+    Includes bundles whose trace is missing, so that they are reported. Does not follow links to folders.
 
     Raises:
-        TraceMissingError: nothing lies at a path, or the folder there has no bundle in it.
+        TraceMissingError: a path does not exist, or a folder contains no bundle.
     """
     found: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
-            message = f"{path}: wanted a bundle or a folder of bundles, found nothing; check the path"
+            message = f"{path}: expected a bundle or a folder of bundles, but the path does not exist"
             raise TraceMissingError(message)
         below = list(_below(path)) if path.is_dir() else [path]
         if not below:
-            message = (
-                f"{path}: wanted bundles in the folder, found none; name a folder with {TRACE_FILE} in or below it"
-            )
+            message = f"{path}: the folder contains no bundle. Pass a folder with {TRACE_FILE} in or below it."
             raise TraceMissingError(message)
         found.update(dict.fromkeys(below))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Rerun the skills of many bundles, in as many processes as are wanted, told in the order of the bundles."""
+"""Rerun the skills of many bundles in parallel processes, with results in the order of the bundles."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _BUNDLES_WORTH_A_PROCESS: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerunOptions:
-    """What can be chosen about a rerun."""
+    """Options of a rerun."""
 
     only: frozenset[str] = frozenset()
-    """Names of the skills to rerun; empty for all."""
+    """Names of the skills to rerun; empty means all."""
     jobs: int | None = None
-    """Processes; None for one a core. Few bundles need none."""
+    """Number of processes; None means one per core. A few bundles run in this process."""
     skills: Callable[[], SkillRegistry] = field(default=default_skills)
-    """Makes the registry, once in each process."""
+    """Factory of the registry, called once in each process."""
     ask: CompletionClient | None = None
-    """What is asked instead of the responses in the bundles; everything is then done in this process."""
+    """Completion client to use instead of the responses in the bundles; disables parallel processes."""
 
 
 def rerun_bundles(paths: Sequence[Path], options: RerunOptions) -> Iterator[BundleRerun]:
-    """Rerun the skills of bundles, and yield what became of each in the order of `paths`.
+    """Rerun the skills of bundles and yield the results in the order of `paths`.
 
     Raises:
-        InternalError: a process was ended from outside.
+        InternalError: a worker process died.
     """
     jobs = min(options.jobs or os.cpu_count() or 1, max(1, len(paths) // _BUNDLES_WORTH_A_PROCESS))
     if jobs == 1 or options.ask is not None:
@@ -55,13 +55,13 @@ def rerun_bundles(paths: Sequence[Path], options: RerunOptions) -> Iterator[Bund
         try:
             yield from pool.map(_rerun_here, paths)
         except BrokenProcessPool as error:
-            message = "wanted a rerun in several processes, found that one of them was ended; try --jobs 1"
+            message = "a worker process of the rerun died. Try --jobs 1."
             raise InternalError(message) from error
 
 
 @contextmanager
 def _pool(jobs: int, options: RerunOptions) -> Iterator[ProcessPoolExecutor]:
-    """Start processes afresh: what a fork takes along of threads and locks is nobody's to use."""
+    """Spawn worker processes; forking would copy threads and locks."""
     pool = ProcessPoolExecutor(
         jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(options.skills, options.only)
     )
@@ -72,7 +72,7 @@ def _pool(jobs: int, options: RerunOptions) -> Iterator[ProcessPoolExecutor]:
 
 
 _here: dict[str, tuple[SkillRegistry, frozenset[str]]] = {}
-"""What a process works with; set once, when it begins."""
+"""State of a worker process, set once by its initializer."""
 
 
 def _begin(skills: Callable[[], SkillRegistry], only: frozenset[str]) -> None:

@@ -1,4 +1,4 @@
-"""The stored pages of one bundle, as skills are given them."""
+"""The stored pages of one bundle as input of skills."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import PageIntent
 
 MAX_PAGE = 64 * 1024 * 1024
-"""Bytes of a page that an older recording kept as a file."""
+"""Maximum size in bytes of a page that an older recording stored as a file."""
 
 
 class StoredPages:
-    """Read pages once, also where several skills worked on one."""
+    """The pages of a bundle, each decoded once even if several skills use it."""
 
     def __init__(self, bundle: Bundle) -> None:
-        """Read from a bundle."""
+        """Read pages from this bundle."""
         self._bundle = bundle
         self._frames: dict[str, dict[str, StoredFrame]] = {}
 
     def frame(self, snapshot: BlobRef, path: str) -> StoredFrame | None:
-        """Return the page of one frame; None if the snapshot has no such frame.
+        """Return the page of one frame, or None if the snapshot has no such frame.
 
         Raises:
             TraceError: the snapshot cannot be read.
@@ -36,9 +36,9 @@ class StoredPages:
         return self._frames[snapshot.sha256].get(path)
 
     def of_intent(self, intent: PageIntent) -> StoredFrame | None:
-        """Return the page that an older recording judged: the DOM of its action, else the file of its step.
+        """Return the page of a page intent in an older recording, or None if it is missing or ambiguous.
 
-        Older recordings name a step of a folder of artifacts, whose `dom.html` it is. None if there is not exactly one.
+        It is the DOM snapshot of the action, else `dom.html` in the artifact folder of the step.
 
         Raises:
             TraceError: the page cannot be read.
@@ -57,9 +57,9 @@ class StoredPages:
             with files[0].open("rb") as file:
                 data = file.read(MAX_PAGE + 1)
         except OSError as error:
-            message = f"{files[0]}: the page cannot be read ({error.strerror}); restore the bundle"
+            message = f"{files[0]}: the page cannot be read: {error.strerror}. Restore the bundle."
             raise AttachmentCorruptError(message) from error
         if len(data) > MAX_PAGE:
-            message = f"{files[0]}: wanted a page of at most {MAX_PAGE} bytes, found more; restore the bundle"
+            message = f"{files[0]}: expected a page of at most {MAX_PAGE} bytes, got more. Restore the bundle."
             raise AttachmentCorruptError(message)
         return StoredFrame(html=data.decode("utf-8", "replace"), url="")

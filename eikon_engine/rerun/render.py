@@ -1,4 +1,4 @@
-"""Say what a rerun came to, for people."""
+"""Render the results of a rerun as text."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def render_bundle(bundle: BundleRerun) -> str:
-    """Return the lines about a bundle: what changed, what was not rerun, what cannot be read; empty for nothing."""
+    """Return lines on changed, not rerun and unreadable uses; empty if everything is unchanged."""
     if bundle.error:
         return f"{bundle.path}: cannot be read: {bundle.error}\n"
-    told = [use for use in bundle.uses if use.status != "unchanged"]
-    if not told:
+    reported = [use for use in bundle.uses if use.status != "unchanged"]
+    if not reported:
         return ""
     lines = [f"{bundle.path}: {_tally(bundle)}"]
-    for use in told:
+    for use in reported:
         lines.extend(f"  {line}" for line in _lines(use))
     return "".join(f"{line}\n" for line in lines)
 
 
 def render_total(report: RerunReport, seconds: float) -> str:
-    """Return the line that sums up."""
+    """Return the summary line."""
     parts = [
         f"{report.count('unchanged')} unchanged",
         f"{report.count('changed')} changed",
@@ -39,9 +39,9 @@ def render_total(report: RerunReport, seconds: float) -> str:
     if unreadable:
         parts.append(f"{unreadable} unreadable")
     uses = sum(len(bundle.uses) for bundle in report.bundles)
-    rate = f", {uses / seconds:.0f} a second" if seconds > 0 else ""
+    rate = f", {uses / seconds:.0f}/s" if seconds > 0 else ""
     bundles = counted(len(report.bundles), "bundle")
-    return f"{bundles}, {counted(uses, 'use')} of skills: {', '.join(parts)} ({seconds:.1f} s{rate})"
+    return f"{bundles}, {counted(uses, 'skill use')}: {', '.join(parts)} ({seconds:.1f} s{rate})"
 
 
 def _tally(bundle: BundleRerun) -> str:
@@ -49,7 +49,7 @@ def _tally(bundle: BundleRerun) -> str:
     counts = {status: sum(use.status == status for use in bundle.uses) for status in words}
     parts = [f"{count} {words[status]}" for status, count in counts.items() if count]
     accepted = "; accepted" if bundle.accepted else ""
-    return f"{', '.join(parts)} of {counted(len(bundle.uses), 'use')}{accepted}"
+    return f"{', '.join(parts)} of {counted(len(bundle.uses), 'skill use')}{accepted}"
 
 
 def _lines(use: UseRerun) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _lines(use: UseRerun) -> Iterator[str]:
 
 def _what(use: UseRerun) -> str:
     if use.new_result is not None and type(use.new_result) is not type(use.old_result):
-        return f"{_result(use.old_result)} when it was recorded, {_result(use.new_result)} now"
+        return f"{_result(use.old_result)} when recorded, {_result(use.new_result)} now"
     return f"the output differs in {counted(len(use.changes), 'place')}"
 
 
@@ -78,4 +78,4 @@ def _result(result: Result) -> str:
 def _versions(use: UseRerun) -> str:
     if use.recorded_version in {None, use.version}:
         return f"version {use.version}"
-    return f"version {use.recorded_version}, now {use.version}"
+    return f"version {use.recorded_version} when recorded, {use.version} now"

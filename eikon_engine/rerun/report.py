@@ -1,4 +1,4 @@
-"""What a rerun came to: plain values, which are also what `--json` prints."""
+"""The results of a rerun, also printed by `--json`."""
 
 from __future__ import annotations
 
@@ -16,71 +16,71 @@ CHANGED = 1
 
 
 class Change(Record):
-    """One place at which the output is another."""
+    """One difference between two outputs."""
 
     kind: Literal["added", "removed", "changed"]
     path: str
-    """JSON path: in the new output for what was added, in the recorded one otherwise."""
+    """JSON path: in the new output for an addition, else in the recorded output."""
     old: FiniteJson = None
-    """Null when added."""
+    """Null for an addition."""
     new: FiniteJson = None
-    """Null when removed."""
+    """Null for a removal."""
 
 
 class UseRerun(Record):
-    """One recorded use of a skill, or one page intent of an older recording, done again."""
+    """The rerun of one recorded skill use, or of one page intent of an older recording."""
 
     id: str
-    """Id of the use; of the page intent."""
+    """Id of the skill use or page intent."""
     subgoal: str
-    """Id of the attempt; empty for page intents."""
+    """Id of the attempt; empty for a page intent."""
     sequence: int | None
     skill: str
     status: RerunStatus
     recorded_version: int | None
-    """None where the recording did not say."""
+    """None if the recording does not contain it."""
     version: int | None
-    """None where the skill is not known."""
+    """None if the skill is unknown."""
     old_result: Result
     new_result: Result | None
-    """None where it was not run."""
+    """None if the skill was not run."""
     old: FiniteJson = None
-    """The recorded output; left out (null) where nothing changed."""
+    """The recorded output; null if unchanged."""
     new: FiniteJson = None
-    """What it is now; null where nothing changed."""
+    """The new output; null if unchanged."""
     changes: tuple[Change, ...] = ()
     why: str = ""
-    """Why it was not run, or could not be read."""
+    """Why the skill was not run, or the page could not be read."""
 
 
 class BundleRerun(Record):
-    """What became of one bundle."""
+    """The rerun of one bundle."""
 
     path: str
     error: str = ""
-    """Why the bundle cannot be read; empty if it can."""
+    """Why the bundle cannot be read; empty if it is readable."""
     uses: tuple[UseRerun, ...] = ()
     patch: TracePatch = TracePatch()
-    """What makes the trace hold the new outputs."""
+    """The patch that writes the new outputs into the trace."""
     accepted: bool = False
-    """Whether the patch was written."""
+    """Whether the patch was applied."""
     certificate_outdated: bool = False
-    """Whether the bundle had a certificate, which holds no more."""
+    """Whether the bundle had a certificate, which the patch invalidated."""
 
 
 class RerunReport(Record):
-    """What became of all bundles, in the order of their paths."""
+    """The reruns of all bundles, in the order of the arguments."""
 
     bundles: tuple[BundleRerun, ...]
 
     def count(self, status: RerunStatus) -> int:
-        """Count the uses with a status; unreadable bundles count as one each."""
+        """Count the skill uses with a status; an unreadable bundle counts as one."""
         broken = sum(bool(bundle.error) for bundle in self.bundles) if status == "unreadable" else 0
         return broken + sum(use.status == status for bundle in self.bundles for use in bundle.uses)
 
     @property
     def exit_status(self) -> int:
-        """Return 65 if anything cannot be read, else 1 for changes that stay, 3 for what was not rerun, 0."""
+        """Return 65 if anything is unreadable, else 1 for changes not accepted, else 3 if not all was rerun, else 0."""
         if self.count("unreadable"):
             return UNREADABLE
         if any(map(_has_changed, self.bundles)):
@@ -90,6 +90,6 @@ class RerunReport(Record):
 
 
 def _has_changed(bundle: BundleRerun) -> bool:
-    """Tell whether something changed that was not accepted; what cannot be written never is."""
+    """Whether a change was not accepted; a change that no patch can express never is."""
     changed = sum(use.status == "changed" for use in bundle.uses)
     return changed > (len(bundle.patch.operations) if bundle.accepted else 0)

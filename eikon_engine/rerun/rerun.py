@@ -1,4 +1,4 @@
-"""Do the skills of one bundle again on the pages they worked on, and compare."""
+"""Rerun the skills of one bundle on their recorded pages and compare the outputs."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from eikon_engine.trace.json_value import JsonValue
 
 INTENT_SKILL: Final = "detect_page_intent"
-"""The skill that does page intents of older recordings again."""
+"""The skill that reruns page intents of older recordings."""
 
 
 def rerun_bundle(
     path: Path, skills: SkillRegistry, only: frozenset[str] = frozenset(), ask: CompletionClient | None = None
 ) -> BundleRerun:
-    """Run the recorded skills of a bundle again; of those in `only`, if there are any.
+    """Rerun the recorded skills of a bundle, restricted to the names in `only` if it is not empty.
 
-    Questions to models go to `ask`, else to the responses in the bundle; no other model is asked. What cannot be read
-    or rerun is told in the result.
+    Questions to models go to `ask`, else to the responses in the bundle, never to another model. Failures to read or
+    rerun are reported in the result.
     """
     with collector_paused():
         return _rerun_bundle(path, skills, only, ask)
@@ -70,14 +70,14 @@ def _rerun_bundle(path: Path, skills: SkillRegistry, only: frozenset[str], ask: 
 
 
 class _BundleAnswers:
-    """Answer with the responses in a bundle, which are read when the first is asked for."""
+    """Completion client that replays the responses in a bundle, read on first use."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._root = bundle.root
         self._executor: ReplayExecutor | None = None
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """Return the recorded answer."""
+        """Return the recorded completion."""
         if self._executor is None:
             folder = inside(self._root, RESPONSES_FOLDER, RESPONSES_FOLDER)
             self._executor = ReplayExecutor(read_whole_folder(folder))
@@ -85,7 +85,7 @@ class _BundleAnswers:
 
 
 class _Rerun:
-    """Run the skills of one bundle."""
+    """Reruns the skills of one bundle."""
 
     def __init__(self, bundle: Bundle, skills: SkillRegistry, ask: CompletionClient) -> None:
         self._pages = StoredPages(bundle)
@@ -93,7 +93,7 @@ class _Rerun:
         self._ask = ask
 
     def use(self, attempt: str, usage: SkillUsage) -> UseRerun:
-        """Run one use again."""
+        """Rerun one skill use."""
         blank = UseRerun(
             id=usage.id,
             subgoal=attempt,
@@ -108,7 +108,7 @@ class _Rerun:
         if usage.source is None:
             return blank.model_copy(update={"why": NO_DOCUMENT})
         if isinstance(usage.result, Blocked):
-            return blank.model_copy(update={"why": "it was not run when it was recorded"})
+            return blank.model_copy(update={"why": "the skill was blocked when recorded"})
         try:
             skill = self._skills.named(usage.skill)
             blank = blank.model_copy(update={"version": skill.version})
@@ -123,12 +123,12 @@ class _Rerun:
                 update={"status": "unreadable" if unreadable else "not_rerun", "why": error.message}
             )
         if isinstance(usage.result, Succeeded) and isinstance(result, Succeeded) and not usage.output_recorded:
-            why = "the recording kept no output of the skill to compare with"
+            why = "the recording contains no output of the skill to compare with"
             return blank.model_copy(update={"why": why, "new_result": result})
         return _compared(blank, result, usage.output, output)
 
     def intent(self, intent: PageIntent) -> UseRerun:
-        """Judge a page of an older recording again; only what it is taken for is compared, not how sure that is."""
+        """Rerun a page intent of an older recording; compare the intent only, not its confidence."""
         blank = UseRerun(
             id=intent.id,
             subgoal="",
@@ -144,7 +144,7 @@ class _Rerun:
             skill = self._skills.named(INTENT_SKILL)
             frame = self._pages.of_intent(intent)
             if frame is None:
-                return blank.model_copy(update={"why": "the recording kept no page for the page intent"})
+                return blank.model_copy(update={"why": "the recording contains no page for the page intent"})
             result, output = self._run(
                 skill, SkillInput(html=frame.html, url=frame.url, ask=self._ask), blank.old_result
             )
@@ -169,11 +169,11 @@ class _Rerun:
         )
 
     def _run(self, skill: Skill, page: SkillInput, recorded: Result) -> tuple[Result, JsonValue]:
-        """Run a skill, and return how it failed where it did.
+        """Run a skill and return its result and output.
 
         Raises:
-            CompletionError: the model gave no answer, which says nothing about the skill; only where the recording
-                itself tells of that failure, and answers with it, it is a result.
+            CompletionError: the model returned no answer, which says nothing about the skill. If the recording contains
+                the same failure and replays it, it is a result instead.
         """
         try:
             return Succeeded(), skill.run(page)
@@ -202,12 +202,12 @@ def _compared(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -
 
 
 def _is_same(old: JsonValue, new: JsonValue) -> bool:
-    """Tell whether two outputs are one JSON value; Python takes 1, 1.0 and true for equal, so their texts decide."""
+    """Whether two outputs are the same JSON; compares text, because 1, 1.0 and True are equal in Python."""
     try:
         if old == new and to_json(old) == to_json(new):
             return True
     except PydanticSerializationError:
-        pass  # a text that is no Unicode, which only the slow writer writes
+        pass  # invalid Unicode, which only the slower `json` module can write
     return _text(old) == _text(new)
 
 
@@ -225,7 +225,7 @@ def _new_output(use: UseRerun) -> tuple[SetSkillOutput, ...]:
 def _new_intent(use: UseRerun) -> tuple[SetPageIntent, ...]:
     match use.new:
         case {"intent": str(intent), "confidence": float(confidence), "signals": list(signals)}:
-            reason = f"{use.skill} was run on the stored page, {_versions(use)}"
+            reason = f"{use.skill} was rerun on the stored page, {_versions(use)}"
             return (
                 SetPageIntent(
                     page_intent=use.id, intent=intent, confidence=confidence, signals=tuple(signals), reason=reason
@@ -238,4 +238,4 @@ def _new_intent(use: UseRerun) -> tuple[SetPageIntent, ...]:
 def _versions(use: UseRerun) -> str:
     if use.recorded_version is None or use.recorded_version == use.version:
         return f"version {use.version}"
-    return f"version {use.recorded_version} then, {use.version} now"
+    return f"version {use.recorded_version} when recorded, {use.version} now"

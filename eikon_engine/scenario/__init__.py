@@ -1,6 +1,6 @@
-"""Missions with tools, models and skills: recorded once, replayed without executing anything.
+"""Scenarios: missions with tools, models and skills, recorded once and replayed without executing anything.
 
-The public names are imported when they are asked for.
+Public names are imported lazily.
 """
 
 from importlib import import_module

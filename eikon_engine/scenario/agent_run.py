@@ -1,4 +1,4 @@
-"""Record the tool calls of an agent of its own, or answer them from a recording; no scenario is needed."""
+"""Record the tool calls of any agent, or serve them from a recording, without a scenario."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ if TYPE_CHECKING:
 
 
 class ToolNotes(Protocol):
-    """A mission that is being recorded, such as `record_mission` gives."""
+    """A mission under recording, such as the one of `record_mission`."""
 
     def tool(
         self, name: str, arguments: Mapping[str, JsonValue] | None = None, *, result: JsonValue = None, error: str = ""
     ) -> None:
-        """Note the call of a tool with what it returned, or the error that it raised."""
+        """Note a tool call with its result, or the error that it raised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What can be chosen about the run of an agent."""
+    """Options of an agent run."""
 
     goal: str = ""
-    """What the run is about, in words."""
+    """Goal of the run, as text."""
     allowed: tuple[str, ...] | None = None
-    """The tools that may be called; None allows all of the box."""
+    """Names of the allowed tools; None allows all."""
     mission: ToolNotes | None = None
-    """Where calls are noted as well, in their place among the actions."""
+    """Mission in which calls are noted too, among its actions."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Values that are written nowhere, by name; a replay needs none."""
+    """Secret values by name, never written to files; a replay needs none."""
     redact: bool = True
-    """Whether secrets that nobody named are looked for, and replaced by stand-ins; see `docs/redaction.md`."""
+    """Whether to find unnamed secrets and replace them with stand-ins; see `docs/redaction.md`."""
     ordered: bool = True
-    """Whether a replay has to make its calls in the recorded order; not for agents that call from several threads."""
+    """Whether a replay must make its calls in the recorded order; False for agents that call from several threads."""
     now: Callable[[], datetime] = utc_now
     new_key: Callable[[], bytes] = fresh_key
-    """Where the key of stand-ins comes from, which is kept nowhere."""
+    """Source of the stand-in key, which is never stored."""
 
 
 def open_run(
@@ -70,19 +70,19 @@ def open_run(
     fixtures: Path | str | None = None,
     options: RunOptions | None = None,
 ) -> AgentRun:
-    """Open a run in a new folder, as a block, `with` or `async with`, inside of which tools are called.
+    """Open a run in a new folder; use it as a `with` or `async with` block and call tools inside.
 
-    In mode `record` each call is executed and kept in `directory/fixtures`; in mode `replay` each is answered from
+    In mode `record` each call is executed and stored in `directory/fixtures`. In mode `replay` each is served from
     `fixtures`, the folder of a recorded run, and nothing is executed.
 
     Raises:
-        UsageError: a replay without fixtures, or a recording with some.
-        OutputError: a run is there already, or the folder cannot be written.
-        FixtureError: the fixtures cannot be used.
-        UnknownToolError: a tool is allowed that the box does not know.
+        UsageError: a replay has no fixtures, or a recording has some.
+        OutputError: a run exists already, or the folder cannot be written.
+        FixtureError: the fixtures are not usable.
+        UnknownToolError: an allowed tool is not in the box.
     """
     if (mode == "replay") != (fixtures is not None):
-        message = "wanted fixtures with mode replay, and none with mode record; name the fixtures that answer a replay"
+        message = f"fixtures are required with mode replay and not allowed with mode record, got mode {mode}"
         raise UsageError(message)
     chosen = options or RunOptions()
     recorded = None if fixtures is None else FixtureFolder(Path(fixtures))
@@ -92,10 +92,10 @@ def open_run(
 
 
 class AgentRun:
-    """The run of an agent: its block, and its tools inside of it."""
+    """A run of an agent: a context manager, with the tools to call inside."""
 
     def __init__(self, directory: Path, tools: ToolBox, recorded: FixtureFolder | None, options: RunOptions) -> None:
-        """Begin with the block; `open_run` makes it."""
+        """Use `open_run` to create one; the run starts with the block."""
         self.directory = directory
         self._box = tools
         self._recorded = recorded
@@ -103,23 +103,23 @@ class AgentRun:
 
     @property
     def tools(self) -> ToolBox:
-        """Return the tools, as they are called in this run."""
+        """Return the tools bound to this run."""
         return self._bound
 
     def call(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - what the tool returns
-        """Call a tool, see `ToolBox.call`."""
+        """Call a tool; see `ToolBox.call`."""
         return self._bound.call(name, args)
 
     async def acall(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - as above
-        """Call a tool without holding up the loop, see `ToolBox.acall`."""
+        """Call a tool without blocking the event loop; see `ToolBox.acall`."""
         return await self._bound.acall(name, args)
 
     def note(self, text: str) -> None:
-        """Say something in the events of the run."""
+        """Write a note to the events of the run."""
         self._folder.events.note(self._calls.secrets.redactor.text(text))
 
     def __enter__(self) -> Self:
-        """Begin the run."""
+        """Start the run."""
         options = self._options
         started_at = options.now()
         root = make_run_folder(self.directory.parent, "", started_at, self.directory.name)
@@ -151,7 +151,7 @@ class AgentRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the run; a recording demands that every call was kept, a replay that all were made."""
+        """End the run; check that a recording stored every call, and that a replay made them all."""
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
             message = f"the run was stopped by {InterruptedRunError.stopper(error)}"
             self._folder.end("interrupted", "interrupted", InterruptedRunError(message))
@@ -159,8 +159,8 @@ class AgentRun:
         if error is not None:
             if isinstance(self._calls, RecordedCalls):
                 self._calls.close()
-            said = error if isinstance(error, EikonError) else ScenarioError(f"{type(error).__name__}: {error}")
-            self._folder.end("failed", "failed", said)
+            failure = error if isinstance(error, EikonError) else ScenarioError(f"{type(error).__name__}: {error}")
+            self._folder.end("failed", "failed", failure)
             return
         try:
             self._calls.close()
@@ -172,7 +172,7 @@ class AgentRun:
         self._folder.end("complete", "complete", None)
 
     async def __aenter__(self) -> Self:
-        """Begin the run."""
+        """Start the run."""
         return self.__enter__()
 
     async def __aexit__(
@@ -200,11 +200,11 @@ class _Noted:
         self._mission = mission
 
     def called(self, made: CallMade) -> None:
-        """Wait for the answer."""
+        """Do nothing: a call is noted with its result."""
 
     def answered(self, answered: CallAnswered) -> None:
         error = "" if answered.error is None else f"{answered.error.type}: {answered.error.message}"
         self._mission.tool(answered.made.tool, answered.made.args, result=answered.result, error=error)
 
     def completed(self, answered: Answered) -> None:
-        """Leave it to `mission.completion`."""
+        """Do nothing: `mission.completion` notes it."""

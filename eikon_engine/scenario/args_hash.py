@@ -1,4 +1,4 @@
-"""The name of a tool call: SHA-256 of the canonical JSON of its arguments (RFC 8785)."""
+"""The hash of tool call arguments: SHA-256 of their canonical JSON (RFC 8785)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 def args_hash(args: Mapping[str, JsonValue]) -> str:
     """Return the hash of arguments.
 
-    Numbers are those of RFC 8785, which are those of JavaScript: `1` and `1.0` are the same, and so are `0` and `-0.0`.
-    Texts are compared as they are, without Unicode normalization.
+    Numbers follow RFC 8785, that is JavaScript: `1` equals `1.0`, and `0` equals `-0.0`. Strings are not Unicode
+    normalized.
 
     Raises:
-        ToolArgumentsError: canonical JSON cannot say them: an integer beyond 2^53 - 1, NaN, an infinity, half of a
-            surrogate pair, a name that is no text, or something that is no JSON at all.
+        ToolArgumentsError: canonical JSON cannot represent them: an integer beyond 2^53 - 1, NaN, infinity, a lone
+            surrogate, a key that is not a string, or a value that is not JSON.
     """
     try:
         text = rfc8785.dumps(dict(args))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
-        message = f"wanted arguments that canonical JSON (RFC 8785) can say, found {_found(error)}; pass it as a text"
+        message = (
+            f"expected arguments that canonical JSON (RFC 8785) can represent, got {_found(error)}. Pass a string."
+        )
         raise ToolArgumentsError(message) from error
     return hashlib.sha256(text).hexdigest()
 
@@ -38,6 +40,6 @@ def _found(error: Exception) -> str:
         case RecursionError():
             return "endless nesting"
         case UnicodeEncodeError():
-            return "half of a surrogate pair"
+            return "a lone surrogate"
         case _:
             return str(error)

@@ -1,4 +1,4 @@
-"""Do what blocks in a thread of its own, which holds up neither the loop nor the end of the process."""
+"""Run blocking work in a daemon thread, which blocks neither the event loop nor process exit."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Value = TypeVar("Value")
 
 
 async def run_aside(work: Callable[[], Value]) -> Value:
-    """Return what `work` returns, or raise what it raises; where the wait is cancelled, nobody hears of either.
+    """Run `work` in a thread and return or raise its result, which is discarded if the wait is cancelled.
 
-    The threads of a pool are waited for when a process ends, so that a tool that hangs could not be stopped.
+    A pool would join its threads at exit, so a hanging tool could not be stopped.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Callable[[], Value]] = loop.create_future()
@@ -32,9 +32,9 @@ async def run_aside(work: Callable[[], Value]) -> Value:
         give: Callable[[], Value]
         try:
             give = partial(_returned, context.run(work))
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001 - raised again by the awaiting caller
             give = partial(_raised, error)
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, give)
 
     threading.Thread(target=target, name="eikon tool", daemon=True).start()

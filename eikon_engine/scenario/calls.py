@@ -1,4 +1,4 @@
-"""What answers the calls of tools: the tools themselves, a recorder around them, or a recording."""
+"""Interfaces of tool calls: executed directly, executed and recorded, or served from a recording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallMade:
-    """A tool is about to be called; secrets are hidden."""
+    """A tool call before its execution; secrets are redacted."""
 
     call_id: str
     """Unique in the run."""
@@ -25,35 +25,35 @@ class CallMade:
     args: dict[str, JsonValue]
     args_hash: str
     occurrence: int
-    """Which of the calls with these arguments it is, from 1."""
+    """Number among the calls with equal arguments, from 1."""
     order: int
-    """Its place among all calls of the run, from 1."""
+    """Number among all calls of the run, from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnswered:
-    """A tool has answered, or a recording in its place; secrets are hidden."""
+    """A finished tool call, executed or served from a fixture; secrets are redacted."""
 
     made: CallMade
     source: Literal["executed", "fixture"]
     result: JsonValue
-    """As a fixture holds it."""
+    """In the format of fixtures."""
     error: Failure | None
     latency_ms: float
 
 
 class Reader(Protocol):
-    """Be told of calls; what it raises ends the call."""
+    """Observe tool calls; an exception aborts the call."""
 
     def called(self, made: CallMade) -> None:
-        """Hear of a call before anything is executed."""
+        """Handle a call before its execution."""
 
     def answered(self, answered: CallAnswered) -> None:
-        """Hear of its answer."""
+        """Handle a finished call."""
 
 
 class SilentReader:
-    """Tell nobody."""
+    """Ignore all calls."""
 
     def called(self, made: CallMade) -> None:
         """Do nothing."""
@@ -64,7 +64,7 @@ class SilentReader:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer out of a recording."""
+    """A recorded result."""
 
     result: Result = None
     error: ToolError | None = None
@@ -77,30 +77,30 @@ class Recorded:
 
 
 class CallUnderWay(Protocol):
-    """One call that is executed now."""
+    """One call in execution."""
 
     def succeed(self, result: Result) -> Result:
-        """Keep what the tool returned, and return what the agent is given.
+        """Store the result of the tool, and return the one for the agent.
 
         Raises:
-            ResultNotStorableError: it cannot be kept.
+            ResultNotStorableError: it cannot be stored.
         """
 
     def fail(self, error: Exception | SystemExit) -> ToolError:
-        """Keep what the tool raised, and return what is raised instead."""
+        """Store the exception of the tool, and return the one to raise instead."""
 
 
 class Calls(Protocol):
-    """Answer the calls of one run, from any number of threads at a time."""
+    """Handle the tool calls of one run; thread-safe."""
 
     def begin(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded | CallUnderWay:
-        """Begin a call of a tool that is allowed.
+        """Start a call of an allowed tool.
 
         Raises:
-            ToolArgumentsError: the arguments cannot be written.
-            FixtureMissingError: answers come from a recording, which has none for this call.
+            ToolArgumentsError: the arguments cannot be stored.
+            FixtureMissingError: a replay has no fixture for this call.
         """
 
     @property
     def is_replay(self) -> bool:
-        """Say whether answers come from a recording, so that no tool has to be here."""
+        """Return whether results come from a recording, so that no tool is needed."""

@@ -1,4 +1,4 @@
-"""Find what is wrong with a scenario before anything is done: names that nothing has, and values that nothing takes."""
+"""Check a scenario before it runs: unknown names, references and invalid values."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[], SkillRegistry]) -> None:
-    """Check everything that is known before the run; a replay, which calls no tool, is checked without a box.
+    """Check everything that is known before the run; a replay calls no tools and is checked without a box.
 
     Raises:
-        YamlError: a name is given twice, a reference leads nowhere, or an action is none.
-        UnknownToolError: no such tool.
-        ToolNotAllowedError: a step calls a tool that `allowed_tools` does not name.
-        ToolArgumentsError: a tool does not take the arguments of a step.
-        UnknownSkillError: no such skill.
+        YamlError: a name is duplicated, a reference is unknown, or an action is invalid.
+        UnknownToolError: a tool does not exist.
+        ToolNotAllowedError: a step calls a tool that is not in `allowed_tools`.
+        ToolArgumentsError: a tool does not accept the arguments of a step.
+        UnknownSkillError: a skill does not exist.
     """
     _check_ids(file)
     _check_folder(file)
@@ -56,19 +56,19 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[],
         _check_step(file, place, step, box, skills)
         if step.save_as is not None:
             if step.save_as in known:
-                raise file.text.error((*place, "as"), f"wanted a name of its own, found {known[step.save_as]}")
+                raise file.text.error((*place, "as"), f"expected a new name, got {known[step.save_as]}")
             known[step.save_as] = f"the output of {file.text.place(place)}"
 
 
 def steps_of(file: ScenarioFile) -> Iterator[tuple[Place, Step]]:
-    """Yield all steps with their places in the file."""
+    """Yield all steps with their paths in the file."""
     for number, subgoal in enumerate(file.scenario.subgoals):
         for place, step in enumerate(subgoal.steps):
             yield ("subgoals", number, "steps", place), step
 
 
 def needs_browser(file: ScenarioFile) -> bool:
-    """Say whether anything is done to a page."""
+    """Return whether any step uses a page."""
     return file.scenario.start_url is not None or any(
         isinstance(step, ActionStep | SkillStep) or (isinstance(step, ToolStep) and step.tool == BROWSER)
         for _, step in steps_of(file)
@@ -76,15 +76,15 @@ def needs_browser(file: ScenarioFile) -> bool:
 
 
 def may_ask_model(file: ScenarioFile) -> bool:
-    """Say whether a model may be asked: by a step, or by a skill."""
+    """Return whether a step or a skill may call a model."""
     return any(isinstance(step, CompletionStep | SkillStep) for _, step in steps_of(file))
 
 
 def gates_of(file: ScenarioFile) -> Gates:
-    """Return the limits that a run has to keep to.
+    """Return the gates of a scenario.
 
     Raises:
-        GatesError: one does not exist, its limit cannot be, or it is about a tool that is not allowed.
+        GatesError: a gate is unknown, its limit is invalid, or it limits a tool that is not allowed.
     """
     if not file.scenario.gates:
         return Gates(())
@@ -92,13 +92,13 @@ def gates_of(file: ScenarioFile) -> Gates:
     for place, tool in _tools_of_gates(file):
         if tool not in file.scenario.allowed_tools:
             allowed = ", ".join(file.scenario.allowed_tools) or "none"
-            message = f"wanted a tool of allowed_tools, found {tool!r}, which is never called; allowed are {allowed}"
+            message = f"expected a tool of allowed_tools ({allowed}), got {tool!r}, which is never called"
             raise GatesError(file.text.error(place, message).message)
     return gates
 
 
 def _tools_of_gates(file: ScenarioFile) -> Iterator[tuple[Place, JsonValue]]:
-    """Yield the tools that gates are about, with their places."""
+    """Yield the tools that gates name, with their paths in the file."""
     for name, value in file.scenario.gates.items():
         for number, fields in enumerate(value if isinstance(value, list) else [value]):
             place: Place = ("gates", name, number) if isinstance(value, list) else ("gates", name)
@@ -113,27 +113,28 @@ def _check_ids(file: ScenarioFile) -> None:
     counts = Counter(each.id for each in file.scenario.subgoals)
     for number, subgoal in enumerate(file.scenario.subgoals):
         if counts[subgoal.id] > 1:
-            raise file.text.error(("subgoals", number, "id"), f"wanted each id once, found {subgoal.id!r} again")
+            raise file.text.error(("subgoals", number, "id"), f"expected unique ids, got {subgoal.id!r} twice")
 
 
 def _check_folder(file: ScenarioFile) -> None:
-    """Keep `read_file` below the folder of the scenario, whoever wrote it."""
+    """Confine `read_file` to the folder of the scenario, because scenarios may be untrusted."""
     files, root = file.scenario.files, file.folder.resolve()
     if leads_out(files) or not (root / files).resolve().is_relative_to(root):
-        message = f"wanted a folder below that of the scenario, found {files!r}; put the files there"
+        message = f"expected a folder below that of the scenario, got {files!r}. Move the files there."
         raise file.text.error(("files",), message)
 
 
 def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known: dict[str, str]) -> None:
     for path, stray in strays_in(value):
         message = (
-            f"wanted a reference, {{{{name}}}} or {{{{name.path.0}}}}, found {stray}; a variable can hold such a text"
+            f"expected a reference {{{{name}}}} or {{{{name.path.0}}}}, got {stray}. "
+            "Use a variable for text with double braces."
         )
         raise file.text.error((*place, *path), message)
     for path, name in names_in(value):
         if name not in known:
             names = ", ".join(known) or "none"
-            message = f"wanted a variable or an output of an earlier step, found {{{{{name}}}}}; known are {names}"
+            message = f"expected a variable or an output of an earlier step ({names}), got {{{{{name}}}}}"
             raise file.text.error((*place, *path), message)
 
 
@@ -155,21 +156,26 @@ def _check_tool(file: ScenarioFile, place: Place, step: ToolStep, box: ToolBox |
     if step.tool not in file.scenario.allowed_tools:
         allowed = ", ".join(file.scenario.allowed_tools) or "none"
         where = file.text.place((*place, "tool"))
-        message = f"{file.path}: {where}: tool {step.tool!r} is not allowed; allowed_tools are {allowed}; add it there"
+        message = (
+            f"{file.path}: {where}: tool {step.tool!r} is not allowed: expected one of allowed_tools ({allowed}). "
+            "Add it there."
+        )
         raise ToolNotAllowedError(message)
     if step.tool == BROWSER:
         action = step.args.get("action")
         if set(step.args) != {"action"} or not isinstance(action, dict):
-            raise file.text.error((*place, "args"), "wanted the one argument action, an object (docs/actions.md)")
+            raise file.text.error((*place, "args"), "expected one argument, action, an object (docs/actions.md)")
         _check_action(file, (*place, "args", "action"), action)
     elif box is not None and not any(True for _ in names_in(step.args)):
         _at(file, (*place, "args"), lambda: box.named(step.tool).bind(step.args))
 
 
 def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]) -> None:
-    """Check an action; what an exact reference becomes is not known yet, and is checked when it is."""
+    """Check an action; one with references is checked at run time, when they are resolved."""
     if action.get("type") == "set_input_files":
-        message = "wanted another action: the files of set_input_files lie in a bundle; record it in Python"
+        message = (
+            "set_input_files is not supported in scenarios, because its files lie in a bundle. Record it in Python."
+        )
         raise file.text.error((*place, "type"), message)
     if any(True for _ in names_in(action)):
         return
@@ -184,7 +190,7 @@ def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]
 
 
 def _at(file: ScenarioFile, place: Place, check: Callable[[], object]) -> None:
-    """Give an error its place in the file, with its type."""
+    """Run a check, and add the place in the file to its error."""
     try:
         check()
     except EikonError as error:

@@ -1,4 +1,4 @@
-"""Calls that are executed, and kept nowhere."""
+"""Tool calls that are executed without recording, and the errors of tools."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Executed:
-    """Execute every call."""
+    """Execute every call without recording."""
 
     is_replay = False
 
-    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> ExecutedCall:  # noqa: ARG002 - every call alike
-        """Begin a call."""
+    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> ExecutedCall:  # noqa: ARG002 - same for every call
+        """Start a call."""
         return ExecutedCall(tool)
 
 
 class ExecutedCall:
-    """A call that nobody keeps."""
+    """A call that is not recorded."""
 
     def __init__(self, tool: str) -> None:
-        """Begin the call of a tool."""
+        """Start the call of a tool."""
         self._tool = tool
 
     def succeed(self, result: Result) -> Result:
@@ -42,12 +42,12 @@ class ExecutedCall:
 
 
 def failure_of(error: Exception | SystemExit) -> Failure:
-    """Say what a tool failed by; one that ends the process, `sys.exit`, has failed with what it gave."""
+    """Describe the exception of a tool; `sys.exit` counts as one."""
     message = error.message if isinstance(error, EikonError) else str(error)
     code = getattr(error, "code", None)
     return Failure(type=type(error).__name__, code=code if isinstance(code, str) else None, message=message)
 
 
 def public_error(tool: str, failure: Failure) -> ToolError:
-    """Return what is raised for a failure, executed or recorded."""
+    """Return the error to raise for a failure, executed or recorded."""
     return ToolError(tool, failure.type, failure.message, failure.code)

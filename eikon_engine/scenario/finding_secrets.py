@@ -1,4 +1,4 @@
-"""Find the secrets that nobody named while tool calls are recorded."""
+"""Find unnamed secrets while tool calls are recorded."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 class FindingSecrets:
-    """Replace named secrets, and those that are found while a run is recorded."""
+    """Redact named secrets, and those found while a run is recorded."""
 
     def __init__(self, secrets: Mapping[str, str], rules: RedactionRules | None, key: bytes) -> None:
-        """Find by `rules`, nothing where they are None; `key` is drawn for this recording and kept nowhere."""
+        """Find secrets by `rules`, none if None; `key` is random per recording and never stored."""
         self._found = None if rules is None else FoundSecrets(rules, key)
         self.redactor = Redactor(secrets, None if self._found is None else self._found.stand_ins)
 
     @property
     def table(self) -> tuple[FoundSecret, ...]:
-        """Return what was found, without the values."""
+        """Return the found secrets, without their values."""
         return () if self._found is None else self._found.table
 
     def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
-        """Look through all texts and bytes of a value."""
+        """Search all strings and bytes of a value."""
         if self._found is None:
             return
         discover = self._found.discover
@@ -44,10 +44,10 @@ class FindingSecrets:
 
 
 def _parts(value: object) -> tuple[JsonValue, list[bytes]]:
-    """Return a value without its bytes, and those."""
+    """Split a value into JSON without bytes, and the bytes."""
     blobs: list[bytes] = []
 
-    def plain(each: Any) -> JsonValue:  # noqa: ANN401 - what a tool is given or returns
+    def plain(each: Any) -> JsonValue:  # noqa: ANN401 - any argument or result of a tool
         match each:
             case bytes():
                 blobs.append(each)

@@ -1,4 +1,4 @@
-"""One recorded tool call, `fixtures/<tool>/<args_hash>.json`, and what their folder says of itself."""
+"""Fixtures: one recorded tool call per file, `fixtures/<tool>/<args_hash>.json`, and `recording.json`."""
 
 from __future__ import annotations
 
@@ -21,63 +21,63 @@ if TYPE_CHECKING:
 FORMAT_VERSION: Final = 1
 RECORDING_FILE: Final = "recording.json"
 BLOBS: Final = "blobs"
-"""Folder of bytes in the folder of a tool."""
+"""Subfolder for bytes in the folder of a tool."""
 _FILE_NAME: Final = re.compile(r"([0-9a-f]{64})(?:\.([1-9][0-9]{0,8}))?\.json")
 
 
 class Failure(Record):
-    """What a tool raised."""
+    """An exception of a tool."""
 
     type: str = Field(min_length=1)
-    """Name of its class."""
+    """Class name of the exception."""
     code: str | None = None
-    """Its `code`, where it has one that is a text."""
+    """Its `code`, if it is a string."""
     message: str
 
 
 class Fixture(Sealed):
-    """One call of a tool, and what came of it; secrets stand in it as placeholders and stand-ins."""
+    """One tool call with its result; named secrets appear as references, found ones as stand-ins."""
 
     format_version: Literal[1] = FORMAT_VERSION
     run_id: str = Field(min_length=1)
-    """The recording it belongs to."""
+    """Id of its recording."""
     tool: str = Field(min_length=1)
     args: dict[str, FiniteJson]
     args_hash: str = Field(pattern=r"^[0-9a-f]{64}$")
     occurrence: int = Field(ge=1)
-    """Which of the calls with these arguments it is, from 1."""
+    """Number among the calls with equal arguments, from 1."""
     order: int = Field(ge=1)
-    """Its place among all tool calls of the run, from 1."""
+    """Number among all tool calls of the run, from 1."""
     result: FiniteJson = None
-    """What it returned; bytes stand as `{"$bytes": {"sha256": …, "size": …}}`."""
+    """Return value; bytes are stored as `{"$bytes": {"sha256": …, "size": …}}`."""
     error: Failure | None = None
-    """What it raised instead of returning."""
+    """Exception raised instead."""
     started_at: AwareDatetime
     ended_at: AwareDatetime
     duration_seconds: float = Field(ge=0)
 
 
 class RecordingNote(Sealed):
-    """What a folder of fixtures says of itself, `fixtures/recording.json`."""
+    """Metadata of a fixtures folder, `fixtures/recording.json`."""
 
     format_version: Literal[1] = FORMAT_VERSION
     run_id: str = Field(min_length=1)
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    """None until the recording has come to its end."""
+    """None until the recording is complete."""
     calls: int | None = None
-    """How many tool calls there are; None until then."""
+    """Number of tool calls; None until the recording is complete."""
     secrets: tuple[FoundSecret, ...] = ()
-    """The stand-ins in the fixtures, and what they stand for."""
+    """The stand-ins in the fixtures."""
 
 
 def fixture_name(digest: str, occurrence: int) -> str:
-    """Return the name of the file of a call."""
+    """Return the file name of a call."""
     return f"{digest}.json" if occurrence == 1 else f"{digest}.{occurrence}.json"
 
 
 def read_name(name: str) -> tuple[str, int] | None:
-    """Read hash and occurrence out of the name of a file; None where it is no name of a fixture."""
+    """Parse hash and occurrence from a file name; None if it is not a fixture."""
     found = _FILE_NAME.fullmatch(name)
     if found is None:
         return None
@@ -88,12 +88,12 @@ def read_name(name: str) -> tuple[str, int] | None:
 def read_fixture(
     folder: Path, tool: str, digest: str, occurrence: int, hashed: dict[str, JsonValue] | None = None
 ) -> Fixture:
-    """Read the fixture of a call, and prove that it is the one that its path names.
+    """Read the fixture of a call, and check that it matches its path.
 
-    `hashed` are arguments that are known to have the hash.
+    `hashed` are arguments known to have the hash, which saves hashing them again.
 
     Raises:
-        FixtureCorruptError: it cannot be read, was edited, or belongs elsewhere.
+        FixtureCorruptError: it cannot be read, was edited, or does not match its path.
     """
     path = folder / tool / fixture_name(digest, occurrence)
     fixture = read_sealed(Fixture, path)
@@ -104,6 +104,8 @@ def read_fixture(
         ("args with the hash", digest if fixture.args == hashed else args_hash(fixture.args), digest),
     ):
         if found != wanted:
-            message = f"{path}: wanted {name} {wanted} as its path says, found {found}; put it back, or record again"
+            message = (
+                f"{path}: expected {name} {wanted} to match the path, got {found}. Restore the file, or record again."
+            )
             raise FixtureCorruptError(message)
     return fixture

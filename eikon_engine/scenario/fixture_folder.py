@@ -1,4 +1,4 @@
-"""A folder of fixtures: what was recorded, read when it is asked for."""
+"""A fixtures folder, whose files are read on demand."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Key = tuple[str, str, int]
 
 
 class FixtureFolder:
-    """Know which calls were recorded by the names of their files alone."""
+    """The recorded calls of a folder, known by their file names."""
 
     def __init__(self, folder: Path) -> None:
         """List the folder.
 
         Raises:
-            FixtureError: it is none, or holds something else.
-            FixturesIncompleteError: the run that was recorded did not come to its end.
+            FixtureError: it is not a fixtures folder, or holds other files.
+            FixturesIncompleteError: the recorded run did not complete.
         """
         self.folder = folder
         self.note = _note(folder)
@@ -37,57 +37,57 @@ class FixtureFolder:
         self.tools = frozenset(tool for tool, _, _ in self._keys)
 
     def __contains__(self, key: Key) -> bool:
-        """Say whether a call was recorded."""
+        """Return whether a call was recorded."""
         return key in self._keys
 
     def __len__(self) -> int:
-        """Count the calls that were recorded."""
+        """Return the number of recorded calls."""
         return len(self._keys)
 
     def keys(self, tool: str) -> list[Key]:
-        """Return the calls of one tool that were recorded."""
+        """Return the recorded calls of one tool."""
         return [key for key in self._keys if key[0] == tool]
 
     def read(self, key: Key, hashed: dict[str, JsonValue] | None = None) -> Fixture:
-        """Read one call; `hashed` are arguments that are known to have its hash.
+        """Read one call; for `hashed` see `read_fixture`.
 
         Raises:
-            FixtureCorruptError: its file is damaged or was edited.
-            FixturesMixedError: it belongs to another recording than the folder.
+            FixtureCorruptError: its file is corrupt or was edited.
+            FixturesMixedError: it belongs to another recording.
         """
         tool, digest, occurrence = key
         fixture = read_fixture(self.folder, tool, digest, occurrence, hashed)
         if fixture.run_id != self.note.run_id:
             path = self.folder / tool / fixture_name(digest, occurrence)
             message = (
-                f"{path}: wanted a fixture of run {self.note.run_id} as all of this folder, found one of run "
-                f"{fixture.run_id}; use the fixtures of one recording"
+                f"{path}: expected a fixture of run {self.note.run_id}, got one of run {fixture.run_id}. "
+                "Use the fixtures of one recording."
             )
             raise FixturesMixedError(message)
         return fixture
 
     def take(self, key: Key, args: dict[str, JsonValue]) -> Fixture:
-        """Read the call with these arguments, and note that it was used."""
+        """Read the call with these arguments, and mark it as used."""
         fixture = self.read(key, args)
         self._keys[key] = True
         return fixture
 
     def unused(self) -> Iterator[Fixture]:
-        """Read the calls that nobody took, in no order."""
+        """Read the unused calls, in no particular order."""
         return (self.read(key) for key, is_used in self._keys.items() if not is_used)
 
 
 def _note(folder: Path) -> RecordingNote:
     path = folder / RECORDING_FILE
     if not folder.is_dir() or not path.is_file():
-        found = f"no {RECORDING_FILE} in it" if folder.is_dir() else "no folder"
-        message = f"{folder}: wanted the fixtures folder of a recorded run, found {found}; check the path"
+        found = f"a folder without {RECORDING_FILE}" if folder.is_dir() else "no folder"
+        message = f"{folder}: expected the fixtures folder of a recorded run, got {found}. Check the path."
         raise FixtureError(message)
     note = read_sealed(RecordingNote, path)
     if note.ended_at is None:
         message = (
-            f"{folder}: wanted fixtures of a run that came to its end, found run {note.run_id}, which was killed or is "
-            "still going on; record again"
+            f"{folder}: expected fixtures of a complete run, got run {note.run_id}, which was killed or is still "
+            "running. Record again."
         )
         raise FixturesIncompleteError(message)
     return note
@@ -113,4 +113,6 @@ def _listed_of_tool(folder: Path, tool: str) -> Iterator[Key]:
 
 
 def _stray(path: Path) -> FixtureError:
-    return FixtureError(f"{path}: wanted nothing but fixtures, <tool>/<args_hash>.json, found this; take it out")
+    return FixtureError(
+        f"unexpected file in a fixtures folder ({path}): expected only <tool>/<args_hash>.json. Remove it."
+    )

@@ -1,4 +1,4 @@
-"""What a run is given: values of variables and secrets, tools."""
+"""Resolve the inputs of a run: variables, secrets and tools."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
 def variables_for(
     file: ScenarioFile, given: Mapping[str, str], recorded: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return the values of variables: those that are given, else the recorded ones, else those of the scenario.
+    """Return the values of variables: supplied ones, else recorded ones, else the defaults of the scenario.
 
     Raises:
-        UsageError: a value is given for what is no variable.
+        UsageError: a supplied variable is not declared.
         VariableMissingError: a variable has no value.
     """
     declared = file.scenario.variables
     for name in given:
         if name not in declared:
             known = ", ".join(declared) or "none"
-            message = f"--var {name}: wanted a variable of {file.path}, found none of this name; its variables: {known}"
+            message = f"--var {name}: unknown variable: expected one of {file.path} ({known})"
             raise UsageError(message)
     values: dict[str, str] = {}
     for name, value in declared.items():
         chosen = given.get(name, (recorded or {}).get(name, value))
         if chosen is None:
             where = file.text.place(("variables", name))
-            message = f"{file.path}: {where}: variable {name} has no value; use --var {name}=…"
+            message = f"{file.path}: {where}: variable {name} has no value. Use --var {name}=…"
             raise VariableMissingError(message)
         values[name] = chosen
     return values
 
 
 def demand_secrets(file: ScenarioFile, given: Mapping[str, str]) -> None:
-    """Make sure that every secret that the scenario names is given.
+    """Check that a value is supplied for every secret that the scenario names.
 
     Raises:
-        SecretMissingError: one is not.
+        SecretMissingError: one is missing.
     """
     for name in (*secrets_named_in(json.dumps(file.text.data)), *_referred_to(file.text.data)):
         if name not in given:
@@ -60,7 +60,7 @@ def demand_secrets(file: ScenarioFile, given: Mapping[str, str]) -> None:
 
 
 def tools_for(file: ScenarioFile, box: ToolBox) -> ToolBox:
-    """Return the tools that the scenario may call: given ones, built-in ones, and those of installed packages."""
+    """Return the tools available to the scenario: those in `box`, built-in ones, and those of installed packages."""
     known = box
     for tool in (read_file_below(file.folder / file.scenario.files), web_fetch):
         name = tool.__name__ if callable(tool) else tool.name
@@ -70,7 +70,7 @@ def tools_for(file: ScenarioFile, box: ToolBox) -> ToolBox:
 
 
 def _referred_to(value: JsonValue) -> Iterator[str]:
-    """Yield the names in `{secret: NAME}`, which stands for a text of an action."""
+    """Yield the names in `{secret: NAME}`, which may replace the text of an action."""
     match value:
         case {"secret": str(name), **others} if not others:
             yield name

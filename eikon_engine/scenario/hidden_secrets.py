@@ -1,4 +1,4 @@
-"""Keep secrets out of fixtures: named ones as placeholders, found ones as stand-ins (docs/redaction.md)."""
+"""Redact secrets in fixtures: named ones as references, found ones as stand-ins (docs/redaction.md)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class KnownSecrets:
-    """Replace the secrets of a recording: those that are given again, and those that the agent makes again."""
+    """Redact the secrets of a recording in its replay: supplied ones, and found ones that recur."""
 
     def __init__(self, secrets: Mapping[str, str], known: Iterable[FoundSecret]) -> None:
-        """Recognize the values behind the stand-ins of a recording."""
+        """Recognize the values that the recording replaced with stand-ins."""
         self.redactor = Redactor(secrets, KnownStandIns(each.stand_in for each in known))
 
     def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
-        """Find nothing: what is no secret of the recording is none."""
+        """Do nothing: a replay has no secrets beyond those of its recording."""
 
 
 def hidden(value: Result, redactor: Redactor) -> Result:
-    """Return a value without secrets, in its texts, names and bytes."""
+    """Redact secrets in the strings, keys and bytes of a value."""
     match value:
         case str():
             return redactor.text(value)
@@ -43,7 +43,7 @@ def hidden(value: Result, redactor: Redactor) -> Result:
 
 
 def shown(value: Result, redactor: Redactor) -> Result:
-    """Return a recorded value with the secrets of today, where they are given."""
+    """Restore the supplied values of secrets in a recorded value."""
     match value:
         case str():
             return redactor.restore(value.encode()).decode()
@@ -58,5 +58,5 @@ def shown(value: Result, redactor: Redactor) -> Result:
 
 
 def hidden_args(args: Mapping[str, JsonValue], redactor: Redactor) -> dict[str, JsonValue]:
-    """Return arguments without secrets."""
+    """Redact secrets in arguments."""
     return cast("dict[str, JsonValue]", dict(args) if redactor.is_idle else redactor.redact_texts(dict(args)))

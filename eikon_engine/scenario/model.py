@@ -1,4 +1,4 @@
-"""What a scenario says: `scenarios/NAME.yaml`."""
+"""The models of a scenario file, `scenarios/NAME.yaml`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from eikon_engine.trace.record import FiniteJson, Record
 FORMAT_VERSION: Final = 1
 
 Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-"""A name that may stand in a reference."""
+"""A name usable in references."""
 Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$")]
-"""An id that may stand in the name of a file."""
+"""An id usable in file names."""
 
 
 class _Step(Record):
     expect_error: bool | str = False
-    """Whether the step has to fail, for the run to go on: at all (true), or with this code or type of error."""
+    """Whether the step must fail: with any error (true), or with this error code or type."""
 
 
 class ActionStep(_Step):
-    """Do something to the page."""
+    """Perform an action on a page."""
 
     action: dict[str, FiniteJson] = Field(
         json_schema_extra={"required": ["type"], "properties": {"type": {"type": "string"}}}
     )
-    """An action as a trace writes it (docs/actions.md)."""
+    """An action in the format of traces (docs/actions.md)."""
     save_as: Name | None = Field(default=None, alias="as")
     """Name of its output: `{"pages": [{"page", "url", "title"}]}`."""
 
@@ -39,50 +39,50 @@ class ToolStep(_Step):
     tool: str = Field(min_length=1)
     args: dict[str, FiniteJson] = Field(default_factory=dict)
     save_as: Name | None = Field(default=None, alias="as")
-    """Name of its output: what the tool returns."""
+    """Name of its output: the return value of the tool."""
 
 
 class SkillStep(_Step):
-    """Run a skill on the page as it is."""
+    """Run a skill on the current page."""
 
     skill: str = Field(min_length=1)
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     page: int = Field(default=0, ge=0)
     frame: str = ""
     save_as: Name | None = Field(default=None, alias="as")
-    """Name of its output: what the skill returns."""
+    """Name of its output: the return value of the skill."""
 
 
 class Question(Record):
-    """What a model is asked."""
+    """A request to a model."""
 
     prompt: str | None = Field(default=None, min_length=1)
-    """Instead of `messages`: one message of the user."""
+    """A single user message, instead of `messages`."""
     messages: tuple[Message, ...] = ()
     model: str | None = None
-    """None where the client chooses it."""
+    """None for the default of the client."""
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _asks_something(self) -> Question:
         if (self.prompt is None) == (not self.messages):
-            message = "wanted one of prompt and messages"
+            message = "expected one of prompt and messages"
             raise ValueError(message)
         return self
 
 
 class CompletionStep(_Step):
-    """Ask a model."""
+    """Call a model."""
 
     completion: Question
     metric_id: str | None = Field(default=None, min_length=1)
-    """What the answer is for; the subgoal and the number of the step if left out."""
+    """Purpose of the response; by default the subgoal and step number."""
     save_as: Name | None = Field(default=None, alias="as")
-    """Name of its output: the text of the answer."""
+    """Name of its output: the text of the response."""
 
 
 class NoteStep(Record):
-    """Say something in the events of the run."""
+    """Write a note to the events of the run."""
 
     note: str
 
@@ -95,7 +95,7 @@ KINDS: Final[dict[str, type[ActionStep | ToolStep | SkillStep | CompletionStep |
     "completion": CompletionStep,
     "note": NoteStep,
 }
-"""The key that tells which step it is."""
+"""Step models by the key that identifies them."""
 
 
 class Subgoal(Record):
@@ -107,19 +107,19 @@ class Subgoal(Record):
 
 
 class Scenario(Record):
-    """A mission with its tools, models and skills, and what it has to keep to."""
+    """A mission with its tools, models, skills and gates."""
 
     format_version: Literal[1] = FORMAT_VERSION
     id: Id
     goal: str = Field(min_length=1)
     start_url: str | None = Field(default=None, min_length=1)
-    """Loaded before the first step, in the first subgoal."""
+    """URL to load before the first step, in the first subgoal."""
     allowed_tools: tuple[str, ...] = ()
-    """The tools that may be called, and no others."""
+    """The only tools that may be called."""
     files: str = "."
     """Folder of `read_file`, relative to the folder of the scenario."""
     variables: dict[Name, str | None] = Field(default_factory=dict)
-    """Values by name, which `--var` replaces; null where it has to be given."""
+    """Default values by name, overridden by `--var`; null makes a variable required."""
     subgoals: tuple[Subgoal, ...] = Field(min_length=1)
     gates: dict[str, Any] = Field(default_factory=dict)
-    """Limits that the run has to keep to (docs/gates.md)."""
+    """Limits of the run (docs/gates.md)."""

@@ -1,4 +1,4 @@
-"""The folder of a run while it goes on: its facts, its events, and how it ends, whatever ends it."""
+"""The folder of an active run: its metadata, events and summary, however it ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """One run that is over."""
+    """One finished run."""
 
     folder: Path
     note: RunNote
@@ -44,7 +44,7 @@ class RunResult:
 
     @property
     def exit_status(self) -> int:
-        """Return the exit status of the command line."""
+        """Return the exit status of the command."""
         if self.error is not None:
             return self.error.exit_status
         verdict = worst(
@@ -54,7 +54,7 @@ class RunResult:
 
 
 class OpenFolder:
-    """Keep the files of a run; mutable while it goes on."""
+    """Write the files of an active run."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class OpenFolder:
         watch: Watch | None = None,
         readers: tuple[Callable[[JournalLine], None], ...] = (),
     ) -> None:
-        """Begin the run in a new folder.
+        """Start the run in a new folder.
 
         Raises:
             OutputError: it cannot be written.
@@ -79,22 +79,22 @@ class OpenFolder:
         self.events = RunEvents(self.log)
         self.error: EikonError | None = None
         self.redactor: Redactor | None = None
-        """Hides in the events, when they are over, what turned out to be a secret later; None in a replay."""
+        """Redacts, at the end, secrets in the events that were found after they were written; None in a replay."""
 
     def note_fact(self, **facts: object) -> None:
-        """Keep something more that the run says of itself."""
+        """Update fields of run.json."""
         self.note = self.note.model_copy(update=facts)
 
     def write_outputs(self, outputs: dict[str, JsonValue]) -> None:
-        """Write what the steps gave."""
+        """Write the outputs of the steps."""
         write_whole(self.folder / OUTPUTS_FILE, output_text(outputs))
 
     @contextmanager
     def running(self, start: RunStart) -> Iterator[None]:
-        """Do the run inside the block; what it fails by is kept as `error`, what interrupts it goes on.
+        """Run the block; store its failure as `error`, and re-raise interruptions.
 
         Raises:
-            InterruptedRunError: a person or a signal stopped the run; its files are written.
+            InterruptedRunError: the user or a signal stopped the run; its files are written.
         """
         self.log.take(start)
         try:
@@ -104,7 +104,7 @@ class OpenFolder:
             stopped = self.log.stop_reason is not None
             self.end("failed", "stopped" if stopped else "failed", error)
         except (asyncio.CancelledError, KeyboardInterrupt):
-            message = f"the run was stopped before its end; what was done is in {self.folder}"
+            message = f"the run was interrupted; its files are in {self.folder}"
             self.end("interrupted", "interrupted", InterruptedRunError(message))
             raise
         except BaseException as fault:
@@ -114,11 +114,11 @@ class OpenFolder:
             self.end("complete", "complete", None)
 
     def result(self) -> RunResult:
-        """Return what the run came to."""
+        """Return the result of the run."""
         return RunResult(folder=self.folder, note=self.note, gates=self.log.gate_results, error=self.error)
 
     def end(self, state: State, how: Ending, error: EikonError | None) -> None:
-        """Write the end of the run, once; where that cannot be, what ended the run is told all the same."""
+        """Write the end of the run; write errors do not hide what ended it."""
         with suppress(OutputError):
             if error is None:
                 self.log.take(RunEnd(how=how))
@@ -134,10 +134,12 @@ class OpenFolder:
         ended_by = None if error is None else EndedBy(code=error.code, message=error.message)
         self.note_fact(state=state, ended_at=self._now(), error=ended_by)
         with suppress(OutputError):
-            write_whole(self.folder / SUMMARY_FILE, render_summary(self.result(), self.tally).encode())
+            write_whole(
+                self.folder / SUMMARY_FILE, render_summary(self.note, self.log.gate_results, self.tally).encode()
+            )
         write_note(self.folder, self.note)
 
 
 def output_text(outputs: dict[str, JsonValue]) -> bytes:
-    """Write outputs as JSON, in the order of their steps."""
+    """Serialize outputs as JSON, in step order."""
     return json.dumps(outputs, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"

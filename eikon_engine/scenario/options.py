@@ -1,4 +1,4 @@
-"""How a scenario is run."""
+"""Options of a scenario run."""
 
 from __future__ import annotations
 
@@ -22,56 +22,56 @@ RUNS: Final = Path("runs")
 
 
 class Certifier(Protocol):
-    """Certify the bundle of a mission that was recorded."""
+    """Certify the bundle of a recorded mission."""
 
     async def __call__(self, bundle: Path, secrets: Mapping[str, str]) -> str:
-        """Return what it came to, in a word: certified, unstable, diverged."""
+        """Return the status: certified, unstable, diverged …."""
 
 
 def no_model() -> CompletionClient:
-    """Say that no model can be asked.
+    """Fail, because no model client is configured.
 
     Raises:
         ModelClientMissingError: always.
     """
-    message = "wanted a model to ask, found none; give ScenarioOptions.live a client"
+    message = "no model client: the scenario calls a model. Set ScenarioOptions.live."
     raise ModelClientMissingError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioOptions:
-    """Everything that can be chosen about a run of a scenario."""
+    """All options of a scenario run."""
 
     runs: Path = RUNS
-    """Folder of the folders of runs."""
+    """Parent folder of runs."""
     run_id: str | None = None
-    """Name of the folder of the run; made of time and scenario if left out."""
+    """Folder name of the run; by default time and scenario."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Values of variables of the scenario, by name."""
+    """Values of scenario variables by name."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Values that are written nowhere, by name; a replay needs none."""
+    """Secret values by name, never written to files; a replay needs none."""
     redact: bool = True
-    """Whether secrets that nobody named are looked for, and replaced by stand-ins; see `docs/redaction.md`."""
+    """Whether to find unnamed secrets and replace them with stand-ins; see `docs/redaction.md`."""
     tools: ToolBox = field(default_factory=ToolBox.of)
-    """Tools beside those that are built in."""
+    """Tools in addition to the built-in ones."""
     skills: SkillRegistry | None = None
-    """None for those that are built in and installed."""
+    """None for the built-in and installed skills."""
     live: Callable[[], CompletionClient] = no_model
-    """Makes what is asked while a run is recorded, when it is first needed."""
+    """Factory of the model client for recording, called on first use."""
     headless: bool = True
     browser_path: Path | None = None
     certify: Certifier | None = None
-    """Certifies the mission when it is recorded; None leaves it for later."""
+    """Certifies the recorded mission; None skips it."""
     readers: tuple[Callable[[JournalLine], None], ...] = ()
-    """Readers of the events: progress, logs."""
+    """Readers of the event stream: progress, logs."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     new_key: Callable[[], bytes] = fresh_key
-    """Where the key of stand-ins comes from, which is kept nowhere."""
+    """Source of the stand-in key, which is never stored."""
 
 
 def skills_of(options: ScenarioOptions) -> SkillRegistry:
-    """Return the skills, which are loaded when the first one is used."""
-    from eikon_engine.skills import default_skills  # noqa: PLC0415 - scenarios without skills are quick
+    """Return the skills, loaded lazily."""
+    from eikon_engine.skills import default_skills  # noqa: PLC0415 - keeps scenarios without skills fast
 
     return options.skills or default_skills()

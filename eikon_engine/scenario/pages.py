@@ -1,4 +1,4 @@
-"""What a scenario does to pages: for real while it is recorded, as recorded in a replay."""
+"""The pages of a scenario: driven while recording, replayed from the recording."""
 
 from __future__ import annotations
 
@@ -20,60 +20,60 @@ class Pages(Protocol):
     """The pages of a mission."""
 
     def subgoal(self, description: str, subgoal_id: str) -> AbstractAsyncContextManager[None]:
-        """Group what is done inside the block as one attempt."""
+        """Group the steps inside the block as one attempt."""
 
     async def perform(self, action: Action) -> Observation:
-        """Do something to a page, tell its events, and return what was observed.
+        """Perform an action, emit its events, and return the observation.
 
         Raises:
             ActionError: it failed.
-            ReplayError: in a replay, something else was recorded.
+            ReplayError: in a replay, the step differs from the recording.
         """
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:
-        """Run a skill on a page, tell its events, and return its output.
+        """Run a skill on a page, emit its events, and return its output.
 
         Raises:
             SkillError: it failed.
-            ReplayError: in a replay, something else was recorded.
+            ReplayError: in a replay, the step differs from the recording.
         """
 
     async def repeat(self, action: Action) -> None:
-        """In a replay, do again what a tool did to a page when it was recorded.
+        """In a replay, replay the action that a tool performed in the recording.
 
         Raises:
-            ReplayError: something else was recorded.
+            ReplayError: the action differs from the recording.
         """
 
     async def finish(self) -> None:
         """End the mission.
 
         Raises:
-            ReplayError: in a replay, more was recorded, or something differs.
+            ReplayError: in a replay, recorded steps are left over, or something differs.
         """
 
 
 class NoPages:
-    """Stand where a scenario does nothing to pages."""
+    """The pages of a scenario without page steps; every use fails."""
 
     def subgoal(self, description: str, subgoal_id: str) -> AbstractAsyncContextManager[None]:
-        """Group nothing."""
+        """Fail: the scenario has no page steps."""
         raise self._fault(f"subgoal {subgoal_id}: {description}")
 
     async def perform(self, action: Action) -> Observation:
-        """Fail: the scenario was read as one without actions."""
+        """Fail: the scenario has no page steps."""
         raise self._fault(action.type)
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:  # noqa: ARG002 - as Pages
-        """Fail, as above."""
+        """Fail: the scenario has no page steps."""
         raise self._fault(step.skill)
 
     async def repeat(self, action: Action) -> None:
-        """Fail, as above."""
+        """Fail: the scenario has no page steps."""
         raise self._fault(action.type)
 
     async def finish(self) -> None:
-        """End nothing."""
+        """Do nothing."""
 
     def _fault(self, what: str) -> InternalError:
-        return InternalError(f"the scenario was run without a browser, and wants one for {what}")
+        return InternalError(f"the scenario runs without a browser, but needs one for {what}")

@@ -1,4 +1,4 @@
-"""Read a scenario from YAML; what is wrong has line and column."""
+"""Read a scenario from YAML; errors have line and column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioFile:
-    """A scenario, and the text it was read from."""
+    """A scenario with its source text."""
 
     path: Path
     scenario: Scenario
@@ -31,7 +31,7 @@ class ScenarioFile:
 
     @property
     def folder(self) -> Path:
-        """Return the folder that its relative paths begin in."""
+        """Return the base folder of its relative paths."""
         return self.path.parent
 
 
@@ -39,17 +39,17 @@ def read_scenario(path: Path) -> ScenarioFile:
     """Read a scenario.
 
     Raises:
-        YamlError: it is no YAML, or no scenario.
-        RequirementError: the library for YAML is not installed.
+        YamlError: it is not valid YAML, or not a scenario.
+        RequirementError: the YAML library is not installed.
     """
     try:
         data = path.read_bytes()
         text = read_yaml(data.decode("utf-8-sig"), str(path))
     except OSError as error:
-        message = f"{path}: the scenario cannot be read ({error.strerror}); check the path"
+        message = f"{path}: the scenario cannot be read ({error.strerror}). Check the path."
         raise YamlError(message) from error
     except UnicodeDecodeError as error:
-        message = f"{path}: wanted text in UTF-8, found other bytes from byte {error.start} on; save it as UTF-8"
+        message = f"{path}: expected UTF-8 text, got invalid bytes at offset {error.start}. Save the file as UTF-8."
         raise YamlError(message) from error
     for place, step in _steps(text.data):
         _read_step(text, place, step)
@@ -58,7 +58,7 @@ def read_scenario(path: Path) -> ScenarioFile:
 
 
 def _steps(data: JsonValue) -> Iterator[tuple[Place, JsonValue]]:
-    """Yield what stands in the place of steps; each is read by itself, so that a fault is told of its kind alone."""
+    """Yield the raw steps; validating each by its own model gives precise errors."""
     subgoals = data.get("subgoals") if isinstance(data, dict) else None
     for number, subgoal in enumerate(subgoals if isinstance(subgoals, list) else ()):
         steps = subgoal.get("steps") if isinstance(subgoal, dict) else None
@@ -70,5 +70,5 @@ def _read_step(text: YamlText, place: Place, step: JsonValue) -> None:
     kinds = [kind for kind in KINDS if isinstance(step, dict) and kind in step]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none of them"
-        raise text.error(place, f"wanted one of {', '.join(KINDS)}, which say what the step does, found {found}")
+        raise text.error(place, f"expected exactly one of the keys {', '.join(KINDS)}, got {found}")
     text.read_as(KINDS[kinds[0]], place)

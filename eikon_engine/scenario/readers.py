@@ -1,4 +1,4 @@
-"""Several readers of calls as one."""
+"""Observers of tool calls and model responses."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ if TYPE_CHECKING:
 
 
 class CallReader(Protocol):
-    """Hear of the calls of tools and models."""
+    """Observe the calls of tools and models."""
 
     def called(self, made: CallMade) -> None:
-        """Hear of a tool call before anything is executed."""
+        """Handle a tool call before its execution."""
 
     def answered(self, answered: CallAnswered) -> None:
-        """Hear of the answer of a tool."""
+        """Handle a finished tool call."""
 
     def completed(self, answered: Answered) -> None:
-        """Hear of the answer of a model."""
+        """Handle the response of a model."""
 
 
 class CallReaders:
-    """Tell each of several readers, in the order in which they came."""
+    """Forward calls to several readers, in order."""
 
     def __init__(self, *readers: CallReader) -> None:
-        """Begin with these."""
+        """Start with these readers."""
         self._readers = list(readers)
 
     def add(self, reader: CallReader) -> None:
-        """Tell one more from now on."""
+        """Add a reader."""
         self._readers.append(reader)
 
     def called(self, made: CallMade) -> None:
-        """Tell of a tool call."""
+        """Forward a tool call."""
         for reader in self._readers:
             reader.called(made)
 
     def answered(self, answered: CallAnswered) -> None:
-        """Tell of the answer of a tool."""
+        """Forward a finished tool call."""
         for reader in self._readers:
             reader.answered(answered)
 
     def completed(self, answered: Answered) -> None:
-        """Tell of the answer of a model."""
+        """Forward the response of a model."""
         for reader in self._readers:
             reader.completed(answered)

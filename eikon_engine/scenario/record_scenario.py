@@ -1,4 +1,4 @@
-"""Record a scenario: do everything it says, and keep all that came of it."""
+"""Record a scenario: run every step and store all results."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 
 async def record_scenario(file: ScenarioFile, options: ScenarioOptions) -> RunResult:
-    """Do what a scenario says, and leave a recording behind, whatever ends it.
+    """Run a scenario and write its recording, however the run ends.
 
     Raises:
-        EikonError: nothing was done, and nothing written: the scenario asks for what is not, or is not given.
-        BaseException: the run was interrupted, or is at fault itself; its files are written.
+        EikonError: the run could not start, and nothing was written: the scenario is invalid or an input is missing.
+        BaseException: the run was interrupted, or failed internally; its files are written.
     """
     box = tools_for(file, options.tools)
     check_scenario(file, box, partial(skills_of, options))
@@ -127,10 +127,10 @@ class _Recording:
             folder.note_fact(certified=await self._options.certify(folder.folder / MISSION, self._options.secrets))
 
     async def _pages(self, stack: AsyncExitStack, folder: OpenFolder, readers: CallReaders) -> Pages:
-        """Open the pages of the mission, where there are any."""
+        """Open the pages of the mission, if it uses any."""
         if not needs_browser(self._file):
             return NoPages()
-        from eikon_engine.record.open_recorder import open_recorder  # noqa: PLC0415 - scenarios without pages are quick
+        from eikon_engine.record.open_recorder import open_recorder  # noqa: PLC0415 - keeps scenarios without pages fast
         from eikon_engine.record.options import RecordOptions  # noqa: PLC0415 - as above
 
         options, mission = self._options, folder.folder / MISSION
@@ -163,7 +163,7 @@ class _Recording:
     def _models(
         self, stack: AsyncExitStack, folder: Path, watch: Callable[[Answered], None]
     ) -> CompletionClient | None:
-        """Return what is asked, and keep its answers in a folder; nothing where no model is asked."""
+        """Return a model client that stores its responses in a folder; None if no step may call a model."""
         if not may_ask_model(self._file):
             return None
         chosen = DebugDirOptions(
@@ -172,7 +172,7 @@ class _Recording:
         return stack.enter_context(open_debug_dir(folder, self._options.live, options=chosen)).client
 
     def _tools(self, pages: Pages) -> ToolBox:
-        """Return the tools that may be called; without pages nothing calls `browser`."""
+        """Return the allowed tools; without pages, `browser` is not among them."""
         allowed = self._file.scenario.allowed_tools
         if isinstance(pages, NoPages):
             return self._box.allowing(name for name in allowed if name != BROWSER)

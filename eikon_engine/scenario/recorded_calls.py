@@ -1,4 +1,4 @@
-"""Execute tool calls, and keep each as a fixture."""
+"""Execute tool calls and store each as a fixture."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RecordedCalls:
         now: Callable[[], datetime],
         reader: Reader | None = None,
     ) -> None:
-        """Begin a recording in `folder`, which says from now on that it has not come to its end.
+        """Start a recording in `folder`, marked as incomplete until `close`.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -69,10 +69,10 @@ class RecordedCalls:
         return self._note.run_id
 
     def begin(self, tool: str, args: Mapping[str, JsonValue]) -> RecordedCall:
-        """Begin a call.
+        """Start a call.
 
         Raises:
-            ToolArgumentsError: canonical JSON cannot say the arguments.
+            ToolArgumentsError: canonical JSON cannot represent the arguments.
         """
         with self._lock:
             self.secrets.learn(args, made=True)
@@ -97,7 +97,7 @@ class RecordedCalls:
         return RecordedCall(self, made)
 
     def close(self) -> None:
-        """Say that the recording has come to its end.
+        """Mark the recording as complete.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -107,15 +107,15 @@ class RecordedCalls:
         self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": calls, "secrets": table}))
 
     def remember(self, fault: EikonError) -> None:
-        """Keep what keeps the recording from being whole, should the agent go on."""
+        """Store the first error that makes the recording incomplete, in case the agent continues."""
         with self._lock:
             self._fault = self._fault or fault
 
     def demand_whole(self) -> None:
-        """Make sure that every call was kept.
+        """Check that every call was stored.
 
         Raises:
-            EikonError: one was not; it is what the agent was told, and went on after.
+            EikonError: one was not; the agent received this error and continued.
         """
         if self._fault is not None:
             raise self._fault
@@ -131,20 +131,20 @@ class RecordedCalls:
 
 
 class RecordedCall:
-    """A call that is executed and kept."""
+    """A call that is executed and recorded."""
 
     def __init__(self, calls: RecordedCalls, made: CallMade) -> None:
-        """Begin to measure."""
+        """Start the clock."""
         self._calls = calls
         self._made = made
         self._started_at = calls.now()
         self._started = time.perf_counter()
 
     def succeed(self, result: Result) -> Result:
-        """Keep what the tool returned.
+        """Store the result of the tool.
 
         Raises:
-            ResultNotStorableError: no fixture can hold it.
+            ResultNotStorableError: a fixture cannot hold it.
             OutputError: the fixture cannot be written.
         """
         try:
@@ -159,7 +159,7 @@ class RecordedCall:
         try:
             store_result(result, ref_of)
         except ResultNotStorableError as error:
-            message = f"the result of tool {self._made.tool}, {error.message}"
+            message = f"result of tool {self._made.tool}, {error.message}"
             self._tell(None, failure_of(error), duration)
             raise ResultNotStorableError(message) from error
         secrets.learn(result, made=False)
@@ -169,7 +169,7 @@ class RecordedCall:
         return result
 
     def fail(self, error: Exception | SystemExit) -> ToolError:
-        """Keep what the tool raised.
+        """Store the exception of the tool.
 
         Raises:
             OutputError: the fixture cannot be written.

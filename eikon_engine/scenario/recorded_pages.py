@@ -1,4 +1,4 @@
-"""Do what a scenario does to pages for real, and record it as a mission."""
+"""Perform the page steps of a scenario and record them as a mission."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class RecordedPages:
-    """Drive a recorder, and tell what it does."""
+    """Drive a recorder and emit its events."""
 
     def __init__(self, recorder: MissionRecorder, events: RunEvents) -> None:
         """Record with `recorder`."""
@@ -47,7 +47,7 @@ class RecordedPages:
 
     @asynccontextmanager
     async def subgoal(self, description: str, subgoal_id: str) -> AsyncIterator[None]:
-        """Group what is done inside the block as one attempt."""
+        """Group the steps inside the block as one attempt."""
         async with self._recorder.subgoal(description, subgoal_id=subgoal_id):
             self._is_inside = True
             try:
@@ -56,16 +56,16 @@ class RecordedPages:
                 self._is_inside = False
 
     def called(self, made: CallMade) -> None:
-        """Hear of a tool call: it is noted with its answer."""
+        """Do nothing: a tool call is noted with its result."""
 
     def answered(self, answered: CallAnswered) -> None:
-        """Note a tool call in the mission, in its place among the actions; what `browser` does is one of them."""
+        """Note a tool call among the actions of the mission; those of `browser` are actions themselves."""
         if self._is_inside and answered.made.tool != BROWSER:
             error = "" if answered.error is None else f"{answered.error.type}: {answered.error.message}"
             self._recorder.tool(answered.made.tool, answered.made.args, result=answered.result, error=error)
 
     def completed(self, answered: Answered) -> None:
-        """Note the answer of a model in the mission, in its place among the actions."""
+        """Note a model response among the actions of the mission."""
         if self._is_inside:
             self._recorder.completion(answered.response)
 
@@ -74,11 +74,11 @@ class RecordedPages:
 
         Raises:
             ActionError: it failed.
-            GateFailedError: it is one too many.
+            GateFailedError: it exceeds a limit.
         """
         events = self._events
-        said = self._recorder.clean_text(label(action))
-        events.take(ActionStart(subgoal=events.subgoal, sequence=events.sequence, action=action.type, label=said))
+        text = self._recorder.clean_text(label(action))
+        events.take(ActionStart(subgoal=events.subgoal, sequence=events.sequence, action=action.type, label=text))
         events.demand_within_limits()
         before = self._recorder.last_action
         try:
@@ -86,14 +86,14 @@ class RecordedPages:
         finally:
             done = self._recorder.last_action
             if done is not None and done is not before:
-                self._tell_action(done, said)
+                self._tell_action(done, text)
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:
-        """Run a skill; its output comes without secrets, as a replay has it.
+        """Run a skill; its output is redacted, as in a replay.
 
         Raises:
             SkillError: it failed.
-            CompletionError: it asked a model, which failed.
+            CompletionError: the model it called failed.
         """
         began = time.perf_counter()
         try:
@@ -107,12 +107,12 @@ class RecordedPages:
         return clean
 
     async def repeat(self, action: Action) -> None:
-        """Do nothing: the tool does it for real."""
+        """Do nothing: the tool performs it."""
 
     async def finish(self) -> None:
-        """End nothing: the recorder ends with its block."""
+        """Do nothing: the recorder ends with its block."""
 
-    def _tell_action(self, done: ActionTrace, said: str) -> None:
+    def _tell_action(self, done: ActionTrace, text: str) -> None:
         events = self._events
         if done.observation is not None:
             failed = self._recorder.failed_requests
@@ -130,7 +130,7 @@ class RecordedPages:
             id=done.id,
             sequence=done.sequence,
             type=done.action.type,
-            label=said,
+            label=text,
             result=done.result,
             duration_ms=None if began is None or ended is None else (ended - began).total_seconds() * 1000,
             artifacts=done.artifacts,

@@ -1,4 +1,4 @@
-"""Find what a replay answers from: the recording that is named, or the newest complete one."""
+"""Find the recording to replay: the named one, or the newest complete one."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """One recorded run, or the fixtures of one alone."""
+    """One recorded run, or only its fixtures."""
 
     fixtures: FixtureFolder
     run: Path | None
-    """Folder of the run; None where its fixtures were taken elsewhere."""
+    """Folder of the run; None if only its fixtures are available."""
     note: RunNote | None
 
     @property
     def mission(self) -> Path | None:
-        """Return the bundle of what was done to pages; None where there is none."""
+        """Return the bundle of the page steps; None if there is none."""
         return self._part(MISSION)
 
     @property
     def responses(self) -> Path | None:
-        """Return the folder of what models answered; None where there is none."""
+        """Return the folder of model responses; None if there is none."""
         return self._part(RESPONSES)
 
     @property
     def failure(self) -> str | None:
-        """Say that the recorded run failed, and by what; None where it did not."""
+        """Describe the failure of the recorded run; None if it did not fail."""
         if self.note is None or self.note.state != "failed":
             return None
-        told = "" if self.note.error is None else f": {self.note.error.message} (code {self.note.error.code})"
-        return f"the recorded run {self.note.run_id} failed{told}"
+        reason = "" if self.note.error is None else f": {self.note.error.message} (code {self.note.error.code})"
+        return f"the recorded run {self.note.run_id} failed{reason}"
 
     def _part(self, name: str) -> Path | None:
         return self.run / name if self.run is not None and (self.run / name).is_dir() else None
 
 
 def recording_at(fixtures: Path) -> Recording:
-    """Open the recording whose fixtures lie in a folder; the folder of the run itself will do as well.
+    """Open the recording of a fixtures folder or run folder.
 
     Raises:
-        FixtureError: there are none, or they belong to another run than the folder around them.
-        FixturesIncompleteError: the run was killed or stopped, or is still going on; one that failed may be replayed.
+        FixtureError: there are no fixtures, or they belong to another run than the folder around them.
+        FixturesIncompleteError: the run was killed or interrupted, or is still running; a failed one can be replayed.
     """
     if not (fixtures / RECORDING_FILE).exists() and (fixtures / FIXTURES / RECORDING_FILE).exists():
         fixtures = fixtures / FIXTURES
@@ -61,12 +61,12 @@ def recording_at(fixtures: Path) -> Recording:
     note = read_note(run)
     if note.run_id != folder.note.run_id:
         message = (
-            f"{fixtures}: wanted the fixtures of run {note.run_id}, in whose folder they lie, found those of run "
-            f"{folder.note.run_id}; use the fixtures of one recording"
+            f"{fixtures}: expected the fixtures of run {note.run_id}, as in {RUN_FILE}, got those of run "
+            f"{folder.note.run_id}. Use the fixtures of one recording."
         )
         raise FixtureError(message)
     if note.state in {"running", "interrupted"}:
-        message = f"{run}: wanted a run that came to its end, found one that is {_said(note)}; record again"
+        message = f"{run}: expected a complete run, got one that is {_said(note)}. Record again."
         raise FixturesIncompleteError(message)
     return Recording(fixtures=folder, run=run, note=note)
 
@@ -75,7 +75,7 @@ def latest_recording(runs: Path, scenario_id: str) -> Recording:
     """Open the newest complete recording of a scenario.
 
     Raises:
-        FixtureError: there is none, or a run of the folder cannot be read.
+        FixtureError: there is none, or a run in the folder cannot be read.
     """
     notes = [(read_note(each.parent), each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
     ours = [
@@ -86,14 +86,14 @@ def latest_recording(runs: Path, scenario_id: str) -> Recording:
     complete = [(note.started_at, len(run.name), run.name, run) for note, run in ours if note.state == "complete"]
     if not complete:
         unfit = "; ".join(f"{run.name} is {_said(note)}" for note, run in ours)
-        found = f"none that is complete: {unfit}" if unfit else "none"
-        message = f"{runs}: wanted a recording of scenario {scenario_id}, found {found}; record one with --mode record"
+        found = f"none that is complete ({unfit})" if unfit else "none"
+        message = f"{runs}: expected a recording of scenario {scenario_id}, got {found}. Record one with --mode record."
         raise FixturesIncompleteError(message) if unfit else FixtureError(message)
     return recording_at(max(complete)[-1] / FIXTURES)
 
 
 def passed_over(runs: Path, recording: Recording) -> tuple[str, ...]:
-    """Say which newer recordings of the same scenario `latest_recording` passed over, and why."""
+    """Describe the newer incomplete recordings that `latest_recording` skipped."""
     chosen = recording.note
     if chosen is None or chosen.scenario is None:
         return ()
@@ -107,8 +107,8 @@ def passed_over(runs: Path, recording: Recording) -> tuple[str, ...]:
         and each.scenario is not None
         and each.scenario.id == chosen.scenario.id
     ]
-    return tuple(f"{each.run_id} is newer, and not used: it is {_said(each)}" for each in newer)
+    return tuple(f"skipped {each.run_id}, which is newer but {_said(each)}" for each in newer)
 
 
 def _said(note: RunNote) -> str:
-    return "not complete: it was killed, or is still going on" if note.state == "running" else note.state
+    return "incomplete (killed or still running)" if note.state == "running" else note.state

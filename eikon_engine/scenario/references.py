@@ -1,6 +1,6 @@
-"""References in scenarios: `{{name}}` and `{{name.path.0}}`, to variables and to outputs of earlier steps.
+"""References in scenarios, `{{name}}` and `{{name.path.0}}`, to variables and outputs of earlier steps.
 
-Blanks inside of the braces say nothing.
+Spaces inside the braces are ignored.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 _MARK: Final = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_$-]+)*)[ \t]*\}\}")
 _BRACES: Final = re.compile(r"\{\{[^{}\n]*\}\}")
-"""What was meant for a reference, or for a secret."""
+"""Anything in double braces: a reference, a secret, or a mistake."""
 _SHOWN: Final = 5
 
 
 def names_in(value: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the names that a value refers to, each with the path of the text it stands in."""
+    """Yield the referenced names in a value, each with the path of its string."""
     for path, text in _texts_in(value):
         yield from ((path, found[1]) for found in _MARK.finditer(text))
 
 
 def strays_in(value: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield what stands in double braces and is neither a reference nor a secret, each with the path of its text."""
+    """Yield text in double braces that is neither a reference nor a secret, with the path of its string."""
     for path, text in _texts_in(value):
         for found in _BRACES.finditer(text):
             if not _MARK.fullmatch(found[0]) and not list(secrets_named_in(found[0])):
@@ -53,13 +53,13 @@ def _texts_in(value: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 
 def filled(value: JsonValue, known: Mapping[str, JsonValue]) -> JsonValue:
-    """Return a value with what its references stand for.
+    """Return a value with its references resolved.
 
-    A text that is one reference and nothing else becomes the value itself, of whatever type; inside of a longer text a
-    text stands as it is, and every other value as canonical JSON. What was put in is not looked at again.
+    A string that is exactly one reference becomes the value itself, of any type. Within a longer string, strings are
+    inserted as they are and other values as canonical JSON. Inserted text is not resolved again.
 
     Raises:
-        ScenarioError: there is nothing at the path of a reference.
+        ScenarioError: the path of a reference does not exist.
     """
     match value:
         case str():
@@ -77,9 +77,7 @@ def filled(value: JsonValue, known: Mapping[str, JsonValue]) -> JsonValue:
 
 def _found(mark: re.Match[str], known: Mapping[str, JsonValue]) -> JsonValue:
     if mark[1] not in known:
-        raise ScenarioError(
-            f"{mark[0]}: wanted an output of an earlier step, found none; the step that gives it failed"
-        )
+        raise ScenarioError(f"{mark[0]}: expected an output of an earlier step, got none, because that step failed")
     value, path = known[mark[1]], mark[1]
     for part in mark[2].split(".")[1:]:
         value, path = _member(value, part, mark[0], path), f"{path}.{part}"
@@ -93,16 +91,16 @@ def _member(value: JsonValue, part: str, mark: str, path: str) -> JsonValue:
         case list() if part.isascii() and part.isdigit() and int(part) < len(value):
             return value[int(part)]
         case _:
-            raise ScenarioError(f"{mark}: wanted {part} in {path}, found {_inside(value)}; correct the reference")
+            raise ScenarioError(f"{mark}: expected {part} in {path}, got {_inside(value)}. Fix the reference.")
 
 
 def _inside(value: JsonValue) -> str:
     match value:
         case dict():
             more = "" if len(value) <= _SHOWN else " …"
-            return f"an object with {', '.join(list(value)[:_SHOWN]) or 'nothing in it'}{more}"
+            return f"an object with {', '.join(list(value)[:_SHOWN]) or 'no keys'}{more}"
         case list():
-            return f"a list of {len(value)}"
+            return f"a list of length {len(value)}"
         case _:
             return f"{_text(value)[:60]!r}"
 

@@ -1,4 +1,4 @@
-"""Hide in fixtures what turned out to be a secret after they were written."""
+"""Redact fixtures again, for secrets that were found after they were written."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def hide_again(folder: Path, redactor: Redactor) -> None:
-    """Rewrite the fixtures of a recording that hold a secret which was found later.
+    """Rewrite the fixtures that hold a secret which was found later.
 
-    The hash of arguments with a secret changes; calls that become equal are numbered by their order.
+    Redacted arguments change their hash; calls that become equal are renumbered in call order.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -53,7 +53,7 @@ def _hidden(fixture: Fixture, redactor: Redactor, blobs: BlobStore) -> Fixture:
 
 
 def _number(fixtures: list[Fixture], tool: Path, old: set[Path]) -> None:
-    """Write fixtures under their hashes, those of one hash in the order of their calls."""
+    """Write fixtures under their hashes; number those with equal hashes in call order."""
     counts: dict[str, int] = {}
     written = set()
     for fixture in sorted(fixtures, key=lambda each: each.order):
@@ -66,7 +66,7 @@ def _number(fixtures: list[Fixture], tool: Path, old: set[Path]) -> None:
 
 
 def _hide_blobs(tool: Path, blobs: BlobStore, redactor: Redactor) -> None:
-    """Rewrite bytes that hold a secret, and what refers to them."""
+    """Rewrite blobs that hold a secret, and the fixtures that refer to them."""
     if not blobs.folder.is_dir():
         return
     stale = {ref.sha256 for ref in map(blobs.ref, blobs.folder.iterdir()) if _holds_secret(blobs.get(ref), redactor)}

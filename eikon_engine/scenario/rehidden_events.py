@@ -1,4 +1,4 @@
-"""Hide in the events of a run what turned out to be a secret after they were written."""
+"""Redact the events of a run again, for secrets that were found after they were written."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def hide_in_events(folder: Path, redactor: Redactor) -> None:
-    """Rewrite `events.jsonl`, and the files of its large values, which are named by their content.
+    """Rewrite `events.jsonl` and the files of its large values, which are named by their digest.
 
-    What is found while a run goes on has a stand-in of its own length, so that sizes stay true.
+    Stand-ins have the length of their secret, so recorded sizes stay correct.
 
     Raises:
         OutputError: the folder cannot be written.

@@ -1,4 +1,4 @@
-"""Replay a recording of a scenario: every step is made again, and nothing is executed."""
+"""Replay a recorded scenario: every step runs again, and nothing is executed."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ if TYPE_CHECKING:
 
 
 async def replay_scenario(file: ScenarioFile, recording: Recording, options: ScenarioOptions) -> RunResult:
-    """Make every step of a scenario again, answered by a recording.
+    """Replay every step of a scenario from a recording.
 
-    No tool is executed, no model asked and no network reached; what was done to pages is replayed sealed. Whatever is
-    not as recorded ends the run: a tool call, a prompt, an action, a page, an output, or something that is left over.
+    No tool is executed, no model called and no network reached; page steps are replayed sealed. Any difference ends the
+    run: a tool call, prompt, action, page or output, or a recorded step that is left over.
 
     Raises:
-        EikonError: nothing was done, and nothing written: the scenario, or the recording, cannot be used.
-        BaseException: the run was interrupted, or is at fault itself; its files are written.
+        EikonError: the run could not start, and nothing was written: the scenario or recording is not usable.
+        BaseException: the run was interrupted, or failed internally; its files are written.
     """
     check_scenario(file, None, partial(skills_of, options))
     gates = gates_of(file)
@@ -70,22 +70,22 @@ async def replay_scenario(file: ScenarioFile, recording: Recording, options: Sce
 
 
 def demand_parts(file: ScenarioFile, recording: Recording) -> None:
-    """Make sure that a recording has all the parts that a scenario wants.
+    """Check that a recording has all the parts that a scenario needs.
 
     Raises:
-        FixtureError: the mission, or the responses of models, are not there.
+        FixtureError: the mission or the model responses are missing.
     """
     around = recording.fixtures.folder.parent
     if needs_browser(file) and recording.mission is None:
         message = (
-            f"{around}: wanted the recorded run around its fixtures, with the mission of its pages, found none; "
-            "leave the fixtures in the folder of their run"
+            f"{around}: expected the run folder with the recorded mission, got none. "
+            "Keep the fixtures in the folder of their run."
         )
         raise FixtureError(message)
     if any(isinstance(step, CompletionStep) for _, step in steps_of(file)) and recording.responses is None:
         message = (
-            f"{around}: wanted the recorded run around its fixtures, with {RESPONSES}/ of what models answered, found "
-            "none; leave the fixtures in the folder of their run"
+            f"{around}: expected the run folder with the model responses in {RESPONSES}/, got none. "
+            "Keep the fixtures in the folder of their run."
         )
         raise FixtureError(message)
 
@@ -135,7 +135,7 @@ class _Replay:
             folder.events.note(self.recording.failure)
         recorded = self.recording.note
         if recorded is not None and recorded.scenario is not None and recorded.scenario.digest != self.file.digest:
-            folder.events.note(f"{self.file.path} is not as it was when {recorded.run_id} was recorded")
+            folder.events.note(f"{self.file.path} has changed since {recorded.run_id} was recorded")
 
     async def _do(self, folder: OpenFolder, calls: ReplayedCalls) -> None:
         redactor = calls.secrets.redactor
@@ -170,7 +170,7 @@ class _Replay:
         self._demand_same(outputs)
 
     def _models(self, folder: OpenFolder, calls: ReplayedCalls, responses: Path | None) -> ReplayExecutor | None:
-        """Return what answers in the place of models; nothing where none was asked."""
+        """Return a client that serves the recorded responses; None if there are none."""
         if responses is None or not responses.is_dir():
             return None
         recorded = read_whole_folder(responses)
@@ -182,7 +182,7 @@ class _Replay:
             return NoPages()
 
         async def replay(turns: Turns) -> ReplayOutcome:
-            from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - scenarios without pages are quick
+            from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - keeps scenarios without pages fast
             from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
 
             chosen = ReplayOptions(
@@ -203,23 +203,23 @@ class _Replay:
         return pages
 
     def _demand_pages_used(self) -> None:
-        """Refuse to leave what was done to pages alone; a scenario with pages leaves no step of them by itself."""
+        """Check that a recorded mission is replayed at all; `ReplayedPages.finish` checks its steps."""
         if self.recording.mission is not None and not needs_browser(self.file):
             message = (
-                f"{self.recording.mission} was recorded, and the scenario does nothing to pages; run the scenario that "
-                "was recorded, or record again"
+                f"{self.recording.mission} was recorded, but the scenario has no page steps. "
+                "Run the scenario that was recorded, or record again."
             )
             raise ScenarioDivergedError(message)
 
     def _demand_same(self, outputs: dict[str, JsonValue]) -> None:
-        """Compare the outputs with the recorded ones, where the recording came to its end."""
+        """Compare the outputs with the recorded ones, if the recording is complete."""
         run, note = self.recording.run, self.recording.note
         if run is None or note is None:
             return
         path = run / OUTPUTS_FILE
         if not path.is_file():
             if note.state == "complete":
-                message = f"{path}: wanted the recorded outputs, found no file; put it back, or record again"
+                message = f"{path}: expected the recorded outputs, got no file. Restore it, or record again."
                 raise FixtureError(message)
             return
         if path.read_bytes() == output_text(outputs):
@@ -227,11 +227,11 @@ class _Replay:
         try:
             recorded: JsonValue = from_json(path.read_bytes())
         except ValueError as error:
-            message = f"{path}: wanted the recorded outputs, found no JSON ({error}); record again"
+            message = f"{path}: expected the recorded outputs, got invalid JSON ({error}). Record again."
             raise FixtureError(message) from error
         changes = compare_outputs(recorded, json.loads(output_text(outputs)))
-        told = told_changes(changes) if changes else "where they stand in another order"
-        message = f"the outputs are not those of {path}, {told}; run the scenario that was recorded, or record again"
+        differences = told_changes(changes) if changes else "their order changed"
+        message = f"outputs differ from {path}: {differences}. Run the scenario that was recorded, or record again."
         raise ScenarioDivergedError(message)
 
 
@@ -239,5 +239,5 @@ def _demand_all_used(models: ReplayExecutor | None) -> None:
     unused = () if models is None else models.unused
     if unused:
         listed = ", ".join(each.file_name for each in unused)
-        message = f"recorded responses of models were not asked for: {listed}; ask what was recorded, or record again"
+        message = f"unused recorded model responses: {listed}. Send the recorded prompts, or record again."
         raise ScenarioDivergedError(message)

@@ -1,4 +1,4 @@
-"""Answer tool calls from fixtures, in their recorded order, and execute nothing."""
+"""Serve tool calls from fixtures, in the recorded order, without executing them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.stored_result import Result
 
 _LISTED = 5
-"""Calls named in one message."""
+"""Maximum number of calls listed in one message."""
 
 
 class ReplayedCalls:
-    """Answer the calls of one run."""
+    """Serve the calls of one run."""
 
     is_replay = True
 
@@ -45,7 +45,7 @@ class ReplayedCalls:
         *,
         is_ordered: bool = True,
     ) -> None:
-        """Answer from `folder`; where calls are `is_ordered`, they have to come in the order they were recorded in."""
+        """Serve calls from `folder`; with `is_ordered`, they must be made in the recorded order."""
         self.folder = folder
         self.secrets = KnownSecrets(secrets, folder.note.secrets)
         self.reader: Reader = reader or SilentReader()
@@ -56,11 +56,11 @@ class ReplayedCalls:
         self._fault: EikonError | None = None
 
     def begin(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded:
-        """Answer a call; one that cannot be answered is told again by `close`, should the agent go on.
+        """Serve a call; if that fails and the agent continues, `close` raises the error again.
 
         Raises:
-            FixtureMissingError: it was not recorded; the message names the nearest one that was.
-            FixtureError: its fixture cannot be used.
+            FixtureMissingError: it was not recorded; the message names the nearest recorded call.
+            FixtureError: its fixture is not usable.
         """
         try:
             return self._answer(tool, args)
@@ -97,12 +97,12 @@ class ReplayedCalls:
         return Recorded(result, error)
 
     def close(self) -> None:
-        """Make sure that all recorded calls were made, in their order, and that no other was.
+        """Check that exactly the recorded calls were made, in order.
 
         Raises:
-            FixtureMissingError: a call was made that was not recorded, or a fixture is gone that nobody asked for.
-            ToolCallsDivergedError: some were not, or came in another order.
-            FixtureError: a fixture that was not used cannot be.
+            FixtureMissingError: an unrecorded call was made, or an unused fixture is missing.
+            ToolCallsDivergedError: recorded calls were not made, or in another order.
+            FixtureError: an unused fixture is not usable.
         """
         if self._fault is not None:
             raise self._fault
@@ -112,20 +112,20 @@ class ReplayedCalls:
             raise ToolCallsDivergedError(f"{self.folder.folder}: {'; '.join(lines)}")
 
     def _demand_whole(self) -> None:
-        """Compare the fixtures with the number of calls that the recording says of itself."""
+        """Check the number of fixtures against `recording.json`."""
         calls = self.folder.note.calls or 0
         if len(self.folder) == calls:
             return
         there = {each.order for each in (*self._given, *self.folder.unused())}
         gone = ", ".join(str(order) for order in range(1, calls + 1) if order not in there) or "none"
         message = (
-            f"{self.folder.folder}: wanted {counted(calls, 'fixture')}, as {RECORDING_FILE} says, found "
-            f"{len(self.folder)}; missing are those of calls: {gone}; put them back, or record again"
+            f"{self.folder.folder}: expected {counted(calls, 'fixture')} as in {RECORDING_FILE}, got "
+            f"{len(self.folder)}. Missing calls: {gone}. Restore them, or record again."
         )
         raise FixtureMissingError(message)
 
     def findings(self) -> tuple[str, ...]:
-        """Say which recorded calls were not made, and which came in another order; empty where all is as recorded."""
+        """Describe the recorded calls that were not made, or made in another order; empty if there are none."""
         unused = sorted(self.folder.unused(), key=lambda each: each.order)
         lines = []
         if unused:
@@ -142,7 +142,7 @@ class ReplayedCalls:
         for place, (given, wanted) in enumerate(zip(self._given, recorded, strict=True), start=1):
             if given is not wanted:
                 found, expected = called(given.tool, given.args), called(wanted.tool, wanted.args)
-                return [f"tool calls came in another order: call {place} was {found}, recorded is {expected}"]
+                return [f"tool calls were made in another order: expected call {place} to be {expected}, got {found}"]
         return []
 
     def _result(self, fixture: Fixture) -> Result:

@@ -1,4 +1,4 @@
-"""Replay what was done to pages, sealed, one step for each step that the scenario makes."""
+"""Replay the recorded page steps, sealed, in lockstep with the scenario."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from eikon_engine.trace.redaction import Redactor
 
 _FORWARDED: Final = (ActionStart, ObservationMade, ActionTaken, SkillUsed, DivergenceFound)
-"""What a replay tells that the scenario does not tell itself."""
+"""Events of the replay that are forwarded; the scenario emits the others itself."""
 
 
 class Turns:
-    """Let a replay do a step whenever the scenario comes to it: a controller that waits."""
+    """A controller that holds each step of a replay until the scenario reaches it."""
 
     def __init__(self) -> None:
-        """Begin with no step offered."""
+        """Start with no pending step."""
         self._offered: asyncio.Queue[PlannedStep] = asyncio.Queue()
         self._decided: asyncio.Queue[Decision] = asyncio.Queue()
 
     async def decide(self, step: PlannedStep) -> Decision:
-        """Offer the next step, and wait until the scenario has come to it."""
+        """Offer the next step, and wait for the decision of the scenario."""
         self._offered.put_nowait(step)
         return await self._decided.get()
 
     async def next_step(self, replay: asyncio.Task[ReplayOutcome]) -> PlannedStep | None:
-        """Wait until the replay has done what it was let do; return its next step, None where it is over."""
+        """Wait until the replay reaches its next step and return it; None if the replay has ended."""
         if self._offered.empty():
             offered = asyncio.ensure_future(self._offered.get())
             await asyncio.wait({offered, replay}, return_when=asyncio.FIRST_COMPLETED)
@@ -58,12 +58,12 @@ class Turns:
         return self._offered.get_nowait()
 
     def answer(self, decision: Decision) -> None:
-        """Decide about the step that was offered."""
+        """Decide on the offered step."""
         self._decided.put_nowait(decision)
 
 
 class ReplayedPages:
-    """Stand for the pages of a recorded mission."""
+    """The pages of a recorded mission."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ReplayedPages:
         events: RunEvents,
         redactor: Redactor,
     ) -> None:
-        """Replay by `run`, which is begun at the first step; `redactor` is that of the recording."""
+        """Replay with `run`, started at the first step; `redactor` is that of the recording."""
         self._run = run
         self._events = events
         self._redactor = redactor
@@ -79,25 +79,25 @@ class ReplayedPages:
         self._replay: asyncio.Task[ReplayOutcome] | None = None
         self._next: PlannedStep | None = None
         self.outcome: ReplayOutcome | None = None
-        """What the replay came to; None before its end."""
+        """Outcome of the replay; None before its end."""
 
     def forward(self, line: JournalLine) -> None:
-        """Tell the events of the replay among those of the run."""
+        """Forward events of the replay to the run."""
         if isinstance(line.event, _FORWARDED):
             self._events.take(line.event)
 
     @asynccontextmanager
     async def subgoal(self, description: str, subgoal_id: str) -> AsyncIterator[None]:  # noqa: ARG002 - as Pages
-        """Group nothing: the recording has its subgoals."""
+        """Do nothing: the recording has its own subgoals."""
         yield
 
     async def perform(self, action: Action) -> Observation:
-        """Have the next recorded step done, if it is this action.
+        """Replay the next recorded step, which must be this action.
 
         Raises:
-            ActionError: it failed when it was recorded, and again.
-            ScenarioDivergedError: something else was recorded.
-            ReplayDivergenceError: the page did something else.
+            ActionError: it failed in the recording and again.
+            ScenarioDivergedError: the recorded step differs.
+            ReplayDivergenceError: the page diverged.
         """
         recorded = await self._due(label(action))
         if not isinstance(recorded, ActionTrace):
@@ -109,26 +109,26 @@ class ReplayedPages:
         if isinstance(recorded.result, Failed):
             raise recorded_error(ActionError, recorded.result)
         if recorded.observation is None:
-            message = f"{recorded.id} was recorded without an observation; record the scenario again"
+            message = f"{recorded.id} was recorded without an observation. Record the scenario again."
             raise ScenarioDivergedError(message)
         return recorded.observation
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:
-        """Have the next recorded step done, if it is this use of a skill.
+        """Replay the next recorded step, which must be this skill use.
 
         Raises:
-            SkillError: it failed when it was recorded, and again.
-            CompletionError: it asked a model, which failed when it was recorded.
-            ScenarioDivergedError: something else was recorded.
-            ReplayDivergenceError: the skill gave something else.
+            SkillError: it failed in the recording and again.
+            CompletionError: the model it called failed in the recording.
+            ScenarioDivergedError: the recorded step differs.
+            ReplayDivergenceError: the output of the skill differs.
         """
-        said = f"skill {step.skill}"
-        recorded = await self._due(said)
+        attempted = f"skill {step.skill}"
+        recorded = await self._due(attempted)
         if not isinstance(recorded, SkillUsage):
-            raise await self._other(recorded, said, "")
+            raise await self._other(recorded, attempted, "")
         different = skill_difference(recorded, step, parameters, self._redactor)
         if different is not None:
-            raise await self._other(recorded, said, different)
+            raise await self._other(recorded, attempted, different)
         await self._let_do()
         if isinstance(recorded.result, Failed):
             kind = CompletionError if recorded.result.code.startswith("completion-") else SkillError
@@ -136,38 +136,38 @@ class ReplayedPages:
         return recorded.output
 
     async def repeat(self, action: Action) -> None:
-        """Have the next recorded step done, if it is this action; how it ended, the fixture of its tool tells.
+        """Replay the next recorded step, which must be this action; its result is in the fixture of the tool.
 
         Raises:
-            ScenarioDivergedError: something else was recorded.
-            ReplayDivergenceError: the page did something else.
+            ScenarioDivergedError: the recorded step differs.
+            ReplayDivergenceError: the page diverged.
         """
         with suppress(ActionError):
             await self.perform(action)
 
     async def finish(self) -> None:
-        """End the replay, and make sure that nothing is left of the recording.
+        """End the replay, and check that no recorded step is left.
 
         Raises:
-            ScenarioDivergedError: more was recorded.
-            ReplayDivergenceError: something differed after the last step.
-            EikonError: the replay could not be brought to its end.
+            ScenarioDivergedError: recorded steps are left.
+            ReplayDivergenceError: something diverged after the last step.
+            EikonError: the replay failed.
         """
         replay = self._started()
         left = self._next or await self._turns.next_step(replay)
         if left is not None:
-            await self._stop("the scenario ends here")
+            await self._stop("the scenario ended")
             message = (
-                f"the scenario ends, and {step_label(left.step)} was recorded after it ({left.step.id}); "
-                "run the scenario that was recorded, or record again"
+                f"the scenario ended before recorded step {left.step.id} ({step_label(left.step)}). "
+                "Run the scenario that was recorded, or record again."
             )
             raise ScenarioDivergedError(message)
         self.outcome = await replay
 
     async def give_up(self) -> None:
-        """End the replay where the scenario cannot go on."""
+        """Stop the replay if the scenario failed."""
         if self._replay is not None and not self._replay.done():
-            await self._stop("the scenario did not go on")
+            await self._stop("the scenario stopped")
 
     def _started(self) -> asyncio.Task[ReplayOutcome]:
         if self._replay is None:
@@ -175,18 +175,18 @@ class ReplayedPages:
         return self._replay
 
     async def _due(self, said: str) -> ActionTrace | SkillUsage:
-        """Return the recorded step whose turn it is."""
+        """Return the next recorded step."""
         replay = self._started()
         if self._next is None:
             self._next = await self._turns.next_step(replay)
         if self._next is None:
             await replay
-            message = f"the scenario does {said}, and nothing more was recorded; run what was recorded, or record again"
+            message = f"no recorded step left for {said}. Run the scenario that was recorded, or record again."
             raise ScenarioDivergedError(message)
         return self._next.step
 
     async def _let_do(self) -> None:
-        """Have the step done, and wait until all of it is told."""
+        """Let the replay perform the step, and wait until its events are forwarded."""
         replay = self._started()
         self._turns.answer(Proceed())
         self._next = await self._turns.next_step(replay)
@@ -194,14 +194,12 @@ class ReplayedPages:
             self.outcome = await replay
 
     async def _other(self, recorded: ActionTrace | SkillUsage, said: str, different: str) -> ScenarioDivergedError:
-        await self._stop("the scenario does something else")
-        told = different or f"recorded was {step_label(recorded)}"
-        return ScenarioDivergedError(
-            f"{recorded.id}: the scenario does {said}, {told}; run the scenario that was recorded, or record again"
-        )
+        await self._stop("the scenario diverged from the recording")
+        reason = f"{said} differs: {different}" if different else f"expected {step_label(recorded)}, got {said}"
+        return ScenarioDivergedError(f"{recorded.id}: {reason}. Run the scenario that was recorded, or record again.")
 
     async def _stop(self, reason: str) -> None:
-        """Let the replay end, so that its artifacts are written; what it found is told by its own files."""
+        """Halt the replay so that its artifacts are written; its findings are in its own files."""
         replay = self._started()
         self._turns.answer(Halt(reason))
         self._next = None
@@ -210,7 +208,7 @@ class ReplayedPages:
 
 
 def recorded_error(kind: type[EikonError], failed: Failed) -> EikonError:
-    """Return a recorded failure as the error it was."""
+    """Return the error for a recorded failure."""
     for known in (kind, *kind.__subclasses__()):
         if known.code == failed.code:
             return known(failed.message or failed.code)

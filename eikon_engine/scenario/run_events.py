@@ -1,4 +1,4 @@
-"""Tell the events of a run: what is called, answered, asked and done, until a gate is exceeded."""
+"""Emit the events of a run, and stop it when a gate is exceeded."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ if TYPE_CHECKING:
 
 
 class RunEvents:
-    """Write events at the place in the mission where they happen; it reads the calls of tools and of models."""
+    """Write events with their position in the mission; observes the calls of tools and models."""
 
     def __init__(self, log: EventLog) -> None:
-        """Begin outside of any subgoal."""
+        """Start outside any subgoal."""
         self.log = log
         self.subgoal = ""
-        """Id of the attempt under way."""
+        """Id of the current attempt."""
         self.sequence = 0
-        """Number of the step under way in its subgoal."""
+        """Number of the current step in its subgoal."""
 
     def take(self, event: Event) -> None:
-        """Write an event of any kind."""
+        """Write an event."""
         self.log.take(event)
 
     def demand_within_limits(self) -> None:
-        """Make sure that no gate is exceeded.
+        """Check that no gate is exceeded.
 
         Raises:
-            GateFailedError: one is; the run is to stop.
+            GateFailedError: one is, so the run must stop.
         """
         if self.log.stop_reason is not None:
-            raise GateFailedError(f"{self.log.stop_reason}; the run is stopped")
+            raise GateFailedError(f"{self.log.stop_reason}; the run stops")
 
     def begin_subgoal(self, number: int, subgoal: str, subgoal_id: str, description: str, steps: int) -> None:
-        """Begin a subgoal; its steps are counted from 1."""
+        """Start a subgoal; its steps are numbered from 1."""
         self.subgoal, self.sequence = subgoal, 0
         self.take(SubgoalStart(number=number, id=subgoal, subgoal_id=subgoal_id, description=description, steps=steps))
 
     def end_subgoal(self, number: int, status: MissionStatus) -> None:
-        """End the subgoal under way."""
+        """End the current subgoal."""
         self.take(SubgoalEnd(number=number, id=self.subgoal, status=status))
 
     def note(self, text: str) -> None:
-        """Say something."""
+        """Write a note."""
         self.take(Note(text=text))
 
     def called(self, made: CallMade) -> None:
-        """Tell of a tool call that is about to be made.
+        """Write the start of a tool call.
 
         Raises:
-            GateFailedError: it is one too many.
+            GateFailedError: it exceeds a limit.
         """
         self.take(
             ToolCall(
@@ -82,7 +82,7 @@ class RunEvents:
         self.demand_within_limits()
 
     def answered(self, answered: CallAnswered) -> None:
-        """Tell of the answer of a tool."""
+        """Write the end of a tool call."""
         error = answered.error
         self.take(
             ToolResult(
@@ -98,7 +98,7 @@ class RunEvents:
         )
 
     def completed(self, answered: Answered) -> None:
-        """Tell of the answer of a model."""
+        """Write the response of a model."""
         response = answered.response
         self.take(
             CompletionGiven(

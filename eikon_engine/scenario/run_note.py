@@ -1,4 +1,4 @@
-"""What a run says of itself: `run.json` in its folder."""
+"""The metadata of a run, `run.json` in its folder."""
 
 from __future__ import annotations
 
@@ -41,36 +41,36 @@ class ScenarioNote(Record):
 
 
 class EndedBy(Record):
-    """What a run failed by."""
+    """The error that ended a run."""
 
     code: str
     message: str
 
 
 class RunNote(Record):
-    """The facts of one run; `running` in the file of a process that is gone says that it was killed."""
+    """The metadata of one run; a state of `running` without a live process means that it was killed."""
 
     format_version: Literal[1] = 1
     run_id: str = Field(min_length=1)
     mode: Mode
     state: State = "running"
     scenario: ScenarioNote | None = None
-    """None where an agent of its own ran, without a scenario."""
+    """None for an agent run without a scenario."""
     recording: str | None = None
-    """In a replay, the id of the run that is replayed."""
+    """In a replay, the id of the replayed run."""
     variables: dict[str, str] = Field(default_factory=dict)
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
     error: EndedBy | None = None
     certified: str | None = None
-    """What certifying the mission gave; None where there was nothing to certify, or it was left for later."""
+    """Certification status of the mission; None if it was not certified."""
     verdict: Verdict | None = None
-    """In a replay of a mission, what its comparison came to."""
+    """Verdict of the mission in a replay."""
     versions: dict[str, str] = Field(default_factory=dict)
 
 
 def versions() -> dict[str, str]:
-    """Name what a run is made with."""
+    """Return the versions of this package, Python and the platform."""
     try:
         own = metadata.version("eikon-engine")
     except metadata.PackageNotFoundError:
@@ -79,10 +79,10 @@ def versions() -> dict[str, str]:
 
 
 def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | None = None) -> Path:
-    """Make the folder of a new run, named after its time; of two runs in one second each gets its own.
+    """Create the folder of a new run, named by time and, if needed, a number.
 
     Raises:
-        OutputError: it cannot be made, or a run of this id is there already.
+        OutputError: it cannot be created, or a run with this id exists.
     """
     wanted = run_id or f"{started_at:%Y%m%d_%H%M%S}_{file_name_for(name, 'run')}"
     number = 1
@@ -93,7 +93,7 @@ def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | N
             folder.mkdir()
         except FileExistsError as error:
             if run_id is not None:
-                message = f"{folder}: a run of this id is there already; choose another --run-id"
+                message = f"{folder}: a run with this id exists. Choose another --run-id."
                 raise OutputError(message) from error
             number += 1
         except OSError as error:
@@ -103,7 +103,7 @@ def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | N
 
 
 def write_note(folder: Path, note: RunNote) -> None:
-    """Write run.json, whole.
+    """Write run.json atomically.
 
     Raises:
         OutputError: it cannot be written.
@@ -115,14 +115,14 @@ def read_note(folder: Path) -> RunNote:
     """Read run.json.
 
     Raises:
-        FixtureError: it is not there, or is none.
+        FixtureError: it is missing or invalid.
     """
     path = folder / RUN_FILE
     try:
         data = path.read_bytes()
         return RunNote.model_validate_json(data)
     except OSError as error:
-        message = f"{path}: wanted the facts of a run, found none ({error.strerror}); check the path"
+        message = f"{path}: expected the metadata of a run, got no readable file ({error.strerror}). Check the path."
         raise FixtureError(message) from error
     except ValidationError as error:
         raise FixtureError(trace_error(error, data, str(path)).message) from error

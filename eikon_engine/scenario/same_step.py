@@ -1,4 +1,4 @@
-"""Compare a step that a scenario makes with the one that was recorded."""
+"""Compare a step of a scenario with the recorded one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from eikon_engine.trace.redaction import Redactor
 
 _KNOWN_BY_RECORDING: Final = frozenset({"identity", "under", "alternatives"})
-"""Fields of targets that a recorder adds to what was asked of it."""
+"""Fields of targets that the recorder adds."""
 
 
 def action_difference(recorded: Action, asked: Action, redactor: Redactor) -> str | None:
-    """Say what differs between two actions; None where they are the same.
+    """Describe the differences between two actions; None if they are equal.
 
-    A text that was recorded as a secret is written nowhere, so that any text may stand for it.
+    A text recorded as a secret matches any text, because its value is not stored.
     """
     wanted = _plain(recorded.model_dump(mode="json"))
     found = _plain(redactor.redact_texts(asked.model_dump(mode="json")))
@@ -36,7 +36,7 @@ def action_difference(recorded: Action, asked: Action, redactor: Redactor) -> st
 def skill_difference(
     recorded: SkillUsage, asked: SkillStep, parameters: dict[str, JsonValue], redactor: Redactor
 ) -> str | None:
-    """Say what differs between two uses of skills; None where they are the same."""
+    """Describe the differences between two skill uses; None if they are equal."""
     frame = "" if recorded.source is None else recorded.source.frame
     wanted: JsonValue = {"skill": recorded.skill, "parameters": dict(recorded.parameters), "frame": frame}
     found: JsonValue = {

@@ -1,4 +1,4 @@
-"""Results of tools as fixtures hold them: JSON as it is, bytes as blobs beside it."""
+"""Tool results in fixtures: JSON inline, bytes as separate blobs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BYTES: Final = "$bytes"
-"""The only key of an object that stands for bytes."""
+"""The only key of an object that represents bytes."""
 
 Result: TypeAlias = "bool | int | float | str | bytes | list[Result] | dict[str, Result] | None"
-"""What a tool may return."""
+"""A value that a tool may return."""
 
 
 def store_result(result: Result, put: Callable[[bytes], BlobRef]) -> JsonValue:
-    """Return a result as it is written; `put` stores bytes.
+    """Return a result in the format of fixtures; `put` stores bytes.
 
     Raises:
-        ResultNotStorableError: it would not come back as it is; the message gives its place.
+        ResultNotStorableError: it cannot be restored exactly; the message names the place.
     """
     return _stored(result, "$", put, MAX_DEPTH)
 
@@ -35,8 +35,8 @@ def restore_result(stored: JsonValue, blobs: BlobStore) -> Result:
     """Return a result as the tool returned it.
 
     Raises:
-        TraceError: the file of some bytes is missing or corrupt.
-        FixtureCorruptError: what stands for bytes names none.
+        TraceError: a blob is missing or corrupt.
+        FixtureCorruptError: a reference to bytes is invalid.
     """
     match stored:
         case list():
@@ -53,13 +53,13 @@ def _ref(stored: dict[str, JsonValue]) -> BlobRef:
     try:
         return BlobRef.model_validate(stored[BYTES])
     except ValidationError as error:
-        message = f"wanted sha256 and size under {BYTES}, found {stored[BYTES]!r}; record again"
+        message = f"expected sha256 and size under {BYTES}, got {stored[BYTES]!r}. Record again."
         raise FixtureCorruptError(message) from error
 
 
 def _stored(value: object, path: str, put: Callable[[bytes], BlobRef], levels: int) -> JsonValue:
     if levels < 0:
-        raise _refused(path, f"more than {MAX_DEPTH} levels of lists and objects", "return less at once")
+        raise _refused(path, f"more than {MAX_DEPTH} levels of lists and objects", "Return a flatter value.")
     match value:
         case None | bool():
             return value
@@ -77,35 +77,35 @@ def _stored(value: object, path: str, put: Callable[[bytes], BlobRef], levels: i
                 for name, each in value.items()
             }
         case _:
-            wanted = "return null, boolean, number, text, bytes, list or dict"
-            raise _refused(path, f"a value of type {type(value).__name__}", wanted)
+            advice = "Return None, bool, int, float, str, bytes, list or dict."
+            raise _refused(path, f"a value of type {type(value).__name__}", advice)
 
 
 def _text(value: str, path: str) -> str:
     if type(value) is not str:
-        raise _refused(path, f"a text of type {type(value).__name__}", "return its plain text")
+        raise _refused(path, f"a string of type {type(value).__name__}", "Return a plain str.")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise _refused(path, "half of a surrogate pair", "return bytes") from error
+        raise _refused(path, "a lone surrogate", "Return bytes.") from error
     return value
 
 
 def _number(value: float, path: str) -> float:
     if type(value) not in {int, float}:
-        raise _refused(path, f"a number of type {type(value).__name__}", "return its plain value")
+        raise _refused(path, f"a number of type {type(value).__name__}", "Return a plain int or float.")
     if not math.isfinite(value):
-        raise _refused(path, str(value), "return null")
+        raise _refused(path, str(value), "Return None.")
     return value
 
 
 def _name(name: object, path: str) -> str:
     if not isinstance(name, str):
-        raise _refused(path, f"the key {name!r}", "make it a text")
+        raise _refused(path, f"the key {name!r}", "Use a string.")
     if name == BYTES:
-        raise _refused(path, f"the key {BYTES}, which stands for bytes", "choose another key")
+        raise _refused(path, f"the reserved key {BYTES}", "Use another key.")
     return _text(name, path)
 
 
 def _refused(path: str, found: str, advice: str) -> ResultNotStorableError:
-    return ResultNotStorableError(f"{path}: wanted a result that a fixture can hold, found {found}; {advice}")
+    return ResultNotStorableError(f"{path}: expected a result that a fixture can hold, got {found}. {advice}")

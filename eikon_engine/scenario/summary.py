@@ -1,4 +1,4 @@
-"""The summary of a run, for people: `summary.txt`."""
+"""The summary of a run, `summary.txt`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from eikon_engine.scenario.run_note import REPLAY
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eikon_engine.outcome.gate_result import GateResult
-    from eikon_engine.scenario.open_folder import RunResult
+    from eikon_engine.scenario.run_note import RunNote
 
 
 class Tally:
-    """Count what happens; a reader of events."""
+    """Count events."""
 
     def __init__(self) -> None:
-        """Begin at nothing."""
+        """Start with zero counts."""
         self.counts: Counter[str] = Counter()
         self.divergences: list[str] = []
 
@@ -45,19 +45,19 @@ class Tally:
             case CompletionGiven(source=source):
                 self.counts[f"completion {source}"] += 1
             case DivergenceFound(divergence=found):
-                told = f"{found.code} in {found.subgoal_id}, sequence {found.sequence}"
-                self.divergences.append(f"{told}: expected {found.expected}, observed {found.observed}")
+                where = f"{found.code} in {found.subgoal_id}, sequence {found.sequence}"
+                self.divergences.append(f"{where}: expected {found.expected}, observed {found.observed}")
             case _:
                 pass
 
 
-def render_summary(result: RunResult, tally: Tally) -> str:
-    """Say how a run went, in plain text."""
-    return "".join(f"{printable(line)}\n" for line in _lines(result, tally))
+def render_summary(note: RunNote, gates: Sequence[GateResult], tally: Tally) -> str:
+    """Render the result of a run as plain text."""
+    return "".join(f"{printable(line)}\n" for line in _lines(note, gates, tally))
 
 
-def _lines(result: RunResult, tally: Tally) -> Iterator[str]:
-    note, counts = result.note, tally.counts
+def _lines(note: RunNote, gates: Sequence[GateResult], tally: Tally) -> Iterator[str]:
+    counts = tally.counts
     name = note.scenario.id if note.scenario is not None else "(no scenario)"
     yield f"{'Recording' if note.mode == 'record' else 'Replay'} of {name}: {note.state}"
     yield f"run: {note.run_id}"
@@ -77,11 +77,11 @@ def _lines(result: RunResult, tally: Tally) -> Iterator[str]:
     if tally.divergences:
         yield f"{counted(len(tally.divergences), 'divergence')}:"
         yield from (f"  {each}" for each in tally.divergences)
-    if result.gates:
+    if gates:
         yield ""
-        yield from map(gate_line, result.gates)
+        yield from map(gate_line, gates)
 
 
 def gate_line(gate: GateResult) -> str:
-    """Say in a line what a gate came to."""
+    """Render the result of a gate as one line."""
     return f"gate {gate.gate}: {gate.word}: {gate.message}"

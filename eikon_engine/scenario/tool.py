@@ -1,4 +1,4 @@
-"""A tool: a plain function, whose arguments are checked by its signature."""
+"""A tool: a plain function whose arguments are validated by its signature."""
 
 from __future__ import annotations
 
@@ -27,49 +27,47 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,63}){0,3}")
-"""Tools are names of folders, on any file system."""
+"""Tool names are folder names, valid on any file system."""
 
 
 class Tool:
-    """A named function: synchronous or asynchronous, of JSON arguments, giving JSON or bytes."""
+    """A named sync or async function of JSON arguments that returns JSON or bytes."""
 
     def __init__(self, function: Callable[..., Any], *, name: str | None = None) -> None:
-        """Take the name and the description of the function, unless another name is given.
+        """Use the function's name and description, unless `name` is set.
 
         Raises:
-            UsageError: it has no name that a file system takes, or parameters that cannot be named.
+            UsageError: its name is not valid as a folder name, or it has positional-only parameters.
         """
         self.name: Final[str] = name or str(getattr(function, "__name__", ""))
         self.function: Final = function
         self.is_asynchronous: Final = inspect.iscoroutinefunction(function)
         self._model: type[BaseModel] | None = None
         if not TOOL_NAME.fullmatch(self.name) or self.name == RECORDING_FILE:
-            message = (
-                f"wanted a tool with a name of letters, digits, '_', '-' and '.', found {self.name!r}; give a name"
-            )
+            message = f"expected a tool name of letters, digits, '_', '-' and '.', got {self.name!r}. Pass a name."
             raise UsageError(message)
         self._parameters = _parameters(function, self.name)
 
     @property
     def description(self) -> str:
-        """Return the first line of what the function says of itself."""
+        """Return the first line of the docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Describe the arguments as JSON Schema."""
+        """Return the JSON Schema of the arguments."""
         return self._arguments().model_json_schema()
 
     def bind(self, args: Mapping[str, JsonValue]) -> dict[str, Any]:
-        """Return the arguments as the function takes them.
+        """Return the arguments validated and converted for the function.
 
         Raises:
-            ToolArgumentsError: it does not take them; the message names the first that is wrong.
+            ToolArgumentsError: one is invalid; the message names the first.
         """
         try:
             text = json.dumps(dict(args), allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
-            message = f"tool {self.name}: wanted arguments in JSON, found {error}; pass plain values"
+            message = f"tool {self.name}: expected JSON arguments, got {error}. Pass plain values."
             raise ToolArgumentsError(message) from error
         try:
             model = self._arguments().model_validate_json(text)
@@ -79,12 +77,12 @@ class Tool:
         return {**given, **(model.model_extra or {})}
 
     def _arguments(self) -> type[BaseModel]:
-        """Build the model of the arguments, once: it takes a millisecond, and a replay needs none."""
+        """Build the model of the arguments once, on first use; replays do not need it."""
         if self._model is None:
             fields: dict[str, Any] = {}
             for place, parameter in enumerate(self._parameters):
                 default = ... if parameter.default is parameter.empty else parameter.default
-                # By place, as a parameter may have a name that models keep for themselves.
+                # Numbered, because a parameter name may collide with an attribute of the model.
                 kind = Any if parameter.annotation is parameter.empty else parameter.annotation
                 fields[f"argument_{place}"] = (kind, Field(default, alias=parameter.name))
             is_open = any(each.kind is each.VAR_KEYWORD for each in _signature(self.function).parameters.values())
@@ -95,10 +93,12 @@ class Tool:
                 model.model_rebuild()
             except PydanticUserError as error:
                 found = error.message.splitlines()[0]
-                message = f"tool {self.name}: wanted parameters that JSON can say, found {found}"
+                message = f"tool {self.name}: expected parameters that JSON can represent, got {found}"
                 raise UsageError(message) from error
             except PydanticUndefinedAnnotation as error:
-                message = f"tool {self.name}: wanted annotations that can be read, found {error.name}; import it there"
+                message = (
+                    f"tool {self.name}: unresolved annotation {error.name!r}. Import it in the module of the tool."
+                )
                 raise UsageError(message) from error
             self._model = model
         return self._model
@@ -112,6 +112,6 @@ def _parameters(function: Callable[..., Any], name: str) -> tuple[inspect.Parame
     parameters = tuple(_signature(function).parameters.values())
     for each in parameters:
         if each.kind in {each.POSITIONAL_ONLY, each.VAR_POSITIONAL}:
-            message = f"tool {name}: wanted parameters that are given by name, found {each}; name it"
+            message = f"tool {name}: expected keyword parameters, got {each}. Make it a keyword parameter."
             raise UsageError(message)
     return tuple(each for each in parameters if each.kind is not each.VAR_KEYWORD)

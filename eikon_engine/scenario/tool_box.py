@@ -1,4 +1,4 @@
-"""The tools of an agent, under one roof: known by name, allowed or not, executed or answered from a recording."""
+"""The tools of an agent by name; calls are executed, recorded, or served from a recording."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ if TYPE_CHECKING:
 
 
 class ToolBox:
-    """Call tools by name; adding some, or allowing fewer, gives a new box and leaves this one as it is."""
+    """Call tools by name; immutable, so extending or restricting it returns a new box."""
 
     def __init__(
         self, tools: Mapping[str, Tool], *, calls: Calls | None = None, allowed: frozenset[str] | None = None
     ) -> None:
-        """Know `tools`, of which `allowed` may be called, all if left out; `calls` answers, if left out they do."""
+        """Hold `tools`; `allowed` restricts them, and `calls` handles their calls, by default without recording."""
         self._tools = MappingProxyType(dict(tools))
         self._calls: Calls = calls or Executed()
         self._allowed = allowed
 
     @classmethod
     def of(cls, *tools: Callable[..., Any] | Tool) -> ToolBox:
-        """Build a box of exactly these functions.
+        """Create a box of exactly these functions.
 
         Raises:
-            UsageError: two of them have the same name, or one is no tool.
+            UsageError: two have the same name, or one is not a valid tool.
         """
         return cls({}).extended(*tools)
 
     def extended(self, *tools: Callable[..., Any] | Tool) -> ToolBox:
-        """Return a new box that knows these functions too.
+        """Return a new box with these functions added.
 
         Raises:
-            UsageError: a name is taken already, or one is no tool.
+            UsageError: a name is taken, or one is not a valid tool.
         """
         known = dict(self._tools)
         for each in tools:
             tool = each if isinstance(each, Tool) else Tool(each)
             if tool.name in known:
-                message = f"tool {tool.name!r} is registered twice; give one of the two another name"
+                message = f"tool {tool.name!r} is registered twice. Rename one of them."
                 raise UsageError(message)
             known[tool.name] = tool
         return ToolBox(known, calls=self._calls, allowed=self._allowed)
 
     def allowing(self, names: Iterable[str]) -> ToolBox:
-        """Return a new box that calls no tools but these.
+        """Return a new box restricted to these tools.
 
         Raises:
-            UnknownToolError: it does not know one of them.
+            UnknownToolError: one is not in the box.
         """
         allowed = frozenset(names)
         for name in sorted(allowed):
@@ -70,48 +70,48 @@ class ToolBox:
         return ToolBox(self._tools, calls=self._calls, allowed=allowed)
 
     def answered_by(self, calls: Calls) -> ToolBox:
-        """Return a new box whose calls are answered by `calls`."""
+        """Return a new box whose calls are handled by `calls`."""
         return ToolBox(self._tools, calls=calls, allowed=self._allowed)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Sorted names of all known tools."""
+        """Return the sorted names of all tools."""
         return tuple(sorted(self._tools))
 
     def __iter__(self) -> Iterator[Tool]:
-        """Go through the tools in the order of their names."""
+        """Iterate over the tools, sorted by name."""
         return (self._tools[name] for name in self.names)
 
     def named(self, name: str) -> Tool:
-        """Return the tool of this name.
+        """Return the tool with this name.
 
         Raises:
-            UnknownToolError: there is none; the message names the known ones and the nearest.
+            UnknownToolError: there is none; the message lists the known ones and the nearest.
         """
         tool = self._tools.get(name)
         if tool is None:
             close = difflib.get_close_matches(name, self.names, n=1)
-            hint = f"did you mean {close[0]}?" if close else "register it, or correct the name"
-            message = f"unknown tool {name!r}; known tools: {', '.join(self.names) or 'none'}; {hint}"
+            hint = f"Did you mean {close[0]}?" if close else "Register it, or fix the name."
+            message = f"unknown tool {name!r}: expected one of {', '.join(self.names) or 'none'}. {hint}"
             raise UnknownToolError(message)
         return tool
 
-    def call(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - what the tool returns
-        """Call a tool and return what it returns; in a replay, what it returned.
+    def call(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - any tool result
+        """Call a tool and return its result; in a replay, the recorded one.
 
         Raises:
-            ToolError: the tool failed; a replay raises it again.
-            UnknownToolError: there is no such tool.
-            ToolNotAllowedError: it is not one of those that may be called.
-            ToolArgumentsError: it does not take these arguments.
-            ResultNotStorableError: what it returned cannot be recorded.
+            ToolError: the tool failed, now or in the recording.
+            UnknownToolError: the tool does not exist.
+            ToolNotAllowedError: the tool is not allowed.
+            ToolArgumentsError: the arguments are invalid.
+            ResultNotStorableError: the result cannot be recorded.
             FixtureMissingError: in a replay, the call was not recorded.
             UsageError: the tool is asynchronous; use `acall`.
         """
         given = dict(args or {})
         work = self._work(name, given)
         if work.is_asynchronous:
-            message = f"tool {name} is asynchronous: wanted `await tools.acall({name!r}, …)`, found `call`; await it"
+            message = f"tool {name} is asynchronous. Use `await tools.acall({name!r}, …)` instead of `call`."
             raise UsageError(message)
         call = self._calls.begin(name, given)
         if isinstance(call, Recorded):
@@ -125,7 +125,7 @@ class ToolBox:
         return call.succeed(result)
 
     async def acall(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - as `call`
-        """Do as `call` without holding up the loop: a synchronous tool runs in a thread.
+        """Call like `call` without blocking the event loop: a synchronous tool runs in a thread.
 
         Raises:
             EikonError: as `call`.
@@ -144,10 +144,10 @@ class ToolBox:
         return call.succeed(result)
 
     def _work(self, name: str, args: Mapping[str, JsonValue]) -> _Work:
-        """Make sure that a tool may be called, before anything else; a replay needs neither it nor its signature."""
+        """Check that a tool is allowed and its arguments are valid; a replay only checks the former."""
         if self._allowed is not None and name not in self._allowed:
             allowed = ", ".join(sorted(self._allowed)) or "none"
-            message = f"tool {name!r} is not allowed here; allowed tools: {allowed}; allow it, or call another"
+            message = f"tool {name!r} is not allowed: expected one of {allowed}. Allow it, or call another."
             raise ToolNotAllowedError(message)
         if self._calls.is_replay:
             return _Work(_nothing, is_asynchronous=False)
@@ -157,11 +157,11 @@ class ToolBox:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What there is to do for a call."""
+    """The function to run for a call."""
 
     do: Callable[[], Any]
     is_asynchronous: bool
 
 
 def _nothing() -> None:
-    """Stand for a tool in a replay, which executes none."""
+    """Do nothing; a replay executes no tool."""

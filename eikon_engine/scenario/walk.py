@@ -1,4 +1,4 @@
-"""Go through a scenario step by step: the same way while it is recorded and in its replays."""
+"""Run the steps of a scenario, identically in recordings and replays."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
     from eikon_engine.trace.redaction import Redactor
 
 Expected = (ActionError, SkillError, ToolError, CompletionError)
-"""What a step may be expected to fail by; all else ends a run."""
+"""Errors that a step may expect; all others end the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the steps of a scenario turn to."""
+    """The services that the steps of a scenario use."""
 
     box: ToolBox
     models: CompletionClient | None
-    """None where no step asks a model."""
+    """None if no step calls a model."""
     pages: Pages
     events: RunEvents
     redactor: Redactor
-    """Puts the secrets of today in the place of their names, and names in their place."""
+    """Restores the values of secrets, and redacts them."""
 
 
 class Walk:
-    """One way through a scenario."""
+    """One run of the steps of a scenario."""
 
     def __init__(self, scenario: Scenario, variables: Mapping[str, str], around: Surroundings) -> None:
-        """Begin with the variables."""
+        """Start with the variables."""
         self._scenario = scenario
         self._box = around.box
         self._models = around.models
@@ -72,16 +72,16 @@ class Walk:
         self._redactor = around.redactor
         self._known: dict[str, JsonValue] = dict(variables)
         self.outputs: dict[str, JsonValue] = {}
-        """What steps gave, by the names that the scenario has for it."""
+        """Outputs of steps, by name."""
 
     async def go(self) -> None:
-        """Do all steps.
+        """Run all steps.
 
         Raises:
-            EikonError: a step failed that was not expected to, or was expected to and did not.
+            EikonError: a step failed unexpectedly, or did not fail as expected.
         """
         for number, subgoal in enumerate(self._scenario.subgoals, start=1):
-            attempt = f"{subgoal.id}__attempt_1"  # as a recorder names it
+            attempt = f"{subgoal.id}__attempt_1"  # the naming of the recorder
             steps = len(subgoal.steps) + (number == 1 and self._scenario.start_url is not None)
             self._events.begin_subgoal(number, attempt, subgoal.id, subgoal.description, steps)
             status: MissionStatus = "failed"
@@ -120,7 +120,7 @@ class Walk:
                 self._known[step.save_as] = self.outputs[step.save_as] = output
 
     async def _tried(self, step: ActionStep | ToolStep | SkillStep | CompletionStep, where: str) -> JsonValue:
-        """Do a step, or see it fail as it is expected to; the output is then the error."""
+        """Run a step; if it fails as expected, return the error as its output."""
         try:
             output = await self._done(step, where)
         except Expected as error:
@@ -130,7 +130,7 @@ class Walk:
         if step.expect_error is not False:
             wanted = "an error" if step.expect_error is True else f"the error {step.expect_error}"
             raise ScenarioError(
-                f"{where}: wanted {wanted} as expect_error says, found that it was done; correct either"
+                f"{where}: expected {wanted} (expect_error), got success. Fix the step or expect_error."
             )
         return output
 
@@ -143,7 +143,7 @@ class Walk:
                 except ValidationError as error:
                     fault = error.errors(include_url=False)[0]
                     place = ".".join(map(str, fault["loc"]))
-                    message = f"{where}: wanted an action once references are filled in, found {place}: {fault['msg']}"
+                    message = f"{where}: invalid action after resolving references: {place}: {fault['msg']}"
                     raise ScenarioError(message) from error
             case ToolStep():
                 return await self._called(step)
@@ -170,7 +170,7 @@ class Walk:
             parameters=self._object(asked.parameters),
         )
         if self._models is None:
-            raise InternalError(f"{where}: the scenario was run without a model, and asks one")
+            raise InternalError(f"{where}: the step calls a model, but the scenario runs without one")
         completion = await run_aside(partial(self._models.complete, request))
         return completion.text
 

@@ -1,4 +1,4 @@
-"""Skills: pure functions of a stored page."""
+"""Skills: deterministic functions of a stored page, its URL and parameters."""
 
 from eikon_engine.skills.builtin import default_skills
 from eikon_engine.skills.document import Document

@@ -1,4 +1,4 @@
-"""The skill `ask_page`: a question about a page, put to a language model."""
+"""The skill `ask_page`: ask a language model a question about a page."""
 
 from __future__ import annotations
 
@@ -32,53 +32,53 @@ _FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
 
 class AskParameters(Parameters):
-    """Say what to ask."""
+    """The question, the form of its answer, and the part of the page to send."""
 
     question: Annotated[str, Field(min_length=1)]
-    """What is asked, in any language."""
+    """The question, in any language."""
     answer_schema: dict[str, FiniteJson] | None = None
-    """JSON Schema of the answer (draft 2020-12); without it the answer is a text."""
+    """JSON Schema of the answer (draft 2020-12); if None, the answer is plain text."""
     selector: str | None = None
-    """CSS of the parts of the page that are shown to the model; without it all of the page."""
+    """CSS selector of the parts of the page that are sent to the model; if None, the whole page."""
     limit: Annotated[int, Field(ge=1)] = 30_000
-    """Greatest number of characters of the page; what is longer is cut, which the prompt says."""
+    """Maximum number of characters of the page. Longer pages are truncated, and the prompt says so."""
     model: str | None = None
-    """The model to ask; without it the one that the client chooses."""
+    """Name of the model; if None, the client chooses."""
 
 
 class Answer(Output):
-    """What the model said."""
+    """The answer of the model."""
 
     answer: FiniteJson
-    """A text, or JSON of the schema."""
+    """Plain text, or JSON that is valid against the schema."""
     cut: bool
-    """Whether the page was longer than `limit`."""
+    """Whether the page was truncated to `limit`."""
 
 
 class AskPage:
-    """Ask a language model about a page, through the client that whoever runs the skill gives."""
+    """Ask a language model about a page, through the completion client of the caller."""
 
     name = _NAME
     version = 1
-    description = "Ask a language model a question about the page; the answer may be held to a JSON Schema."
+    description = "Ask a language model a question about the page; a JSON Schema can constrain the answer."
     parameters = AskParameters
     output = Answer
     example: SkillInput | None = None
 
     def run(self, page: SkillInput) -> JsonValue:
-        """Ask once, and check the answer. The same page, question and options always make the same prompt.
+        """Ask once and validate the answer. The same page, question and options always produce the same prompt.
 
         Raises:
-            SkillError: a parameter is wrong, or the answer is not in the form that was asked for.
-            ModelClientMissingError: there is no client to ask.
-            CompletionError: the model gave no answer.
+            SkillError: a parameter is invalid, or the answer does not have the requested form.
+            ModelClientMissingError: the caller provided no completion client.
+            CompletionError: the model returned no answer.
         """
         parameters = read_parameters(AskParameters, page, _NAME)
         _check_schema(parameters.answer_schema)
         if page.ask is None:
             message = (
-                f"{_NAME}: wanted a model to ask, found none; give --debug-dir DIR, which asks "
-                "the model of the environment or answers with the responses in DIR"
+                f"{_NAME}: expected a completion client, got none. Pass --debug-dir DIR to use the model configured "
+                "in the environment or the recorded responses in DIR."
             )
             raise ModelClientMissingError(message)
         request, cut = _request(parse_document(page), parameters)
@@ -87,7 +87,7 @@ class AskPage:
         try:
             output: JsonValue = Answer(answer=answer, cut=cut).model_dump(mode="json")
         except ValidationError as error:
-            message = f"{_NAME}: wanted an answer that can be stored, found {error.errors()[0]['msg']}; ask again"
+            message = f"{_NAME}: cannot store the answer of the model: {error.errors()[0]['msg']}. Ask again."
             raise SkillError(message) from error
         return output
 
@@ -115,14 +115,14 @@ def _request(document: Document, parameters: AskParameters) -> tuple[CompletionR
 
 
 def _check_schema(schema: dict[str, JsonValue] | None) -> None:
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import, and seldom needed
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import, rarely needed
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415
 
     try:
         if schema is not None:
             Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        message = f"{_NAME}: parameter 'answer_schema': wanted a JSON Schema, found {error.message}; correct it"
+        message = f"{_NAME}: parameter 'answer_schema' is not a valid JSON Schema: {error.message}"
         raise SkillError(message) from error
 
 
@@ -132,19 +132,19 @@ def _answer(text: str, schema: dict[str, JsonValue] | None) -> JsonValue:
         value: JsonValue = text.strip() if schema is None else json.loads(fenced[1] if fenced is not None else text)
         canonical_json(value).encode()
     except (ValueError, RecursionError, TraceFieldError) as error:
-        wanted = "a text" if schema is None else "JSON"
-        message = f"{_NAME}: wanted {wanted} as the answer, found {text[:80]!r}; say in the question what is wanted"
+        wanted = "text" if schema is None else "JSON"
+        message = f"{_NAME}: expected {wanted} as the answer, got {text[:80]!r}. Ask for this form in the question."
         raise SkillError(message) from error
     fault = None if schema is None else _fault(value, schema)
     if fault is not None:
-        message = f"{_NAME}: wanted an answer of the schema, found {fault}"
+        message = f"{_NAME}: the answer does not match 'answer_schema' {fault}"
         raise SkillError(message)
     return value
 
 
 def _fault(value: JsonValue, schema: dict[str, JsonValue]) -> str | None:
-    """Say what is wrong with a value; references lead within the schema, nothing is fetched."""
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import, and seldom needed
+    """Return the first violation of the schema; `$ref` resolves within the schema only, nothing is fetched."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import, rarely needed
     from referencing import Registry  # noqa: PLC0415
     from referencing.exceptions import Unresolvable  # noqa: PLC0415
 
@@ -152,6 +152,6 @@ def _fault(value: JsonValue, schema: dict[str, JsonValue]) -> str | None:
     try:
         found = next(Draft202012Validator(schema, registry=registry).iter_errors(value), None)
     except (Unresolvable, re.error, RecursionError) as error:
-        message = f"{_NAME}: parameter 'answer_schema': wanted a schema that can be applied, found {error}; correct it"
+        message = f"{_NAME}: parameter 'answer_schema' cannot be applied: {error}"
         raise SkillError(message) from error
     return None if found is None else f"at {found.json_path}: {found.message[:200]}"

@@ -1,4 +1,4 @@
-"""The skills that come with Eikon, and those that other distributions bring."""
+"""The built-in skills and the default registry."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ BUILT_IN = (
 
 
 def default_skills() -> SkillRegistry:
-    """Return the registry of the built-in skills, and of those of installed distributions once they are asked for."""
+    """Return a registry of the built-in skills; skills of installed distributions are imported on first use."""
     return SkillRegistry.of(*BUILT_IN, installed=InstalledSkills())

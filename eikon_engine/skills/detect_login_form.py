@@ -1,4 +1,4 @@
-"""The skill `detect_login_form`: where and how a page lets one log in."""
+"""The skill `detect_login_form`: find the login forms of a page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CONTROLS: Final = "input,button,[role=button]"
 
 
 class LoginParameters(Parameters):
-    """Take none."""
+    """No parameters."""
 
 
 class FoundLogin(Output):
-    """One login form, and the selectors needed to use it."""
+    """One login form with the selectors of its controls."""
 
     action: str | None
-    """Absolute address it is sent to; null outside of a form."""
+    """Absolute URL of the submission; null for controls outside a `<form>`."""
     method: Literal["get", "post"] | None
     username_selector: str | None
     password_selector: str | None
@@ -44,7 +44,7 @@ class Logins(Output):
 
 
 class DetectLoginForm(TypedSkill[LoginParameters, Logins]):
-    """Return every login form of a page with the selectors needed to use it."""
+    """Return the login forms of a page with the selectors of their controls."""
 
     name = "detect_login_form"
     version = 1
@@ -56,14 +56,14 @@ class DetectLoginForm(TypedSkill[LoginParameters, Logins]):
         url="https://site.example/",
     )
 
-    def look(self, document: Document, parameters: LoginParameters) -> Logins:  # noqa: ARG002 - there are none
-        """Judge every form; a page without a login form is a result, not an error."""
+    def look(self, document: Document, parameters: LoginParameters) -> Logins:  # noqa: ARG002 - no parameters
+        """Classify every form; a page without a login form is a result, not an error."""
         forms = tuple(_described(document, login) for login in find_logins(document))
         return Logins(present=bool(forms), forms=forms)
 
 
 def find_logins(document: Document) -> Iterator[LoginForm]:
-    """Give the login forms of a page in document order."""
+    """Yield the login forms of a page in document order."""
     for scope in _scopes(document):
         login = judge(scope)
         if login is not None:
@@ -71,7 +71,7 @@ def find_logins(document: Document) -> Iterator[LoginForm]:
 
 
 def _scopes(document: Document) -> Iterator[FormScope]:
-    """Give the forms of a page in document order, then what stands outside them, one scope a password field."""
+    """Yield the forms in document order, then one scope for each password field outside any form."""
     owned: dict[int, list[LexborNode]] = {}
     loose: list[LexborNode] = []
     for control in document.tree.css(_CONTROLS):
@@ -89,7 +89,7 @@ def _scopes(document: Document) -> Iterator[FormScope]:
 
 
 def _loose_scopes(loose: list[LexborNode]) -> Iterator[FormScope]:
-    """Group loose controls by the nearest element around a password field that also holds a button."""
+    """Group controls outside forms by the nearest ancestor of a password field that also contains a button."""
     known = {control.mem_id for control in loose}
     done: set[int] = set()
     for password in (control for control in loose if kind_of(control) == "password"):

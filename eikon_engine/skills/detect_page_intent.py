@@ -1,4 +1,4 @@
-"""The skill `detect_page_intent`: what a page is for, in the words of the older recordings."""
+"""The skill `detect_page_intent`: classify a page with the labels of older recordings."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ _DASHBOARD: Final = re.compile(
 
 
 class IntentParameters(Parameters):
-    """Take none."""
+    """No parameters."""
 
 
 class PageIntentFound(Output):
-    """What a page is for."""
+    """The classification of a page."""
 
     intent: Intent
     confidence: float
-    """0 to 1, two decimals: how much speaks for it, and how much more than for the next; 0 for `unknown`."""
+    """0 to 1, two decimals: the score of the intent and its lead over the second best; 0 for `unknown`."""
     signals: tuple[str, ...]
-    """What speaks for it."""
+    """The evidence for the intent."""
     scores: dict[Intent, int]
-    """Points of every intent."""
+    """Score of every intent."""
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Votes:
 
 
 _INTENTS: Final[tuple[Intent, ...]] = ("login_form", "detail_page", "article_page", "listing_page", "dashboard")
-"""In the order that decides between equal points."""
+"""In order of preference when scores are equal."""
 
 
 class DetectPageIntent(TypedSkill[IntentParameters, PageIntentFound]):
@@ -105,8 +105,8 @@ class DetectPageIntent(TypedSkill[IntentParameters, PageIntentFound]):
         url="https://site.example/login",
     )
 
-    def look(self, document: Document, parameters: IntentParameters) -> PageIntentFound:  # noqa: ARG002 - there are none
-        """Let every part of the page vote."""
+    def look(self, document: Document, parameters: IntentParameters) -> PageIntentFound:  # noqa: ARG002 - no parameters
+        """Score every intent and choose the best."""
         votes = _Votes()
         types = {each for node in read_json_ld(document).nodes for each in types_of(node)}
         _vote_login(votes, document)

@@ -1,4 +1,4 @@
-"""The skill `detect_pagination`: how a page leads to the rest of its list."""
+"""The skill `detect_pagination`: find the pagination of a page."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ _PRESSED: Final = "a,button,[role=button],[role=link],input[type=button],input[t
 
 
 class PaginationParameters(Parameters):
-    """Take none."""
+    """No parameters."""
 
 
 class PageLink(Output):
-    """One page of the list."""
+    """One numbered page."""
 
     number: int
     url: str | None
-    """Null where nothing leads there by address: the page shown, or a button."""
+    """Null for the current page and for buttons."""
     current: bool
 
 
 class StepLink(Output):
-    """The control that leads on, or back."""
+    """A control that leads to the next or previous page, or loads more items."""
 
     text: str
     url: str | None
     """Null for buttons."""
     selector: str | None
-    """CSS path; null where only the head of the page says it."""
+    """CSS path; null if only a `<link>` in the head declares it."""
 
 
 class Pagination(Output):
-    """How a page leads to the rest of its list."""
+    """The pagination of a page."""
 
     kind: PaginationKind
     current: int | None
     last: int | None
-    """Highest number that is shown."""
+    """Highest page number shown."""
     next: StepLink | None
     previous: StepLink | None
     pages: tuple[PageLink, ...]
@@ -71,7 +71,7 @@ class Pagination(Output):
 
 
 class DetectPagination(TypedSkill[PaginationParameters, Pagination]):
-    """Return the pages of a list, the one shown, the next and the previous, or what loads more."""
+    """Return the pages of a list, the current, next and previous one, and the control that loads more."""
 
     name = "detect_pagination"
     version = 1
@@ -83,8 +83,8 @@ class DetectPagination(TypedSkill[PaginationParameters, Pagination]):
         url="https://shop.example/?p=2",
     )
 
-    def look(self, document: Document, parameters: PaginationParameters) -> Pagination:  # noqa: ARG002 - there are none
-        """Look for steps, numbers and what loads more; a page without pagination is a result, not an error."""
+    def look(self, document: Document, parameters: PaginationParameters) -> Pagination:  # noqa: ARG002 - no parameters
+        """Find next and previous links, page numbers and "load more"; no pagination is a result, not an error."""
         controls = [(node, _label(node)) for node in document.tree.css(_PRESSED)]
         steps = _steps(document, controls)
         pages = _pages(document, controls)
@@ -126,7 +126,7 @@ def _label(node: LexborNode) -> str:
 
 
 def _steps(document: Document, controls: list[tuple[LexborNode, str]]) -> dict[Step, StepLink]:
-    """Find the next and the previous page: `rel` in the page, then words and arrows, then `rel` in the head."""
+    """Find the next and previous page by `rel` in the body, then by words and arrows, then by `rel` in the head."""
     html = document.tree.css_first("html")
     body = document.tree.body
     directions = [node.attributes.get("dir") for node in (html, body) if node is not None]
@@ -150,7 +150,7 @@ def _steps(document: Document, controls: list[tuple[LexborNode, str]]) -> dict[S
 
 
 def _is_pager(node: LexborNode, label: str) -> bool:
-    """Tell a pager from a carousel: a link with an address, or a control within something named like a pager."""
+    """Distinguish a pager from a carousel: a link with a URL, or a control inside an element named like a pager."""
     if node.tag == "a" and (node.attributes.get("href") or "#").strip() not in {"", "#"} and len(label) > 1:
         return True
     return _pager_around(node)
@@ -168,7 +168,7 @@ def _pager_around(node: LexborNode) -> bool:
 
 
 def _pages(document: Document, controls: list[tuple[LexborNode, str]]) -> tuple[PageLink, ...]:
-    """Find the first list of numbers in which two follow each other, or that is named like a pager."""
+    """Find the first group of numbers that has two consecutive ones or is named like a pager."""
     groups: dict[int, list[tuple[int, LexborNode]]] = {}
     holders: dict[int, LexborNode] = {}
     for node, label in controls:
@@ -190,7 +190,7 @@ def _pages(document: Document, controls: list[tuple[LexborNode, str]]) -> tuple[
 
 
 def _holder(node: LexborNode) -> LexborNode | None:
-    """Return the element that holds all numbers: the list around an item, else the parent."""
+    """Return the element that contains all numbers: the list around an item, else the parent."""
     parent = parent_element(node)
     if parent is not None and parent.tag in {"li", "span", "div", "td"} and len(list(parent.iter())) == 1:
         return parent_element(parent)
@@ -198,7 +198,7 @@ def _holder(node: LexborNode) -> LexborNode | None:
 
 
 def _shown_number(holder: LexborNode, linked: set[int]) -> int | None:
-    """Return the number that stands among the links without being one: the page shown."""
+    """Return the number between the links that is not a link itself: the current page."""
     for node in holder.css("span,b,strong,em,li,[aria-current]"):
         found = _NUMBER.fullmatch(text_of(node))
         inside = any(each.mem_id in linked for each in node.css(_PRESSED))

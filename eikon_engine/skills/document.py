@@ -1,4 +1,4 @@
-"""A stored page as a tree that skills can ask."""
+"""A stored page, parsed: selectors, text and absolute URLs for skills."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _ABSOLUTE: Final = re.compile(r"https?://[^\s/?#\[\]]", re.IGNORECASE)
 _ORIGIN: Final = re.compile(r"https?://[^\s/?#\[\]]+(?=[/?#]|$)")
 _FROM_ROOT: Final = re.compile(r"(?:/[\w%~+,=-][\w%~+,=.-]*)+/?(?:\?[\w%~+,=&.-]+)?")
-"""Addresses that need no resolving but the origin; the others go the long way."""
+"""URL paths that only need the origin prepended; all others go through `urljoin`."""
 _INVISIBLE: Final = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
 INLINE: Final = frozenset(
@@ -67,23 +67,23 @@ INLINE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """Hold one parsed page: its tree with shadow roots opened, and the address its links start from."""
+    """One parsed page: its tree with shadow roots inlined, and the base URL of its links."""
 
     tree: LexborHTMLParser
     url: str
-    """Address of the page."""
+    """URL of the page."""
     base_url: str
-    """Address that relative ones are resolved against."""
+    """Base URL of relative URLs."""
     origin: str
-    """Scheme and host of the base address; empty when it has none."""
+    """Scheme and host of the base URL; empty if it has none."""
     own_start: str
-    """What addresses of the page's own site start with; empty where relative addresses lead to another."""
+    """Prefix of URLs of the page's own site; empty if relative URLs lead to another site."""
 
     def select(self, css: str, purpose: str) -> tuple[LexborNode, ...]:
         """Return the elements a CSS selector matches, in document order.
 
         Raises:
-            SkillError: the selector is no CSS that works without a browser; `purpose` says whose it is.
+            SkillError: the selector is not standard CSS; `purpose` names its origin in the message.
         """
         try:
             return tuple(self.tree.css(css))
@@ -91,7 +91,7 @@ class Document:
             raise SkillError(_bad_selector(css, purpose)) from error
 
     def absolute(self, address: str | None) -> str | None:
-        """Resolve an address of the page; None when there is none or it is malformed."""
+        """Resolve a URL of the page; None if it is missing or malformed."""
         if address is None:
             return None
         wanted = address.strip()
@@ -106,7 +106,7 @@ class Document:
 
 
 def parse_document(page: SkillInput) -> Document:
-    """Parse a page; declarative shadow roots become ordinary content of their `<template>`, others stay shut."""
+    """Parse a page. Declarative shadow roots become children of their `<template>`; other templates stay inert."""
     tree = LexborHTMLParser(page.html.encode("utf-8", "replace"))
     _open_shadow_roots(tree)
     url = page.url.encode("utf-8", "replace").decode()
@@ -118,10 +118,10 @@ def parse_document(page: SkillInput) -> Document:
 
 
 def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:
-    """Return what a CSS selector matches below an element, in document order, without the element itself.
+    """Return the descendants of an element that a CSS selector matches, in document order.
 
     Raises:
-        SkillError: the selector is no CSS that works without a browser.
+        SkillError: the selector is not standard CSS.
     """
     try:
         return tuple(found for found in node.css(css) if found.mem_id != node.mem_id)
@@ -130,17 +130,17 @@ def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode,
 
 
 def clean(text: str) -> str:
-    """Return a text with invisible characters removed and every run of white space as one space."""
+    """Remove invisible characters and collapse whitespace."""
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
     return " ".join(text.split())
 
 
 def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
-    """Return the text below an element, cleaned.
+    """Return the text of an element, whitespace collapsed.
 
-    Blocks and line breaks part words, inline elements do not. Scripts, styles and shut templates are silent, and
-    so is everything in an element whose tag is in `without`.
+    Blocks and line breaks separate words, inline elements do not. Scripts, styles, inert templates and elements whose
+    tag is in `without` have no text.
     """
     only = node.first_child
     if only is None:
@@ -153,7 +153,7 @@ def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
 
 
 def texts_of(node: LexborNode, *, apart: frozenset[str]) -> tuple[str, str]:
-    """Return the text below an element, and what `text_of` returns without the tags in `apart`, read in one go."""
+    """Return the text of an element with and without the tags in `apart`, in one traversal."""
     parts: list[str] = []
     cut: list[slice] = []
     _collect(node, SILENT, parts, _Apart(apart, cut))
@@ -166,21 +166,21 @@ def texts_of(node: LexborNode, *, apart: frozenset[str]) -> tuple[str, str]:
 
 
 def is_shadow_root(node: LexborNode) -> bool:
-    """Tell whether an element is the opened `<template>` of a declarative shadow root."""
+    """Whether an element is the inlined `<template>` of a declarative shadow root."""
     return node.tag == "template" and SHADOW_ATTRIBUTE in node.attributes
 
 
 def parent_element(node: LexborNode) -> LexborNode | None:
-    """Return the element above, or None at the top."""
+    """Return the parent element, or None for the root."""
     parent = node.parent
     return parent if parent is not None and parent.is_element_node else None
 
 
 def selector_of(document: Document, node: LexborNode, *, crossing: str = " > ") -> str:
-    """Return a CSS path that matches this element: from the nearest unique id, else from the top of the document.
+    """Return a CSS path to this element: from the nearest unique id, else from the document root.
 
-    `crossing` joins a shadow host to what stands in its root. The child step is what Playwright's CSS engine reads;
-    `Document.select` needs the descendant step (`" "`), which Playwright follows too but which may match more.
+    `crossing` is the combinator between a shadow host and its shadow tree. Playwright's CSS engine reads the child
+    combinator; `Document.select` needs the descendant combinator (`" "`), which may match more in Playwright.
     """
     path = ""
     current: LexborNode | None = node
@@ -198,7 +198,7 @@ def selector_of(document: Document, node: LexborNode, *, crossing: str = " > ") 
 
 
 def _bad_selector(css: str, purpose: str) -> str:
-    return f"{purpose}: wanted a CSS selector, found {css!r}; use standard CSS, a skill has no browser to ask"
+    return f"{purpose}: expected a standard CSS selector, got {css!r}. Playwright selectors need a browser."
 
 
 def _open_shadow_roots(tree: LexborHTMLParser) -> None:
@@ -226,17 +226,17 @@ def _base_url(tree: LexborHTMLParser, url: str) -> str:
 
 
 class _Apart(NamedTuple):
-    """What is noted of elements whose text is wanted and not wanted."""
+    """The elements whose text is collected separately, for `texts_of`."""
 
     tags: frozenset[str]
     places: list[slice]
-    """Where their parts stand."""
+    """Slices of the collected parts that belong to these elements."""
 
 
 def _collect(node: LexborNode, silent: frozenset[str], parts: list[str], apart: _Apart | None = None) -> None:
-    """Append the text below an element, a space around each block; pages can be deep.
+    """Append the text of an element, with a space around each block.
 
-    No recursion but one level, for elements that stand apart.
+    Iterative, because pages can be deeply nested; recurses one level for elements in `apart`.
     """
     around: list[tuple[LexborNode | None, str]] = []
     child, closing = node.first_child, ""

@@ -1,7 +1,7 @@
-"""The skill `extract_article`: the text of an article without what stands around it.
+"""The skill `extract_article`: the text of an article without navigation and other page furniture.
 
-The main text is found as Readability does: paragraphs give points to the elements around them. It is our own because
-an output must not change when a library is updated and `version` has not.
+The main text is found by the algorithm of Readability: paragraphs score the elements around them. The implementation
+is our own, because an output must not change with a library while `version` stays the same.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _LONGEST_BYLINE: Final = 120
 
 
 class ArticleParameters(Parameters):
-    """Say where the text is."""
+    """The location of the text."""
 
     selector: str | None = None
-    """CSS that matches exactly one element, which holds the text; without it the text is looked for."""
+    """CSS selector of exactly one element, which contains the text; if None, the text is detected."""
 
 
 class TextBlock(Output):
@@ -49,31 +49,31 @@ class TextBlock(Output):
 
     kind: BlockKind
     level: int | None
-    """1 to 6 for headings; null for everything else."""
+    """1 to 6 for headings, else null."""
     text: str
 
 
 class Article(Output):
-    """An article, and what the page says of it."""
+    """An article with its metadata."""
 
     title: str | None
     byline: str | None
     published: str | None
-    """ISO 8601; null where nothing says it, or only an ambiguous text."""
+    """ISO 8601; null if it is missing or ambiguous."""
     modified: str | None
     language: str | None
     direction: str | None
     blocks: tuple[TextBlock, ...]
     length: int
-    """Characters of all blocks."""
+    """Number of characters in all blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    """The places that are asked for title, author and date, in this order."""
+    """The sources of title, author and date, in order of priority."""
 
     node: Node
-    """Of JSON-LD; empty without one that describes an article."""
+    """JSON-LD node of the article; empty if there is none."""
     metas: dict[str, str]
     root: LexborNode
 
@@ -83,7 +83,7 @@ class ExtractArticle(TypedSkill[ArticleParameters, Article]):
 
     name = _NAME
     version = 1
-    description = "Extract an article: title, byline, dates, headings and paragraphs, without what stands around it."
+    description = "Extract an article: title, byline, dates, headings and paragraphs, without the rest of the page."
     parameters = ArticleParameters
     output = Article
     example = SkillInput(
@@ -97,10 +97,10 @@ class ExtractArticle(TypedSkill[ArticleParameters, Article]):
     )
 
     def look(self, document: Document, parameters: ArticleParameters) -> Article:
-        """Find the main text and read it.
+        """Find and read the main text.
 
         Raises:
-            SkillError: nothing on the page reads like an article, or the selector does not match exactly one element.
+            SkillError: the page has no article, or the selector does not match exactly one element.
         """
         root = _root(document, parameters.selector)
         blocks = tuple(TextBlock(kind=each.kind, level=each.level, text=each.text) for each in read_blocks(root))
@@ -122,7 +122,7 @@ class ExtractArticle(TypedSkill[ArticleParameters, Article]):
 
 
 def article_blocks(document: Document) -> tuple[Block, ...]:
-    """Return the blocks of the main text of a page; empty where nothing reads like an article."""
+    """Return the blocks of the main text; empty if the page has no article."""
     root = find_main(document)
     return () if root is None else tuple(read_blocks(root))
 
@@ -131,12 +131,12 @@ def _root(document: Document, selector: str | None) -> LexborNode:
     if selector is None:
         root = find_main(document)
         if root is None:
-            message = f"{_NAME}: wanted a text of some paragraphs, found none; name it by the parameter 'selector'"
+            message = f"{_NAME}: no main text found. Select it with the parameter 'selector'."
             raise SkillError(message)
         return root
     found = document.select(selector, f"{_NAME}: parameter 'selector'")
     if len(found) != 1:
-        message = f"{_NAME}: wanted one element for selector {selector!r}, found {len(found)}; make it match one"
+        message = f"{_NAME}: expected one element for selector {selector!r}, got {len(found)}"
         raise SkillError(message)
     return found[0]
 
@@ -147,7 +147,7 @@ def _article_node(document: Document) -> Node:
 
 
 def _metas(document: Document) -> dict[str, str]:
-    """Return the first content of each named meta element, without the vocabulary before a colon."""
+    """Return the first content of each `<meta>`, by its full name and by its name without prefix."""
     found: dict[str, str] = {}
     for meta in document.tree.css("meta[content]"):
         attributes = meta.attributes
@@ -188,7 +188,7 @@ def _byline(page: _Page, document: Document) -> str | None:
 
 
 def _date(page: _Page, document: Document | None, members: tuple[str, ...], metas: tuple[str, ...]) -> str | None:
-    """Return the first date that is declared; with a document also the first of a `<time>`, then of the byline."""
+    """Return the first declared date; with a document, fall back to the first `<time>`, then to the byline."""
     declared = (text_member(page.node, *members), *(page.metas.get(each) for each in metas))
     stated = next((iso for each in declared if each and (iso := iso_date(each)) is not None), None)
     if stated is not None or document is None:

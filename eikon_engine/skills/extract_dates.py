@@ -1,4 +1,4 @@
-"""The skill `extract_dates`: the dates on a page."""
+"""The skill `extract_dates`: extract the dates of a page."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _META: Final = re.compile(r"date|time$|published|modified|expires", re.IGNORECAS
 
 
 class DatesParameters(Parameters):
-    """Say where, and what is known of how the page writes."""
+    """The part of the page, and its date format."""
 
     selector: str | None = None
-    """CSS of the parts of the page whose dates are wanted; without it all of the page, its head included."""
+    """CSS selector of the parts to read; if None, the whole page including its head."""
     order: Order | None = None
-    """What comes first in 03/04/2025; without it such a date is ambiguous."""
+    """Order of day and month in 03/04/2025; if None, such a date is ambiguous."""
 
 
 class FoundDate(Output):
@@ -45,27 +45,27 @@ class FoundDate(Output):
     text: str
     """As written."""
     iso: str | None
-    """ISO 8601, with time and zone if they are given; null where it is ambiguous."""
+    """ISO 8601, with time and zone if present; null if ambiguous."""
     source: DateSource
     name: str | None
-    """What it is the date of, if it was declared: `datePublished`, `article:modified_time` …"""
+    """Property name of a declared date: `datePublished`, `article:modified_time` …"""
     readings: tuple[str, ...]
-    """All ways to read an ambiguous one; else empty."""
+    """All readings of an ambiguous date, else empty."""
 
 
 class Dates(Output):
-    """The dates of a page: declared ones first, then those in its content in document order."""
+    """The dates of a page: declared ones first, then those in its content, in document order."""
 
     count: int
     dates: tuple[FoundDate, ...]
 
 
 class ExtractDates(TypedSkill[DatesParameters, Dates]):
-    """Return declared dates, those of `<time>`, and those that are written out."""
+    """Return declared dates, `<time>` elements, and dates in text."""
 
     name = _NAME
     version = 1
-    description = "Extract dates as ISO 8601; ambiguous ones such as 03/04/2025 are told, not guessed."
+    description = "Extract dates as ISO 8601; ambiguous ones such as 03/04/2025 keep all readings."
     parameters = DatesParameters
     output = Dates
     example = SkillInput(
@@ -74,10 +74,10 @@ class ExtractDates(TypedSkill[DatesParameters, Dates]):
     )
 
     def look(self, document: Document, parameters: DatesParameters) -> Dates:
-        """Read all dates; a page without any is a result, not an error.
+        """Extract all dates; a page without dates is a result, not an error.
 
         Raises:
-            SkillError: the selector is no CSS, or matches nothing.
+            SkillError: the selector is not standard CSS, or matches nothing.
         """
         found = list(_declared(document)) if parameters.selector is None else []
         for scope in scopes(document, parameters.selector, _NAME):
@@ -86,7 +86,7 @@ class ExtractDates(TypedSkill[DatesParameters, Dates]):
 
 
 def _in_content(scope: LexborNode, order: Order | None) -> Iterator[FoundDate]:
-    """Yield the dates of `<time>` elements by what they state, all others by what is written."""
+    """Yield the dates of `<time>` elements by their `datetime` attribute, all others by their text."""
     for run in text_runs(scope, apart=_TIME):
         stated = iso_date(run.node.attributes.get("datetime") or "") if run.node.tag == "time" else None
         if stated is not None:

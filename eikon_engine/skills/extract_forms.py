@@ -1,4 +1,4 @@
-"""The skill `extract_forms`: every form of a page with all its fields."""
+"""The skill `extract_forms`: extract the forms of a page."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _BOUNDS: Final = ("min", "max", "step", "minlength", "maxlength", "pattern", "ac
 
 
 class FormsParameters(Parameters):
-    """Say which forms."""
+    """The forms to extract."""
 
     selector: str | None = None
-    """CSS of the forms, or of the parts of the page whose forms are wanted; without it all of the page."""
+    """CSS selector of the forms, or of the parts of the page to search; if None, the whole page."""
     hidden: bool = True
-    """Whether hidden fields are wanted too."""
+    """Whether to include hidden fields."""
 
 
 class Option(Output):
-    """One choice of a select box or a list of suggestions."""
+    """One option of a `<select>` or `<datalist>`."""
 
     value: str
     label: str
@@ -49,32 +49,32 @@ class Option(Output):
 
 
 class FormField(Output):
-    """One control that holds a value."""
+    """One control with a value."""
 
     name: str | None
     type: str
-    """Type of an `<input>` (`text` where it names none), `select`, `textarea`."""
+    """Type of an `<input>` (default `text`), `select` or `textarea`."""
     label: str | None
     group: str | None
-    """Legend of the field set around it."""
+    """Legend of the `<fieldset>` around it."""
     value: str | None
-    """As stored; null for passwords and files, and for select boxes, whose options say it."""
+    """Stored value; null for passwords and files, and for `<select>`, whose options are in `options`."""
     checked: bool | None
-    """Null for what cannot be checked."""
+    """Null for controls other than checkboxes and radio buttons."""
     required: bool
     disabled: bool
     readonly: bool
     multiple: bool
     placeholder: str | None
     constraints: dict[str, str]
-    """Attributes that bound the value: min, max, pattern, accept, autocomplete …"""
+    """Attributes that constrain the value: min, max, pattern, accept, autocomplete …"""
     options: tuple[Option, ...]
     selector: str
-    """CSS path of the control, for the browser."""
+    """CSS path of the control."""
 
 
 class Button(Output):
-    """One control that is pressed."""
+    """One button."""
 
     text: str
     type: str
@@ -86,13 +86,13 @@ class Button(Output):
 
 
 class FoundForm(Output):
-    """One form, or the controls that stand outside of any."""
+    """One form, or all controls outside of forms."""
 
     selector: str | None
-    """CSS path; null for the controls outside of any form."""
+    """CSS path; null for controls outside of forms."""
     name: str | None
     label: str | None
-    """Its `aria-label`, else its first heading or legend."""
+    """The `aria-label`, else the first heading or legend."""
     action: str | None
     method: Method | None
     enctype: str | None
@@ -101,18 +101,18 @@ class FoundForm(Output):
 
 
 class Forms(Output):
-    """The forms of a page in document order; controls outside of any form come last."""
+    """The forms of a page in document order; controls outside of forms are last."""
 
     count: int
     forms: tuple[FoundForm, ...]
 
 
 class ExtractForms(TypedSkill[FormsParameters, Forms]):
-    """Return every form with its fields, their labels, types, bounds and options."""
+    """Return every form with its fields, their labels, types, constraints and options."""
 
     name = _NAME
     version = 1
-    description = "Extract the forms of a page: fields with labels, types, options and bounds, buttons, address."
+    description = "Extract the forms of a page: fields with labels, types, options and constraints, buttons, action."
     parameters = FormsParameters
     output = Forms
     example = SkillInput(
@@ -121,10 +121,10 @@ class ExtractForms(TypedSkill[FormsParameters, Forms]):
     )
 
     def look(self, document: Document, parameters: FormsParameters) -> Forms:
-        """Read the forms; a page without any is a result, not an error.
+        """Extract the forms; a page without forms is a result, not an error.
 
         Raises:
-            SkillError: the selector is no CSS, or matches nothing.
+            SkillError: the selector is not standard CSS, or matches nothing.
         """
         labels = Labels(document)
         forms: dict[int, LexborNode] = {}
@@ -207,7 +207,7 @@ def _value(control: LexborNode, kind: str, attributes: Mapping[str, str | None])
 
 
 def _is_disabled(control: LexborNode) -> bool:
-    """Tell whether a control, or a field set around it, is switched off."""
+    """Whether a control or a `<fieldset>` around it is disabled."""
     current: LexborNode | None = control
     while current is not None:
         if "disabled" in current.attributes and (current.mem_id == control.mem_id or current.tag == "fieldset"):
@@ -217,7 +217,7 @@ def _is_disabled(control: LexborNode) -> bool:
 
 
 def _options(document: Document, control: LexborNode) -> tuple[Option, ...]:
-    """Read the choices of a select box, or the suggestions that an input names by `list`."""
+    """Return the options of a `<select>`, or of the `<datalist>` that an input references."""
     source = control if control.tag == "select" else None
     suggested = control.attributes.get("list") if control.tag == "input" else None
     if suggested:

@@ -1,4 +1,4 @@
-"""The skill `extract_links`: every link of a page."""
+"""The skill `extract_links`: extract the links of a page."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _WEB: Final = frozenset({"http", "https"})
 
 
 class LinksParameters(Parameters):
-    """Say which links."""
+    """The links to extract."""
 
     selector: str | None = None
-    """CSS of the parts of the page whose links are wanted, or of the links; without it all of the page."""
+    """CSS selector of the links, or of the parts of the page to search; if None, the whole page."""
     kinds: list[LinkKind] | None = None
-    """The kinds that are wanted; without it all."""
+    """Kinds to include; if None, all."""
     limit: Annotated[int, Field(ge=0)] | None = None
-    """Greatest number of links to return."""
+    """Maximum number of links."""
 
 
 class Link(Output):
     """One link."""
 
     url: str | None
-    """Absolute; null where it is malformed."""
+    """Absolute URL; null if malformed."""
     text: str
-    """What it shows, else its label, the `alt` of its picture or its title; empty without any."""
+    """The text, else the label, the `alt` of the image or the title; empty if there is none."""
     kind: LinkKind
     rel: tuple[str, ...]
-    """In lower case, in the order of the page."""
+    """Link types in lower case, in document order."""
     new_window: bool
 
 
@@ -68,11 +68,11 @@ class Links(Output):
 
 
 class ExtractLinks(TypedSkill[LinksParameters, Links]):
-    """Return address, text, relation and kind of every link."""
+    """Return URL, text, relation and kind of every link."""
 
     name = _NAME
     version = 1
-    description = "Extract the links of a page: absolute address, text, relation, kind."
+    description = "Extract the links of a page: absolute URL, text, relation, kind."
     parameters = LinksParameters
     output = Links
     example = SkillInput(
@@ -81,10 +81,10 @@ class ExtractLinks(TypedSkill[LinksParameters, Links]):
     )
 
     def look(self, document: Document, parameters: LinksParameters) -> Links:
-        """Read all links of the wanted kinds.
+        """Extract the links of the requested kinds.
 
         Raises:
-            SkillError: the selector is no CSS, or matches nothing.
+            SkillError: the selector is not standard CSS, or matches nothing.
         """
         found = (_link(document, node) for node in _nodes(document, parameters.selector))
         kinds = parameters.kinds

@@ -1,4 +1,4 @@
-"""The skill `extract_listing`: the cards of a listing page."""
+"""The skill `extract_listing`: extract the cards of a listing page."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _PRICE_STARTS: Final = re.compile(
     r"[\d$€£¥₹₽₩₺₪₴฿UEGCJSNDPAzkK](?:(?<=[^A-Zzk\d])|(?<=\d)(?<![\d.,]\d)"
     r"|(?<=[A-Z])(?=[A-Z]{2} ?-?\d)|(?<=[zkK])(?=[łrč] ?-?\d))"
 )
-"""Where a price may begin: looking at these places alone is quicker than `_PRICE.search`."""
+"""Possible starts of a price: matching at these positions only is faster than `_PRICE.search`."""
 _NO_ADDRESS: Final = ("#", "javascript:")
 
 
 class ListingParameters(Parameters):
-    """Say which cards, how many, and what else to take from each."""
+    """The cards to extract, and additional fields of each."""
 
     selector: str | None = None
-    """CSS that matches every card; without it the listing is looked for."""
+    """CSS selector of every card; if None, the listing is detected."""
     limit: Annotated[int, Field(ge=0)] | None = None
-    """Greatest number of cards to return."""
+    """Maximum number of cards."""
     fields: dict[str, str] | None = None
-    """Name of a further field to CSS within the card; its first match counts."""
+    """Additional fields: name to CSS selector within the card, whose first match is read."""
 
 
 class Card(Output):
@@ -51,28 +51,28 @@ class Card(Output):
     title: str | None
     url: str | None
     price: str | None
-    """As written."""
+    """Price as written."""
     image: str | None
     text: str
     fields: dict[str, str | None] | None = Field(default=None, exclude_if=lambda fields: fields is None)
-    """What the parameter `fields` asked for; left out without it."""
+    """Values of the parameter `fields`; omitted if it was not given."""
 
 
 class Listing(Output):
     """The cards of a listing."""
 
     selector: str
-    """CSS that yields the same cards again."""
+    """CSS selector that matches the same cards again."""
     count: int
     items: tuple[Card, ...]
 
 
 class ExtractListing(TypedSkill[ListingParameters, Listing]):
-    """Return title, address, price, image and text of every card of a listing."""
+    """Return title, URL, price, image and text of every card of a listing."""
 
     name = _NAME
     version = 1
-    description = "Extract the cards of a listing page: title, address, price, image, text."
+    description = "Extract the cards of a listing page: title, URL, price, image, text."
     parameters = ListingParameters
     output = Listing
     example = SkillInput(
@@ -81,18 +81,18 @@ class ExtractListing(TypedSkill[ListingParameters, Listing]):
     )
 
     def look(self, document: Document, parameters: ListingParameters) -> Listing:
-        """Find the cards and read each.
+        """Find and read the cards.
 
         Raises:
-            SkillError: the selector matches nothing, or nothing on the page repeats.
+            SkillError: the selector matches nothing, or the page has no repeated elements.
         """
         selector = parameters.selector or find_listing(document)
         if selector is None:
-            message = f"{_NAME}: wanted at least two alike cards, found none; name them by the parameter 'selector'"
+            message = f"{_NAME}: no listing found. Select its cards with the parameter 'selector'."
             raise SkillError(message)
         cards = document.select(selector, f"{_NAME}: parameter 'selector'")
         if not cards:
-            message = f"{_NAME}: wanted cards for selector {selector!r}, found none; correct the selector"
+            message = f"{_NAME}: no element matches selector {selector!r}"
             raise SkillError(message)
         items = tuple(_item(document, card, parameters.fields) for card in cards[: parameters.limit])
         return Listing(selector=selector, count=len(items), items=items)
@@ -127,7 +127,7 @@ def _is_heading(node: LexborNode) -> bool:
 
 
 def _link(card: LexborNode, heading: LexborNode | None, parts: Sequence[LexborNode]) -> LexborNode | None:
-    """Choose the link in the heading, else the one around it, else the card's own, else its first."""
+    """Choose the link in the heading, else the link around it, else the card itself, else its first link."""
     if heading is not None:
         inside = next((node for node in heading.css("a[href]") if _leads_somewhere(node)), None)
         if inside is not None:
@@ -148,7 +148,7 @@ def _leads_somewhere(link: LexborNode) -> bool:
 
 
 def find_price(text: str) -> str | None:
-    """Return the first amount with a sign or code beside it, as written."""
+    """Return the first amount with a currency sign or code, as written."""
     for start in _PRICE_STARTS.finditer(text):
         found = _PRICE.match(text, start.start())
         if found is not None:

@@ -1,4 +1,4 @@
-"""The skill `extract_metadata`: what a page says of itself in its head."""
+"""The skill `extract_metadata`: extract the metadata in the head of a page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _OPEN_GRAPH: Final = ("og:", "article:", "book:", "profile:", "video:", "music:"
 
 
 class MetadataParameters(Parameters):
-    """Take none."""
+    """No parameters."""
 
 
 class Alternate(Output):
-    """Another form of the page: a language, or a feed."""
+    """An alternate version of the page: a language or a feed."""
 
     url: str | None
     language: str | None
@@ -45,46 +45,46 @@ class Icon(Output):
 
 
 class JsonLdFault(Output):
-    """A block of JSON-LD that cannot be read."""
+    """An invalid JSON-LD block."""
 
     block: int
-    """Its number among the blocks of the page, from 1."""
+    """Number of the block on the page, from 1."""
     error: str
 
 
 class Metadata(Output):
-    """What a page says of itself; what it does not say is null or empty."""
+    """The metadata of a page; missing values are null or empty."""
 
     title: str | None
     """Text of `<title>`."""
     description: str | None
     language: str | None
     direction: str | None
-    """`ltr`, `rtl` or `auto`, as the root element says."""
+    """`ltr`, `rtl` or `auto`, from the root element."""
     charset: str | None
     """As declared in the document, in lower case."""
     canonical: str | None
     robots: dict[str, tuple[str, ...]]
-    """Directives in lower case by the name of the robot; `robots` means all."""
+    """Directives in lower case, by robot; `robots` means all."""
     open_graph: dict[str, tuple[str, ...]]
-    """Contents by property (`og:title`, `article:author` …), in document order."""
+    """Values by property (`og:title`, `article:author` …), in document order."""
     twitter: dict[str, tuple[str, ...]]
     meta: dict[str, tuple[str, ...]]
-    """Contents of all other named `<meta>` elements, by name in lower case."""
+    """Values of all other named `<meta>` elements, by name in lower case."""
     hreflang: tuple[Alternate, ...]
     feeds: tuple[Alternate, ...]
     icons: tuple[Icon, ...]
     json_ld: tuple[dict[str, JsonValue], ...]
-    """Nodes of all blocks, lists and `@graph` taken apart."""
+    """Nodes of all blocks, with lists and `@graph` flattened."""
     json_ld_errors: tuple[JsonLdFault, ...]
 
 
 class ExtractMetadata(TypedSkill[MetadataParameters, Metadata]):
-    """Return title, description, OpenGraph, Twitter, JSON-LD, canonical address, languages, robots and charset."""
+    """Return title, description, OpenGraph, Twitter, JSON-LD, canonical URL, languages, robots and charset."""
 
     name = _NAME
     version = 1
-    description = "Extract what a page says of itself: OpenGraph, Twitter, JSON-LD, canonical, languages, robots."
+    description = "Extract the metadata of a page: OpenGraph, Twitter, JSON-LD, canonical URL, languages, robots."
     parameters = MetadataParameters
     output = Metadata
     example = SkillInput(
@@ -92,8 +92,8 @@ class ExtractMetadata(TypedSkill[MetadataParameters, Metadata]):
         url="https://shop.example/banana?ref=1",
     )
 
-    def look(self, document: Document, parameters: MetadataParameters) -> Metadata:  # noqa: ARG002 - there are none
-        """Read the head; a page that says nothing is a result, not an error."""
+    def look(self, document: Document, parameters: MetadataParameters) -> Metadata:  # noqa: ARG002 - no parameters
+        """Read the head; a page without metadata is a result, not an error."""
         named, properties = _metas(document)
         robots = {name: tuple(_directives(contents)) for name, contents in named.items() if name in _ROBOTS}
         graph = {name: tuple(found) for name, found in properties.items() if name.startswith(_OPEN_GRAPH)}
@@ -123,13 +123,13 @@ class ExtractMetadata(TypedSkill[MetadataParameters, Metadata]):
 
 
 def _title(document: Document) -> str | None:
-    """Return the text of the first `<title>`; one in an SVG is another thing."""
+    """Return the text of the first `<title>` outside SVG."""
     found = document.tree.css_first("head > title") or document.tree.css_first("body > title")
     return (clean(found.text()) or None) if found is not None else None
 
 
 def _metas(document: Document) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return contents by `name`, and contents by `property` or `name`; vocabularies are mixed up on many pages."""
+    """Return values by `name`, and values by `property` or `name`, as many pages mix the two up."""
     named: dict[str, list[str]] = {}
     either: dict[str, list[str]] = {}
     for meta in document.tree.css("meta[content]"):

@@ -1,4 +1,4 @@
-"""The skill `extract_prices`: the amounts of money on a page."""
+"""The skill `extract_prices`: extract the prices of a page."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ _DEPTH: Final = 6
 
 
 class PricesParameters(Parameters):
-    """Say where, and what is known of how the page writes."""
+    """The part of the page, and its number format."""
 
     selector: str | None = None
-    """CSS of the parts of the page whose prices are wanted; without it all of the page."""
+    """CSS selector of the parts to read; if None, the whole page."""
     language: str | None = None
-    """Language whose separators the page uses; without it the page's own `lang`."""
+    """Language that defines the separators; if None, the `lang` of the page."""
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] | None = None
-    """ISO code that `$`, `¥` and `kr` stand for; without it the one currency that the page declares."""
+    """ISO 4217 code of `$`, `¥` and `kr`; if None, the only currency that the page declares."""
 
 
 class Price(Output):
-    """One amount as it is written."""
+    """One price in the text of the page."""
 
     text: str
     amount: str | None
-    """Decimal number; the lower end of a range; null where it can be read in several ways."""
+    """Decimal number, or the lower end of a range; null if ambiguous."""
     amount_to: str | None
     """Upper end of a range."""
     currency: str | None
-    """ISO 4217; null where the sign has several meanings and nothing says which."""
+    """ISO 4217 code; null if several currencies use the sign."""
     sign: str
     old: bool
-    """It is struck out, or its class says that it was before."""
+    """Whether the price is struck through, or has a class of a former price."""
     readings: tuple[str, ...]
-    """All ways to read an amount that is ambiguous, such as 1.234; else empty."""
+    """All readings of an ambiguous amount such as 1.234, else empty."""
 
 
 class DeclaredPrice(Output):
-    """One price that the page declares for machines."""
+    """One price in structured data."""
 
     amount: str
     amount_to: str | None
@@ -77,11 +77,11 @@ class Prices(Output):
 
 
 class ExtractPrices(TypedSkill[PricesParameters, Prices]):
-    """Return every amount with a currency, and what the page declares."""
+    """Return every amount with a currency, and the prices in structured data."""
 
     name = _NAME
     version = 1
-    description = "Extract prices: amount, currency, ranges, old prices; ambiguous ones are told, not guessed."
+    description = "Extract prices: amount, currency, ranges, old prices; ambiguous amounts keep all readings."
     parameters = PricesParameters
     output = Prices
     example = SkillInput(
@@ -89,10 +89,10 @@ class ExtractPrices(TypedSkill[PricesParameters, Prices]):
     )
 
     def look(self, document: Document, parameters: PricesParameters) -> Prices:
-        """Read all prices; a page without any is a result, not an error.
+        """Extract all prices; a page without prices is a result, not an error.
 
         Raises:
-            SkillError: the selector is no CSS, or matches nothing.
+            SkillError: the selector is not standard CSS, or matches nothing.
         """
         declared = tuple(dict.fromkeys(_declared(document)))
         currencies = {each.currency for each in declared if each.currency is not None}
@@ -140,7 +140,7 @@ def _content(node: LexborNode) -> str:
 
 
 def _offers(node: Node, depth: int) -> Iterator[DeclaredPrice]:
-    """Yield the prices of a node and of its offers, which may be lists."""
+    """Yield the prices of a node and of its nested offers."""
     low, high = node.get("price", node.get("lowPrice")), node.get("highPrice")
     yield from _one(low, high, node.get("priceCurrency"), "json-ld")
     for name in ("offers", "priceSpecification", "mainEntity", "itemListElement", "item", "hasVariant"):
@@ -161,7 +161,7 @@ def _one(
 
 
 def _amount(value: JsonValue) -> str | None:
-    """Read a declared amount: schema.org wants a point and no thousands, and what is otherwise is read if certain."""
+    """Read a declared amount: schema.org demands a decimal point; other formats count only if unambiguous."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     text = str(value).strip()

@@ -1,4 +1,4 @@
-"""The skill `extract_table`: one table of a page as records."""
+"""The skill `extract_table`: extract one table of a page as records."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Header = Literal["auto", "first-row", "none"]
 
 
 class TableParameters(Parameters):
-    """Say which table, and where its column names stand."""
+    """The table to extract, and the location of its column names."""
 
     selector: str | None = None
-    """CSS that matches exactly one table; without it the page must have exactly one."""
+    """CSS selector of exactly one table; if None, the page must have exactly one."""
     header: Header = "auto"
-    """`auto`: the rows of `<thead>`, else the leading rows of nothing but `<th>`, else none."""
+    """`auto`: the rows of `<thead>`, else the leading rows that consist of `<th>`, else none."""
 
 
 class Table(Output):
@@ -38,7 +38,7 @@ class Table(Output):
     columns: tuple[str, ...]
     """Unique names of the columns."""
     rows: tuple[dict[str, str | None], ...]
-    """Texts by the name of their column; null where no cell reaches."""
+    """Cell texts by column name; null where the row has no cell."""
     row_count: int
 
 
@@ -55,10 +55,10 @@ class ExtractTable(TypedSkill[TableParameters, Table]):
     )
 
     def look(self, document: Document, parameters: TableParameters) -> Table:
-        """Read the one table that is wanted.
+        """Extract the selected table.
 
         Raises:
-            SkillError: the table is not exactly one.
+            SkillError: not exactly one table matches.
         """
         rows = read_grid(_wanted_table(document, parameters.selector))
         head = _head_length(rows, parameters.header)
@@ -77,20 +77,20 @@ def _wanted_table(document: Document, selector: str | None) -> LexborNode:
         raise SkillError(_not_one_table(tables))
     found = document.select(selector, f"{_NAME}: parameter 'selector'")
     if len(found) != 1:
-        message = f"{_NAME}: wanted one element for selector {selector!r}, found {len(found)}; make it match one table"
+        message = f"{_NAME}: expected one table for selector {selector!r}, got {len(found)} elements"
         raise SkillError(message)
     if found[0].tag != "table":
-        message = f"{_NAME}: wanted a table for selector {selector!r}, found <{found[0].tag}>; select the table itself"
+        message = f"{_NAME}: expected a table for selector {selector!r}, got <{found[0].tag}>. Select the table itself."
         raise SkillError(message)
     return found[0]
 
 
 def _not_one_table(tables: Sequence[LexborNode]) -> str:
     if not tables:
-        return f"{_NAME}: wanted a table, found none on the page"
+        return f"{_NAME}: the page has no table"
     listed = "; ".join(_described(number, table) for number, table in enumerate(tables[:_LISTED], start=1))
     more = f"; and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
-    return f"{_NAME}: wanted one table, found {len(tables)} ({listed}{more}); name one by the parameter 'selector'"
+    return f"{_NAME}: expected one table, got {len(tables)} ({listed}{more}). Select one with the parameter 'selector'."
 
 
 def _described(number: int, table: LexborNode) -> str:
@@ -121,13 +121,13 @@ def _head_length(rows: Sequence[GridRow], header: Header) -> int:
 
 
 def _joined(head: Sequence[GridRow], column: int) -> str:
-    """Join the names above a column, outermost first, each once."""
+    """Join the distinct header texts of a column, outermost first."""
     texts = (row.texts[column] for row in head if column < len(row.texts))
     return " / ".join(dict.fromkeys(text for text in texts if text))
 
 
 def _unique_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Give the second `price` the name `price (2)` and the third, empty one the name `column 3`."""
+    """Make names unique: a second `price` becomes `price (2)`, an empty third name becomes `column 3`."""
     given: dict[str, None] = {}
     for position, name in enumerate(names, start=1):
         wanted = name or f"column {position}"

@@ -1,4 +1,4 @@
-"""What a form control is called, for those who see it and for those who do not."""
+"""The labels of form controls, by HTML and ARIA."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _CONTROLS: Final = frozenset({"select", "textarea", "button", "input", "datalist
 
 
 class Labels:
-    """Know the labels of one page."""
+    """The labels of the form controls of one page."""
 
     def __init__(self, document: Document) -> None:
-        """Read which label is for which id; of several with one id the first element counts, as for a browser."""
+        """Index labels and ids; if ids repeat, the first element counts, as in a browser."""
         self._document = document
         self._of_id: dict[str, list[LexborNode]] = {}
         for label in document.tree.css("label[for]"):
@@ -28,10 +28,10 @@ class Labels:
         self._by_id: dict[str, LexborNode] = {}
         for node in document.tree.css("[id]"):
             self._by_id.setdefault(node.attributes.get("id") or "", node)
-        # Nodes are compared by `mem_id`: `==` compares their HTML.
+        # Compare nodes by `mem_id`: `==` compares their HTML.
 
     def of(self, control: LexborNode) -> str | None:
-        """Return the first of: `aria-labelledby`, `aria-label`, labels, title, placeholder; None without any."""
+        """Return the first of `aria-labelledby`, `aria-label`, labels, title, placeholder; None if all are missing."""
         attributes = control.attributes
         texts = (
             self._texts(self._by_id.get(name) for name in (attributes.get("aria-labelledby") or "").split()),
@@ -59,7 +59,7 @@ class Labels:
 
 
 def group_label(control: LexborNode) -> str | None:
-    """Return the legend of the nearest field set around a control; None without one."""
+    """Return the legend of the nearest `<fieldset>` around a control, or None."""
     current = parent_element(control)
     while current is not None:
         if current.tag == "fieldset":

@@ -1,4 +1,4 @@
-"""A skill of an installed distribution, kept to what it says of itself."""
+"""A skill of an installed distribution, checked against its declared models."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ForeignSkill:
-    """Run somebody else's skill: what it raises is a `SkillError`, what it returns is held against its model."""
+    """A third-party skill: its exceptions become `SkillError`, its output is validated against its model."""
 
     def __init__(self, skill: Skill, origin: str) -> None:
-        """Keep a skill whose parts have been checked; `origin` names its distribution and version."""
+        """Wrap a skill; `origin` is the name and version of its distribution."""
         self._skill = skill
         self.origin = origin
         self.name = skill.name
@@ -30,19 +30,19 @@ class ForeignSkill:
         self.example: SkillInput | None = getattr(skill, "example", None)
 
     def run(self, page: SkillInput) -> JsonValue:
-        """Return the output of the skill.
+        """Run the skill and validate its output.
 
         Raises:
-            SkillError: it raised one, it failed in another way, or its output is not what its model says.
+            SkillError: the skill raised any exception, or its output does not match its model.
         """
         try:
             output = self._skill.run(page)
         except EikonError:
             raise
-        except (Exception, SystemExit) as fault:  # the code is not ours, and its fault ends this run of it alone
+        except (Exception, SystemExit) as fault:  # third-party code: its failure must not end the mission
             message = (
-                f"{self.name}: wanted an output of {self.origin}, found {type(fault).__name__}: {fault} "
-                f"({_place(fault)}); tell its authors"
+                f"{self.name}: the skill of {self.origin} raised {type(fault).__name__}: {fault} "
+                f"({_place(fault)}). Report this to its authors."
             )
             raise SkillError(message) from fault
         return self._checked(output)
@@ -52,28 +52,28 @@ class ForeignSkill:
             self.output.model_validate_json(canonical_json(output).encode())
         except (TraceFieldError, UnicodeEncodeError, ValidationError) as error:
             message = (
-                f"{self.name}: wanted an output of its model {self.output.__name__} from {self.origin}, "
-                f"found another: {_first_line(error)}; tell its authors"
+                f"{self.name}: the output of the skill of {self.origin} does not match its model "
+                f"{self.output.__name__}: {_first_line(error)}. Report this to its authors."
             )
             raise SkillError(message) from error
         return output
 
 
 def lacking(skill: object, entry_name: str) -> str | None:
-    """Say what keeps an object from being a skill of this name; None if nothing does."""
+    """Return why an object is not a skill of this name, or None if it is."""
     name, version = getattr(skill, "name", None), getattr(skill, "version", None)
     description = getattr(skill, "description", None)
     if name != entry_name:
-        return f"wanted the name {entry_name!r} of its entry point, found {name!r}"
+        return f"expected the name {entry_name!r} of its entry point, got {name!r}"
     if type(version) is not int or version < 1:
-        return f"wanted a version, a whole number from 1, found {version!r}"
+        return f"expected a positive integer as its version, got {version!r}"
     if not isinstance(description, str) or not description.strip() or "\n" in description:
-        return f"wanted a description of one line, found {description!r}"
+        return f"expected a one-line description, got {description!r}"
     for part in ("parameters", "output"):
         model = getattr(skill, part, None)
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            return f"wanted a pydantic model as its {part}, found {model!r}"
-    return None if callable(getattr(skill, "run", None)) else "wanted a method `run`, found none"
+            return f"expected a pydantic model as its {part}, got {model!r}"
+    return None if callable(getattr(skill, "run", None)) else "it has no method `run`"
 
 
 def _place(fault: BaseException) -> str:
@@ -84,5 +84,5 @@ def _place(fault: BaseException) -> str:
 def _first_line(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'the whole'}: {first['msg']}"
+        return f"{'.'.join(map(str, first['loc'])) or 'top level'}: {first['msg']}"
     return str(error)

@@ -1,4 +1,4 @@
-"""Which form a control belongs to."""
+"""The form owner of a control, and the URL that a form submits to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def form_owner(document: Document, control: LexborNode) -> LexborNode | None:
-    """Return the form that a control names by its `form` attribute, else the one around it; None outside of any."""
+    """Return the form that a control references with `form`, else the form around it; None outside of forms."""
     named = control.attributes.get("form")
     if named:
         return next((form for form in document.tree.css("form[id]") if form.attributes.get("id") == named), None)
@@ -24,6 +24,6 @@ def form_owner(document: Document, control: LexborNode) -> LexborNode | None:
 
 
 def form_action(document: Document, form: LexborNode) -> str | None:
-    """Return where a form is sent: its address resolved, the page itself without one, None if it is malformed."""
+    """Return the absolute `action` of a form: the URL of the page if it is missing, None if it is malformed."""
     action = form.attributes.get("action")
     return document.absolute(action) if action else document.url

@@ -1,4 +1,4 @@
-"""The text of a page as runs: what is read in one go, with the element it stands in and whether it is struck out."""
+"""The text of a page as runs: pieces of continuous text with their element and whether they are struck through."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _CENTS: Final = re.compile(r"\d\d")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRun:
-    """Text that no block, line break or change of striking parts."""
+    """Text without a block boundary, line break or change of strike-through."""
 
     text: str
     node: LexborNode
-    """The element in which it begins."""
+    """The element in which the run starts."""
     struck: bool
 
 
 @dataclass(slots=True)
 class _Runs:
-    """The run that is being read, and those that are done."""
+    """The current run and the completed ones."""
 
     parts: list[str] = field(default_factory=list)
     node: LexborNode | None = None
@@ -61,21 +61,21 @@ class _Runs:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """An element whose children are being read."""
+    """An element whose children are being traversed."""
 
     children: Iterator[LexborNode]
     element: LexborNode
-    """Itself, or the one around it that is a run of its own."""
+    """The element itself, or the ancestor in `apart` that owns the run."""
     struck: bool
     ends_run: bool
     is_apart: bool
 
 
 def text_runs(scope: LexborNode, *, apart: frozenset[str] = frozenset()) -> tuple[TextRun, ...]:
-    """Return the runs of text below an element, in document order; elements of a tag in `apart` are runs of their own.
+    """Return the text runs of an element in document order; elements whose tag is in `apart` are separate runs.
 
-    What is `aria-hidden` is left out: it repeats for the eye what is said to screen readers. Two digits in a `<sup>`
-    right after a digit are the cents of a price: `19<sup>99</sup>` reads `19.99`.
+    Elements with `aria-hidden` are skipped: they repeat visually what screen readers get elsewhere. Two digits in a
+    `<sup>` right after a digit are the cents of a price: `19<sup>99</sup>` reads `19.99`.
     """
     runs = _Runs()
     stack = [_Level(scope.iter(include_text=True), scope, _is_struck(scope), ends_run=True, is_apart=False)]
@@ -116,7 +116,7 @@ def _part_cents(runs: _Runs, raised: LexborNode) -> None:
 
 
 def _is_struck(element: LexborNode) -> bool:
-    """Tell whether an element is struck out: by its tag, its style, or a class that says so of a price."""
+    """Whether an element is struck through by its tag, its style, or a class of a former price."""
     if element.tag in _STRUCK_TAGS:
         return True
     attributes = element.attributes

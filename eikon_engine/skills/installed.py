@@ -1,6 +1,6 @@
-"""Skills that installed distributions offer under the entry-point group `eikon_engine.skills`.
+"""Skills of installed distributions: the entry-point group `eikon_engine.skills`.
 
-An entry point is found by reading metadata alone; its module is imported when the skill is asked for.
+Discovery reads metadata only; a module is imported when its skill is requested.
 https://packaging.python.org/en/latest/specifications/entry-points/
 """
 
@@ -25,21 +25,21 @@ GROUP: Final = "eikon_engine.skills"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """One entry point of the group."""
+    """One entry point of the group and its distribution."""
 
     name: str
     entry: metadata.EntryPoint | None
-    """None where the entry points of the distribution cannot be read."""
+    """None if the entry points of the distribution cannot be read."""
     origin: str
     """Name and version of the distribution."""
 
 
 class InstalledSkills:
-    """Know what is offered, and load what is asked for."""
+    """The entry points of installed skills, imported on demand."""
 
     @cached_property
     def offers(self) -> Mapping[str, tuple[Offer, ...]]:
-        """Return the entry points of all distributions, by name; more than one of a name is one too many."""
+        """Return the entry points of all distributions by name; a name must be unique to be loaded."""
         found: dict[str, tuple[Offer, ...]] = {}
         for offer in sorted(_offers(), key=lambda each: (each.name, each.origin)):
             found[offer.name] = (*found.get(offer.name, ()), offer)
@@ -50,10 +50,10 @@ class InstalledSkills:
         return {}
 
     def load(self, name: str) -> ForeignSkill:
-        """Import the skill that is offered under a name.
+        """Import the skill of this name.
 
         Raises:
-            SkillBrokenError: it is offered twice, cannot be imported, or lacks a part; the distribution is named.
+            SkillBrokenError: two distributions provide it, it cannot be imported, or it is no valid skill.
         """
         if name not in self._loaded:
             self._loaded[name] = _load(name, self.offers[name])
@@ -75,7 +75,7 @@ def _offers() -> Iterator[Offer]:
 
 
 def _is_hidden(distribution: metadata.Distribution) -> bool:
-    """Tell whether another version of the distribution lies before this one on the path, so that it is not imported."""
+    """Whether another version of the distribution precedes this one on the path and shadows it."""
     first = metadata.distribution(distribution.name)
     return first.locate_file("") != distribution.locate_file("")
 
@@ -83,29 +83,29 @@ def _is_hidden(distribution: metadata.Distribution) -> bool:
 def _load(name: str, offers: tuple[Offer, ...]) -> ForeignSkill:
     if len(offers) > 1:
         among = " and ".join(offer.origin for offer in offers)
-        message = f"skill {name!r}: wanted one distribution that offers it, found {among}; uninstall all but one"
+        message = f"skill {name!r} is provided by several distributions: {among}. Uninstall all but one."
         raise SkillBrokenError(message)
     (offer,) = offers
     if offer.entry is None:
-        message = f"{offer.origin}: wanted entry points of skills, found none that can be read; install it again"
+        message = f"{offer.origin}: its entry points for skills cannot be read. Reinstall it."
         raise SkillBrokenError(message)
     skill = _imported(offer, offer.entry)
     missing = lacking(skill, name)
     if missing is not None:
-        message = f"skill {name!r} of {offer.origin} ({offer.entry.value}): {missing}; update or remove {offer.origin}"
+        message = f"skill {name!r} of {offer.origin} ({offer.entry.value}): {missing}. Update or remove {offer.origin}."
         raise SkillBrokenError(message)
     return ForeignSkill(cast("Skill", skill), offer.origin)
 
 
 def _imported(offer: Offer, entry: metadata.EntryPoint) -> object:
-    """Import what an entry point names; a class is called without arguments."""
+    """Import an entry point; a class is instantiated without arguments."""
     try:
         found = entry.load()
         return found() if isinstance(found, type) else found
-    except (Exception, SystemExit) as fault:  # importing runs code that is not ours
+    except (Exception, SystemExit) as fault:  # importing runs third-party code
         reason = " ".join(f"{type(fault).__name__}: {fault}".split())
         message = (
-            f"skill {offer.name!r} of {offer.origin} ({entry.value}): wanted a skill that can be imported, "
-            f"found {reason}; update or remove {offer.origin}"
+            f"skill {offer.name!r} of {offer.origin} ({entry.value}) cannot be imported: {reason}. "
+            f"Update or remove {offer.origin}."
         )
         raise SkillBrokenError(message) from fault

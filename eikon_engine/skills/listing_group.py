@@ -1,4 +1,4 @@
-"""Finding the listing of a page: the group of alike siblings that looks most like its cards."""
+"""Detect the listing of a page: the group of similar siblings that is most likely its cards."""
 
 from __future__ import annotations
 
@@ -59,12 +59,11 @@ class _Group:
 
 
 def find_listing(document: Document) -> str | None:
-    """Return a selector of the cards of a page's listing; None if nothing on it repeats.
+    """Return a CSS selector of the cards of a listing; None if the page has no repeated elements.
 
-    Candidates are siblings of one tag and one set of classes (state and `--modifier` classes aside) that each
-    hold a link or a heading, outside navigation, header, footer and aside. First come groups in which at least
-    half of the members say more than their links do; then the larger group; then the one with more text; then the
-    one that comes first.
+    Candidates are siblings of one tag and one set of classes (except state and `--modifier` classes) that each
+    contain a link or a heading, outside navigation, header, footer and aside. Groups rank by: at least half of the
+    members have content besides links; then size; then text length; then document order.
     """
     groups = _groups(document)
     candidates = [group for group in groups if _is_rich(group)] or groups

@@ -1,4 +1,4 @@
-"""Telling login forms from sign-up, password-change, search and newsletter forms."""
+"""Distinguish login forms from sign-up, password-change, search and newsletter forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOGIN_WORDS: Final = re.compile(
     r"|inloggen|logga in|zaloguj|\u767b\u5f55|\u30ed\u30b0\u30a4\u30f3|\u0432\u043e\u0439\u0442\u0438",
     re.IGNORECASE,
 )
-"""Words of a submit button, an address or a name that say "log in", in a dozen languages."""
+"""Words for "log in" on a submit button, in a URL or in a name, in a dozen languages."""
 SIGN_UP_WORDS: Final = re.compile(
     r"sign[ _-]?up|regist(?:er|r)|create (?:an |your |my )?account|join(?: now| us)?\b|subscribe|registrier"
     r"|inscri|reg\u00edstr|crear (?:una )?cuenta|iscriv|change[ _-]?password|reset[ _-]?password",
@@ -36,7 +36,7 @@ Confidence = Literal["high", "low"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormScope:
-    """Hold the controls that belong together: those of one form, or of the part of a page without one."""
+    """The controls that belong together: those of one form, or of a part of the page outside forms."""
 
     form: LexborNode | None
     controls: tuple[LexborNode, ...]
@@ -45,7 +45,7 @@ class FormScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginForm:
-    """Hold one login form and what gave it away."""
+    """One login form and the evidence for it."""
 
     scope: FormScope
     username: LexborNode | None
@@ -56,9 +56,9 @@ class LoginForm:
 
 
 def judge(scope: FormScope) -> LoginForm | None:
-    """Return the login form these controls make, or None if they serve something else.
+    """Return the login form that these controls form, or None if they serve another purpose.
 
-    The rules stand in `docs/skills.md`, in this order.
+    Applies the rules of `docs/skills.md` in their order.
     """
     passwords = [control for control in scope.controls if kind_of(control) == "password"]
     autocompletes = [_autocomplete(control) for control in scope.controls]
@@ -87,20 +87,20 @@ def judge(scope: FormScope) -> LoginForm | None:
 
 
 def kind_of(control: LexborNode) -> str:
-    """Return the type of a control in lower case; `submit` for a button that names none, `` for an input."""
+    """Return the type of a control in lower case; by default `submit` for a button, empty for an input."""
     kind = (control.attributes.get("type") or "").strip().lower()
     return kind or ("submit" if control.tag == "button" else "")
 
 
 def is_button(control: LexborNode) -> bool:
-    """Tell whether a control is pressed and not filled."""
+    """Whether a control is a button."""
     return control.tag != "input" or kind_of(control) in {"submit", "image", "button", "reset"}
 
 
 def _first_step(
     scope: FormScope, username: LexborNode | None, submit: LexborNode | None, *, says_login: bool
 ) -> LoginForm | None:
-    """Judge a form that asks for the name alone: only wording and autocomplete together make it a login form."""
+    """Classify a form without a password field: a login form needs both wording and `autocomplete=username`."""
     if username is None or "username" not in _autocomplete(username) or not says_login:
         return None
     signals = ("no password field", "autocomplete=username", "login wording")
@@ -116,7 +116,7 @@ def _autocomplete(control: LexborNode) -> Sequence[str]:
 
 
 def _username(controls: Iterable[LexborNode], password: LexborNode | None) -> LexborNode | None:
-    """Choose by autocomplete, then by type, then by name, then the last text field before the password."""
+    """Choose by autocomplete, then type, then name, then the last text field before the password."""
     fields: list[LexborNode] = []
     for control in controls:
         if password is not None and control.mem_id == password.mem_id:
@@ -135,7 +135,7 @@ def _naming(control: LexborNode) -> str:
 
 
 def _submit(scope: FormScope) -> LexborNode | None:
-    """Choose the first button that says "log in", else the first that submits; outside a form any button will do."""
+    """Choose the first "log in" button, else the first submit button; outside a form any button qualifies."""
     buttons = [control for control in scope.controls if is_button(control) and kind_of(control) != "reset"]
     submitting = [button for button in buttons if scope.form is None or kind_of(button) in _SUBMIT_TYPES]
     fitting = [button for button in submitting if not _NO_SUBMIT_WORDS.search(_label(button))]

@@ -1,6 +1,6 @@
-"""Finding the main text of a page, and reading it block by block.
+"""Find the main text of a page and read it block by block.
 
-The points are those of Readability in small: a paragraph counts for the element around it, and half for the one above.
+The score is a simplified Readability: a paragraph scores its parent, and its grandparent with half the weight.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARAGRAPHS: Final = "p,pre,blockquote,td,section > br,div > br"
 _SHORTEST: Final = 25
 _FEWEST_POINTS: Final = 4.0
 _FEWEST_POINTS_OF_ONE: Final = 6.0
-"""Of a single paragraph."""
+"""Minimum score if there is only one paragraph."""
 _MOST_FOR_LENGTH: Final = 3
 _AROUND: Final = frozenset({"nav", "aside", "footer", "form", "dialog", "menu", "button", "select", "figure"})
 _AROUND_ROLES: Final = frozenset({"navigation", "complementary", "contentinfo", "dialog", "search", "menu"})
@@ -58,9 +58,9 @@ class Block:
 
 
 def find_main(document: Document) -> LexborNode | None:
-    """Return the element that holds the main text; None where nothing has enough of it.
+    """Return the element that contains the main text; None if no element scores high enough.
 
-    One `<article>`, `<main>` or `itemprop=articleBody` with at least half of the points of the best wins over it.
+    A single `<article>`, `<main>` or `itemprop=articleBody` with at least half of the best score is preferred.
     """
     points: dict[int, float] = {}
     counts: Counter[int] = Counter()
@@ -87,10 +87,9 @@ def find_main(document: Document) -> LexborNode | None:
 
 
 def read_blocks(root: LexborNode) -> Iterator[Block]:
-    """Yield the headings, paragraphs, items, quotes, codes and captions below an element in document order.
+    """Yield the headings, paragraphs, items, quotes, code and captions of an element in document order.
 
-    Navigation, asides, forms and what is named like them are left out, and so are blocks that are links for the most
-    part, headings aside.
+    Skips navigation, asides, forms and elements named like them, and blocks other than headings that are mostly links.
     """
     stack: list[tuple[LexborNode, bool]] = [(root, False)]
     while stack:
@@ -109,7 +108,7 @@ def read_blocks(root: LexborNode) -> Iterator[Block]:
 
 
 def _paragraphs(document: Document) -> list[LexborNode]:
-    """Return paragraphs, and the elements that part their text by line breaks instead."""
+    """Return paragraphs, and elements that separate their text by `<br>` instead."""
     found: dict[int, LexborNode] = {}
     for node in document.tree.css(_PARAGRAPHS):
         paragraph = parent_element(node) if node.tag == "br" else node
@@ -119,7 +118,7 @@ def _paragraphs(document: Document) -> list[LexborNode]:
 
 
 def _points(paragraph: LexborNode) -> float:
-    """Rate a paragraph by its commas, its length and how little of it is links."""
+    """Score a paragraph by its commas, its length and its share of text outside links."""
     text = text_of(paragraph)
     if len(text) < _SHORTEST or _is_around(paragraph):
         return 0.0
@@ -187,7 +186,7 @@ def _deep(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def _own_text(node: LexborNode, *, quoted: bool) -> Iterator[Block]:
-    """Yield the text that stands right in an element beside its blocks."""
+    """Yield the inline text of an element that also contains blocks."""
     parts: list[str] = []
     for child in node.iter(include_text=True):
         if child.tag == "-text":

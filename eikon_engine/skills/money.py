@@ -1,4 +1,4 @@
-"""Amounts of money as they are written: signs and codes, separators, and what is not certain about them."""
+"""Parse amounts of money: currency signs and codes, separators, ambiguous readings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CODES: Final = (
     "KRW THB IDR MYR PHP SGD HKD TWD VND ILS AED SAR QAR KWD BHD OMR JOD EGP MAD TND ZAR NGN KES"
 )
 CODES: Final = frozenset(_CODES.split())
-"""Codes of ISO 4217 that are read."""
+"""Recognized ISO 4217 codes."""
 _OF_SIGN: Final = {
     "€": "EUR",
     "£": "GBP",
@@ -45,7 +45,7 @@ _OF_SIGN: Final = {
     "lei": "RON",
     "лв": "BGN",
     "грн": "UAH",
-    "руб": "RUB",  # noqa: RUF001 - roubles in their own letters
+    "руб": "RUB",  # noqa: RUF001 - Cyrillic on purpose
     "Fr.": "CHF",
     "SFr.": "CHF",
     "د.إ": "AED",
@@ -54,14 +54,14 @@ _OF_SIGN: Final = {
     "円": "JPY",
 }
 _SHARED: Final = ("$", "¥", "kr")
-"""Signs of several currencies."""
+"""Signs that several currencies share."""
 _BARE: Final = frozenset({"JPY", "KRW", "VND", "CLP", "ISK"})
-"""Currencies without a smaller unit in use: a separator parts thousands."""
+"""Currencies without decimals: a separator always groups thousands."""
 _THREE_PLACES: Final = frozenset({"KWD", "BHD", "OMR", "JOD", "TND"})
 _COMMA: Final = "de fr es it pt nl sv da nb nn no fi pl cs sk hu ro bg ru uk tr el hr sl sr lt lv et is ca gl eu id vi"
 _POINT: Final = "en ja zh ko th he ms"
 _POINT_REGIONS: Final = frozenset({"ch", "li", "mx", "gt", "hn", "ni", "pa", "pe", "pr", "sv", "do"})
-"""Where a language is written with a point though it has a comma at home."""
+"""Regions that use a decimal point although the language uses a comma elsewhere."""
 _MARKS: Final = {**dict.fromkeys(_COMMA.split(" "), ","), **dict.fromkeys(_POINT.split(" "), ".")}
 """Decimal mark by language."""
 
@@ -93,34 +93,34 @@ _PLACES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """One number of an amount, in each way in which it can be read."""
+    """One number with all its possible readings."""
 
     readings: tuple[str, ...]
-    """Decimal numbers, smallest first; one where it is certain."""
+    """Decimal numbers, smallest first; exactly one if unambiguous."""
 
     @property
     def certain(self) -> str | None:
-        """Return the number, if there is only one way to read it."""
+        """Return the number, or None if it is ambiguous."""
         return self.readings[0] if len(self.readings) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Money:
-    """An amount or a range as it stands in a text."""
+    """An amount or a range in a text."""
 
     text: str
     sign: str
     currency: str | None
-    """ISO 4217; None where several currencies have the sign."""
+    """ISO 4217 code; None if several currencies use the sign."""
     low: Amount
     high: Amount | None
     """Upper end of a range."""
 
 
 def find_money(text: str, language: str | None, currency: str | None) -> Iterator[Money]:
-    """Yield the amounts with a sign or code in a text, in their order.
+    """Yield the amounts with a currency sign or code in a text, in order.
 
-    `language` says how `1.234` reads, `currency` what a sign stands for that several currencies share.
+    `language` resolves `1.234`; `currency` resolves signs that several currencies share.
     """
     if not _HAS_DIGIT.search(text) or not _HAS_SIGN.search(text):
         return
@@ -139,7 +139,7 @@ def find_money(text: str, language: str | None, currency: str | None) -> Iterato
 
 
 def read_amount(text: str, language: str | None, currency: str | None, minus: str = "") -> Amount:
-    """Read a number with separators; where a separator could part thousands or decimals, the language decides."""
+    """Read a number with separators; the language decides whether an ambiguous one groups thousands or decimals."""
     digits = re.sub(r"(?:,-{1,2}|,\u2013|\.\u2013)$", "", text)
     plain = "".join(str(unicodedata.digit(each)) if each.isdigit() else each for each in digits)
     plain = plain.replace("\u066b", ".") if "\u066b" in plain else plain

@@ -1,4 +1,4 @@
-"""The text of a page as lines, for readers that are no browser."""
+"""The text of a page as lines, for a language model."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 
 def page_text(scopes: Iterable[LexborNode]) -> str:
-    """Return the text of some elements, one line a block."""
+    """Return the text of some elements, one line per block."""
     return "\n".join(run.text for scope in scopes for run in text_runs(scope))

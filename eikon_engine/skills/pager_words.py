@@ -1,4 +1,4 @@
-"""How pages say "next", "previous" and "load more"."""
+"""Words and arrows for "next", "previous" and "load more"."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BACKWARD: Final = frozenset({"‹", "«", "<", "←", "❮", "<<", "◂", "◀"
 
 
 def step_of(text: str, *, right_to_left: bool) -> Step | None:
-    """Say which way a label leads: by its words, else by its arrow, which points the other way from right to left."""
+    """Return the direction of a label by its words, else by its arrow, which is mirrored in right-to-left text."""
     words = text.strip(_ARROWS).lower()
     if _NEXT_TEXT.fullmatch(words):
         return "next"
@@ -48,5 +48,5 @@ def step_of(text: str, *, right_to_left: bool) -> Step | None:
 
 
 def says_more(text: str) -> bool:
-    """Tell whether a label offers to put more on the same page."""
+    """Whether a label means "load more"."""
     return bool(_MORE_TEXT.fullmatch(text.strip(_ARROWS + "+….").lower()))

@@ -1,4 +1,4 @@
-"""Reading the parameters of a skill strictly."""
+"""Strict validation of skill parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Parameters(BaseModel):
-    """Stand above the parameters of every skill: no unknown name, no conversion of types."""
+    """Base class of skill parameters: no unknown names, no type coercion."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -22,10 +22,10 @@ _ParametersT = TypeVar("_ParametersT", bound=Parameters)
 
 
 def read_parameters(model: type[_ParametersT], page: SkillInput, skill: str) -> _ParametersT:
-    """Return the parameters given with a page as the model of this skill.
+    """Validate the parameters given with a page against the model of a skill.
 
     Raises:
-        SkillError: a name is unknown or a value has the wrong type; the message names it and the known ones.
+        SkillError: a name is unknown or a value has the wrong type; the message lists the known names.
     """
     try:
         return model.model_validate(dict(page.parameters))
@@ -34,8 +34,8 @@ def read_parameters(model: type[_ParametersT], page: SkillInput, skill: str) -> 
         known = ", ".join(sorted(model.model_fields)) or "none"
         name = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            message = f"{skill}: unknown parameter {name!r}; known parameters: {known}"
+            message = f"{skill}: unknown parameter {name!r}. Known parameters: {known}."
         else:
             wanted = first["msg"][:1].lower() + first["msg"][1:]
-            message = f"{skill}: parameter {name!r}: {wanted}, found {first['input']!r}; known parameters: {known}"
+            message = f"{skill}: parameter {name!r}: {wanted}, got {first['input']!r}. Known parameters: {known}."
         raise SkillError(message) from error

@@ -1,4 +1,4 @@
-"""What a skill is given and what it must be able to do."""
+"""The interface of skills."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillInput:
-    """Hold everything a skill may look at."""
+    """The complete input of a skill."""
 
     html: str
-    """The stored document, shadow roots as `<template shadowrootmode>`."""
+    """The stored document, with shadow roots as `<template shadowrootmode>`."""
     url: str
-    """Address of the document; relative addresses are resolved against it."""
+    """URL of the document, the base of relative URLs."""
     parameters: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
     ask: CompletionClient | None = None
-    """What answers questions to a model; None where there is none."""
+    """Client for questions to a language model; None if none is available."""
 
 
 class Skill(Protocol):
-    """A pure function of one stored page: no clock, no chance, no network, no browser, no state between two runs."""
+    """A pure function of one stored page: no clock, randomness, network or browser, no state between two runs."""
 
     @property
     def name(self) -> str:
-        """Name under which a trace records its use."""
+        """Name of the skill in traces."""
 
     @property
     def version(self) -> int:
-        """Number that grows whenever the same page may give another result."""
+        """Version; increment it whenever the output for the same page can change."""
 
     @property
     def description(self) -> str:
-        """One line for lists of skills."""
+        """One-line description."""
 
     @property
     def parameters(self) -> type[BaseModel]:
-        """Model of its parameters."""
+        """Model of the parameters."""
 
     @property
     def output(self) -> type[BaseModel]:
-        """Model of its output."""
+        """Model of the output."""
 
     def run(self, page: SkillInput) -> JsonValue:
-        """Return the result for this page, as JSON of the output's model.
+        """Return the output for this page as JSON of the output model.
 
         Raises:
-            SkillError: a parameter is unknown or wrong, or the page lacks what the skill works on.
+            SkillError: a parameter is invalid, or the page does not contain what the skill extracts.
         """

@@ -1,4 +1,4 @@
-"""A table of skills by name."""
+"""An immutable registry of skills by name."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SkillRegistry:
-    """Know skills by name; adding some gives a new registry and leaves this one as it is."""
+    """Skills by name. Immutable: `extended` returns a new registry."""
 
     _skills: Mapping[str, Skill]
     _installed: InstalledSkills | None = None
-    """Where names that are not in the table are looked for."""
+    """Fallback for names that are not in the table."""
 
     @classmethod
     def of(cls, *skills: Skill, installed: InstalledSkills | None = None) -> SkillRegistry:
-        """Build a registry of exactly these skills, and of those of installed distributions where they are given.
+        """Build a registry of these skills, and of `installed` ones if given.
 
         Raises:
             UsageError: two of them have the same name.
@@ -34,28 +34,28 @@ class SkillRegistry:
         return cls(MappingProxyType({}), installed).extended(*skills)
 
     def extended(self, *skills: Skill) -> SkillRegistry:
-        """Return a new registry that knows these skills too.
+        """Return a new registry with additional skills.
 
         Raises:
-            UsageError: a name is taken already.
+            UsageError: a name is already registered.
         """
         known = dict(self._skills)
         for skill in skills:
             if skill.name in known:
-                message = f"skill {skill.name!r} is registered twice; give one of the two another name"
+                message = f"skill {skill.name!r} is registered twice. Rename one of the two."
                 raise UsageError(message)
             known[skill.name] = skill
         return SkillRegistry(MappingProxyType(known), self._installed)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Sorted names of all known skills, those that turn out to be broken included."""
+        """Sorted names of all known skills, including broken ones."""
         offered = () if self._installed is None else self._installed.offers
         return tuple(sorted({*self._skills, *offered} - {""}))
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Say of each skill of an installed distribution that cannot be used why; imports all of them."""
+        """One message for each installed skill that cannot be used; imports all of them."""
         if self._installed is None:
             return ()
         found: list[str] = []
@@ -63,8 +63,8 @@ class SkillRegistry:
             if name in self._skills:
                 among = " and ".join(offer.origin for offer in offers)
                 found.append(
-                    f"skill {name!r} of {among}: wanted a name of its own, found one that is taken; "
-                    f"{name!r} stays what it was, rename the other"
+                    f"skill {name!r} of {among}: the name is already registered and keeps its meaning. "
+                    "Rename the installed skill."
                 )
                 continue
             try:
@@ -77,8 +77,8 @@ class SkillRegistry:
         """Return the skill of this name.
 
         Raises:
-            UnknownSkillError: no skill has it; the message names the known ones and the nearest.
-            SkillBrokenError: an installed distribution offers it, and it cannot be used.
+            UnknownSkillError: no skill has this name; the message lists the known names and the closest match.
+            SkillBrokenError: the installed skill of this name cannot be used.
         """
         skill = self._skills.get(name)
         if skill is not None:
@@ -88,7 +88,7 @@ class SkillRegistry:
         raise UnknownSkillError(self._unknown(name))
 
     def __iter__(self) -> Iterator[Skill]:
-        """Go through the skills that can be used, in the order of their names; `broken` tells of the others."""
+        """Iterate over the usable skills in order of their names; `broken` reports the others."""
         for name in self.names:
             try:
                 skill = self.named(name)
@@ -97,11 +97,11 @@ class SkillRegistry:
             yield skill
 
     def __len__(self) -> int:
-        """Count the names."""
+        """Return the number of names."""
         return len(self.names)
 
     def _unknown(self, name: str) -> str:
         known = ", ".join(self.names) or "none"
         nearest = difflib.get_close_matches(name, self.names, n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else "register it, or correct the name"
-        return f"unknown skill {name!r}; known skills: {known}; {hint}"
+        hint = f"did you mean {nearest[0]}?" if nearest else "register it or correct the name"
+        return f"unknown skill {name!r}. Known skills: {known}; {hint}"

@@ -1,4 +1,4 @@
-"""The part of a page that a skill works on."""
+"""The parts of a page that a skill reads."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def scopes(document: Document, selector: str | None, skill: str) -> tuple[LexborNode, ...]:
-    """Return the elements that a skill works on, none inside another: what a selector matches, else the whole page.
+    """Return the outermost elements that match the selector, or the root of the page if it is None.
 
     Raises:
-        SkillError: the selector is no CSS, or matches nothing.
+        SkillError: the selector is not standard CSS, or matches nothing.
     """
     if selector is None:
         root = document.tree.root
         return () if root is None else (root,)
     found = document.select(selector, f"{skill}: parameter 'selector'")
     if not found:
-        message = f"{skill}: wanted elements for selector {selector!r}, found none; correct the selector"
+        message = f"{skill}: no element matches selector {selector!r}"
         raise SkillError(message)
     chosen = {node.mem_id for node in found}
     return tuple(node for node in found if not _is_inside(node, chosen))

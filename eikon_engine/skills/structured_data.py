@@ -1,4 +1,4 @@
-"""JSON-LD of a page, read strictly.
+"""Strict parser for the JSON-LD of a page.
 
 https://www.w3.org/TR/json-ld11/#embedding-json-ld-in-html-documents
 """
@@ -25,16 +25,16 @@ Node: TypeAlias = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredData:
-    """What the JSON-LD blocks of a page say."""
+    """The JSON-LD of a page."""
 
     nodes: tuple[Node, ...]
-    """Lists and `@graph` taken apart; a node of a graph has no `@context` of its own."""
+    """Nodes, with lists and `@graph` flattened; a node of a graph has no `@context` of its own."""
     faults: tuple[tuple[int, str], ...]
-    """Number of a block, from 1, and what is wrong with it."""
+    """Number of each invalid block, from 1, with the error."""
 
 
 def read_json_ld(document: Document) -> StructuredData:
-    """Read all JSON-LD blocks of a page; one that is wrong is told, and the others are read."""
+    """Read all JSON-LD blocks of a page; an invalid block is reported in `faults`, the others are still read."""
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
     scripts = (each for each in document.tree.css("script[type]") if _is_json_ld(each.attributes.get("type")))
@@ -51,14 +51,14 @@ def read_json_ld(document: Document) -> StructuredData:
 
 
 def types_of(node: Node) -> tuple[str, ...]:
-    """Return the types of a node, without the address of their vocabulary."""
+    """Return the types of a node without the URL of their vocabulary."""
     found = node.get("@type")
     types = found if isinstance(found, list) else [found]
     return tuple(each.rsplit("/", 1)[-1] for each in types if isinstance(each, str))
 
 
 def text_member(node: Node, *names: str) -> str | None:
-    """Return the first member of these names that is a text, or has a `name` that is one."""
+    """Return the first of these members that is a string, or an object with a string `name`."""
     for name in names:
         value = node.get(name)
         first = value[0] if isinstance(value, list) and value else value

@@ -1,4 +1,4 @@
-"""The cells of an HTML table laid out on a grid, as HTML's table model forms it."""
+"""Lay out the cells of an HTML table on a grid, by the table model of HTML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _MOST_COLUMNS_SPANNED: Final = 1000
-"""HTML's own bound of `colspan`."""
+"""Maximum `colspan` in HTML."""
 _MOST_DIGITS: Final = 9
 _MOST_CELLS: Final = 1_000_000
 _CELLS: Final = frozenset({"td", "th"})
@@ -23,22 +23,22 @@ _NESTED: Final = frozenset({"table"})
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """Hold one row: the text in each slot, None where no cell reaches."""
+    """One row: the text of each slot, None where there is no cell."""
 
     texts: tuple[str | None, ...]
     only_headers: bool
-    """All cells that start in this row are `<th>`, and there is at least one."""
+    """Whether the row has cells and all of them are `<th>`."""
     in_head: bool
-    """The row stands in a `<thead>`."""
+    """Whether the row is in a `<thead>`."""
 
 
 def read_grid(table: LexborNode) -> tuple[GridRow, ...]:
-    """Lay out the rows of a table: its heads first, its feet last, spans repeated in every slot they cover.
+    """Lay out the rows of a table: `<thead>` first, `<tfoot>` last, spanning cells repeated in every slot.
 
-    Rows without any cell are left out. Tables inside cells are neither rows nor text of this one.
+    Rows without cells are omitted. Nested tables contribute neither rows nor text.
 
     Raises:
-        SkillError: spans blow the table up beyond a million slots.
+        SkillError: spans expand the table beyond a million slots.
     """
     groups: dict[str, list[list[LexborNode]]] = {"thead": [], "tbody": [], "tfoot": []}
     for child in table.iter():
@@ -68,7 +68,7 @@ def _group_rows(group: Sequence[LexborNode], spanning: set[int], *, in_head: boo
 
 
 def _laid_out(rows: Sequence[Sequence[LexborNode]], spanning: set[int]) -> list[list[str | None]]:
-    """Fill the slots of one row group; a span ends with its group."""
+    """Fill the slots of one row group; a rowspan ends with its group."""
     slots: list[list[str | None]] = [[] for _ in rows]
     taken: list[set[int]] = [set() for _ in rows]
     filled = 0
@@ -109,5 +109,5 @@ def _whole_number(text: str | None, otherwise: int) -> int:
 
 def _refuse_huge(cells: int) -> None:
     if cells > _MOST_CELLS:
-        message = f"extract_table: wanted at most {_MOST_CELLS} slots, found more; the spans of this table are no data"
+        message = f"extract_table: the spans of this table expand to more than {_MOST_CELLS} cells"
         raise SkillError(message)

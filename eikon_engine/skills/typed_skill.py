@@ -1,4 +1,4 @@
-"""The usual way to write a skill: parameters and output are models, the page is parsed."""
+"""Base class for skills with typed parameters and output and a parsed page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Output(Record):
-    """Stand above the outputs of skills: closed, no conversion of types, not changed once made."""
+    """Base class of skill outputs: frozen, closed, no type coercion."""
 
 
 ParametersT = TypeVar("ParametersT", bound=Parameters)
@@ -26,21 +26,21 @@ OutputT = TypeVar("OutputT", bound="BaseModel")
 
 
 class TypedSkill(ABC, Generic[ParametersT, OutputT]):
-    """A skill with the parts that every skill has; what is left to write is how it looks at a page."""
+    """Base class for skills: subclasses implement `look`."""
 
     name: ClassVar[str]
     version: ClassVar[int]
     description: ClassVar[str]
     example: ClassVar[SkillInput | None] = None
-    """A small page that shows what the skill does; `eikon skills show` runs it."""
+    """A small example page; `eikon skills show` runs the skill on it."""
     parameters: type[ParametersT]
     output: type[OutputT]
 
     def run(self, page: SkillInput) -> JsonValue:
-        """Read the parameters, parse the page, look at it, and return the output as JSON.
+        """Validate the parameters, parse the page, run the skill, and return the output as JSON.
 
         Raises:
-            SkillError: a parameter is unknown or wrong, or the page lacks what the skill works on.
+            SkillError: a parameter is invalid, or the page does not contain what the skill extracts.
         """
         parameters = read_parameters(self.parameters, page, self.name)
         output: JsonValue = self.look(parse_document(page), parameters).model_dump(mode="json")
@@ -48,8 +48,8 @@ class TypedSkill(ABC, Generic[ParametersT, OutputT]):
 
     @abstractmethod
     def look(self, document: Document, parameters: ParametersT) -> OutputT:
-        """Return what the skill finds on a page.
+        """Return the output of the skill for a parsed page.
 
         Raises:
-            SkillError: the page lacks what the skill works on.
+            SkillError: the page does not contain what the skill extracts.
         """

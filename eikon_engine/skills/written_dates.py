@@ -1,4 +1,4 @@
-"""Dates as people write them, in a dozen languages; what could be two dates is told as two."""
+"""Parse written dates in a dozen languages; an ambiguous date has several readings."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _ISO: Final = re.compile(
     r"(?:[T ](?P<time>(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)\s?(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
 )
 _HAS_YEAR: Final = re.compile(_YEAR)
-"""Every way to write a date has a year of four digits."""
+"""Cheap precheck: every supported format has a four-digit year."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDate:
-    """A date in a text, in each way in which it can be read."""
+    """A date in a text with all its possible readings."""
 
     text: str
     readings: tuple[str, ...]
-    """ISO 8601, earliest first; one where it is certain."""
+    """ISO 8601, earliest first; exactly one if unambiguous."""
 
 
 def find_dates(text: str, order: Order | None = None) -> Iterator[WrittenDate]:
-    """Yield the dates of a text in their order; those that no calendar has are none.
+    """Yield the valid dates of a text in order.
 
-    Days come first where points part the numbers; with slashes and hyphens `order` says what comes first.
+    With dots the day comes first; with slashes and hyphens `order` decides.
     """
     if not _HAS_YEAR.search(text):
         return
@@ -69,7 +69,7 @@ def find_dates(text: str, order: Order | None = None) -> Iterator[WrittenDate]:
 
 
 def iso_date(text: str) -> str | None:
-    """Return a date of ISO 8601, with its time and zone if it has them; None for anything else."""
+    """Return an ISO 8601 date, with time and zone if present; None for any other text."""
     found = _ISO.fullmatch(text.strip())
     if found is None:
         return None

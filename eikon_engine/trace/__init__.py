@@ -1,1 +1,1 @@
-"""What goes into a replay: the trace and its bundle."""
+"""The trace and its bundle: models, files, migrations, patches."""

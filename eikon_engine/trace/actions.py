@@ -1,7 +1,7 @@
 """The closed union of actions: everything a mission can do to a page.
 
-An action is complete: it names its page, its target and every option that changes what happens. Times are
-milliseconds of page time. A text is either plain or a reference to a secret, never the secret.
+An action is complete: it names its page, its target and every option that changes the result. Times are milliseconds
+of page time. A text is either plain or a reference to a secret, never the secret itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Modifier: TypeAlias = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"
 
 
 class SecretRef(Record):
-    """Stand for a text that is given at replay and written nowhere."""
+    """A reference to a secret, whose value is provided at replay and never written."""
 
     secret: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
 
@@ -58,7 +58,7 @@ class Point(Record):
 
 
 class FileInput(Record):
-    """A file given to an upload field; its content lies in the bundle."""
+    """A file for an upload field; its content is in the bundle."""
 
     name: str
     mime_type: str
@@ -122,9 +122,9 @@ class Click(_PointerAction):
     button: MouseButton = "left"
     delay_ms: float = 0.0
     click_count: int = Field(default=1, ge=1)
-    """How often the button is pressed, each press telling the page its number; three select a paragraph."""
+    """Number of clicks in a row, as in `MouseEvent.detail`; three select a paragraph."""
     force: bool = False
-    """Whether the element may be disabled, or covered: then what lies over it gets the click."""
+    """Skip the actionability checks; if another element covers the target, that element is clicked."""
 
 
 class DoubleClick(_PointerAction):
@@ -141,7 +141,7 @@ class Hover(_PointerAction):
 
 
 class Fill(_TargetAction):
-    """Set the text of a field at once."""
+    """Set the value of a field in one step."""
 
     type: Literal["fill"] = "fill"
     text: Text
@@ -155,7 +155,7 @@ class TypeText(_TargetAction):
 
 
 class Press(_Action):
-    """Press a key or a chord, on a target or on whatever has the focus."""
+    """Press a key or a chord, on a target or on the focused element."""
 
     type: Literal["press"] = "press"
     key: str = Field(min_length=1)
@@ -163,7 +163,7 @@ class Press(_Action):
 
 
 class SelectOption(_TargetAction):
-    """Choose options of a select box."""
+    """Select options of a select box."""
 
     type: Literal["select_option"] = "select_option"
     by: Literal["value", "label", "index"] = "value"
@@ -183,9 +183,9 @@ class Uncheck(_PositionAction):
 
 
 class SetValue(_TargetAction):
-    """Give a field a value in the way of its kind: choose the option of a select box with this value, fill any other.
+    """Set the value of a field by its kind: select the option with this value, or fill any other field.
 
-    For recordings of other tools that do not tell the kind of a field.
+    For recordings of other tools that do not record the kind of a field.
     """
 
     type: Literal["set_value"] = "set_value"
@@ -199,7 +199,7 @@ class Focus(_TargetAction):
 
 
 class DispatchEvent(_TargetAction):
-    """Send an event that a script makes to an element."""
+    """Dispatch a synthetic event to an element."""
 
     type: Literal["dispatch_event"] = "dispatch_event"
     event: str = Field(min_length=1)
@@ -209,7 +209,7 @@ class DispatchEvent(_TargetAction):
 
 
 class Mouse(_Action):
-    """Move the pointer to a place of the page, or press, release or click there: for agents that go by pictures."""
+    """Move the pointer to a position, or press, release or click there: for agents that work on screenshots."""
 
     type: Literal["mouse"] = "mouse"
     event: Literal["move", "down", "up", "click"]
@@ -220,13 +220,13 @@ class Mouse(_Action):
     click_count: int = Field(default=1, ge=1)
     delay_ms: float = 0.0
     steps: int = Field(default=1, ge=1)
-    """Moves in between, counting the last one."""
+    """Number of intermediate `mousemove` events, the last one included."""
     under: Identity | None = None
-    """The element that lay there, in the main frame; for `down` and `click` it has to be the same one."""
+    """The element at this position, in the main frame; on `down` and `click` it must be the same in a replay."""
 
 
 class Key(_Action):
-    """Press a key and hold it, or let it go; whatever has the focus gets it."""
+    """Press and hold a key, or release it; the focused element receives it."""
 
     type: Literal["key"] = "key"
     event: Literal["down", "up"]
@@ -234,7 +234,7 @@ class Key(_Action):
 
 
 class InsertText(_Action):
-    """Give a text to whatever has the focus, at once or key by key."""
+    """Insert a text into the focused element, in one step or key by key."""
 
     type: Literal["insert_text"] = "insert_text"
     text: Text
@@ -242,7 +242,7 @@ class InsertText(_Action):
 
 
 class SetInputFiles(_TargetAction):
-    """Give files to an upload field."""
+    """Set the files of an upload field."""
 
     type: Literal["set_input_files"] = "set_input_files"
     files: tuple[FileInput, ...]
@@ -254,9 +254,9 @@ class Drag(_TargetAction):
     type: Literal["drag"] = "drag"
     to: Target
     position: Point | None = None
-    """Where the target is taken; its centre if left out."""
+    """Point on the target where the drag starts; its centre if None."""
     to_position: Point | None = None
-    """Where it is dropped on the other element; its centre if left out."""
+    """Point on the other element where it is dropped; its centre if None."""
 
 
 class Scroll(_Action):
@@ -276,16 +276,16 @@ class WaitFor(_Action):
 
 
 class AnswerDialog(_Action):
-    """Say how the dialog that the next action opens is answered."""
+    """Set how the dialog opened by the next action is answered."""
 
     type: Literal["answer_dialog"] = "answer_dialog"
     accept: bool
     text: Text | None = None
-    """Answer to a prompt."""
+    """Text entered into a prompt."""
 
 
 class SwitchPage(_Action):
-    """Bring a page to the front, waiting for it to open."""
+    """Bring a page to the front; wait for it to open."""
 
     type: Literal["switch_page"] = "switch_page"
 
@@ -297,13 +297,13 @@ class ClosePage(_Action):
 
 
 class OpenPage(_Action):
-    """Open an empty page, which gets the ordinal `page`."""
+    """Open an empty page with the ordinal `page`."""
 
     type: Literal["open_page"] = "open_page"
 
 
 class SetViewport(_Action):
-    """Give a page another size, in CSS pixels."""
+    """Resize a page, in CSS pixels."""
 
     type: Literal["set_viewport"] = "set_viewport"
     width: int = Field(gt=0)
@@ -311,33 +311,33 @@ class SetViewport(_Action):
 
 
 class Download(_PointerAction):
-    """Click on something that downloads a file."""
+    """Click an element that downloads a file."""
 
     type: Literal["download"] = "download"
 
 
 class Screenshot(_Action):
-    """Keep a picture of the page."""
+    """Take a screenshot of the page."""
 
     type: Literal["screenshot"] = "screenshot"
     full_page: bool = False
 
 
 class ExtractDom(_Action):
-    """Keep the DOM of the page, for a skill to work on."""
+    """Store the DOM of the page for a skill."""
 
     type: Literal["extract_dom"] = "extract_dom"
 
 
 class Assert(_Action):
-    """Demand something of the page, without waiting."""
+    """Check a condition of the page without waiting."""
 
     type: Literal["assert"] = "assert"
     expectation: Expectation
 
 
 class Note(_Action):
-    """Keep a step of an older recording that did nothing to the page."""
+    """A step of an older recording that did nothing to the page."""
 
     type: Literal["note"] = "note"
     text: str

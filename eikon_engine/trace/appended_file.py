@@ -1,4 +1,4 @@
-"""A file that grows by whole lines while something goes on; a process killed at any moment leaves those before."""
+"""An append-only file of lines; if the process is killed, all lines written before remain readable."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class AppendedFile:
-    """A new file, open until it is closed. It belongs to one writer: lines of several would stand in no order."""
+    """A new file that one writer appends lines to until it is closed."""
 
     def __init__(self, path: Path, *, if_there: str) -> None:
-        """Create the file, and its folder if that is missing; `if_there` is said where the file is there already.
+        """Create the file and its folder; `if_there` is the message if the file exists.
 
         Raises:
-            OutputError: it cannot be written, or is there already.
+            OutputError: the file exists or cannot be written.
         """
         self.path = path
         try:
@@ -34,10 +34,10 @@ class AppendedFile:
             raise OutputError(cannot_write(path, error)) from error
 
     def append(self, line: str) -> None:
-        """Write a line, given without its end, in one go.
+        """Write one line, given without its newline, in one call.
 
         Raises:
-            OutputError: it cannot be written; half of it may stand there.
+            OutputError: the file cannot be written; the line may be truncated.
         """
         rest = line.encode() + b"\n"
         try:
@@ -47,10 +47,10 @@ class AppendedFile:
             raise OutputError(cannot_write(self.path, error)) from error
 
     def close(self) -> None:
-        """Bring the file to the disk and let it go.
+        """Flush the file to disk and close it.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         try:
             os.fsync(self._file)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 COMPRESSION_LEVEL: Final = 3
 MAX_GROWTH: Final = 128 * 1024 // 4
-"""No frame grows more: a block takes at least 4 bytes and yields at most 128 KiB (RFC 8878, 3.1.1.2)."""
+"""Upper bound of the decompression ratio: a block takes at least 4 bytes and yields at most 128 KiB
+(RFC 8878, 3.1.1.2)."""
 
 
 class BlobRef(Record):
-    """Name a blob by its content."""
+    """A reference to a blob by the digest of its content."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     """Digest of the uncompressed content, lower-case hex."""
@@ -34,43 +35,43 @@ class BlobRef(Record):
 
 
 def ref_of(data: bytes) -> BlobRef:
-    """Name a content."""
+    """Return the reference of a content."""
     return BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
 class BlobStore:
-    """Keep blobs in one folder, each under its digest."""
+    """Store blobs in one folder, each under its digest."""
 
     def __init__(self, folder: Path) -> None:
-        """Use `folder`, which is created when the first blob is put into it."""
+        """Use `folder`; it is created with the first blob."""
         self.folder = folder
 
     def path(self, ref: BlobRef) -> Path:
-        """Say where a blob lies."""
+        """Return the path of a blob."""
         return self.folder / f"{ref.sha256}.zst"
 
     def ref(self, path: Path) -> BlobRef:
-        """Name the blob in a file of this folder.
+        """Return the reference of a blob file in this folder.
 
         Raises:
-            AttachmentCorruptError: the file is no blob, or has another name than its content.
+            AttachmentCorruptError: the file is not a blob, or its name does not match its content.
         """
         try:
             size = zstandard.get_frame_parameters(path.read_bytes()).content_size
             ref = BlobRef(sha256=path.name.removesuffix(".zst"), size=size)
         except (OSError, ValueError, zstandard.ZstdError) as error:
             message = (
-                f"{path}: wanted a blob, found {str(error).splitlines()[0]}; restore the bundle or record it again"
+                f"{path}: expected a blob, got {str(error).splitlines()[0]}; restore the bundle or record it again"
             )
             raise AttachmentCorruptError(message) from error
         return ref
 
     def has(self, ref: BlobRef) -> bool:
-        """Say whether a blob is there, without reading it."""
+        """Return whether a blob exists, without reading it."""
         return self.path(ref).is_file()
 
     def put(self, data: bytes) -> BlobRef:
-        """Store a content once, whole or not at all.
+        """Store a content atomically, unless it is stored already.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -81,32 +82,32 @@ class BlobStore:
             try:
                 _write_whole(self.path(ref), packed)
             except OSError as error:
-                message = f"{self.path(ref)}: the blob cannot be written ({error.strerror}); choose a writable folder"
+                message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); choose a writable folder"
                 raise OutputError(message) from error
         return ref
 
     def get(self, ref: BlobRef) -> bytes:
-        """Read a blob and prove that it is the one that was asked for.
+        """Read a blob and verify its digest.
 
         Raises:
-            AttachmentMissingError: its file is not there.
-            AttachmentCorruptError: its file does not hold what `ref` says.
+            AttachmentMissingError: the file is missing.
+            AttachmentCorruptError: the content does not match `ref`.
         """
         packed = self._read(ref)
         data = _inflate(packed, ref.size)
         if data is None:
-            raise AttachmentCorruptError(self._corrupt(ref, f"it is no zstd frame of {ref.size} bytes"))
+            raise AttachmentCorruptError(self._corrupt(ref, f"it is not a zstd frame of {ref.size} bytes"))
         found = hashlib.sha256(data).hexdigest()
         if found != ref.sha256:
             raise AttachmentCorruptError(self._corrupt(ref, f"its content has the SHA-256 {found}"))
         return data
 
     def verify(self, ref: BlobRef) -> None:
-        """Raise what `get` would raise.
+        """Read a blob and verify its digest, without returning it.
 
         Raises:
-            AttachmentMissingError: its file is not there.
-            AttachmentCorruptError: its file does not hold what `ref` says.
+            AttachmentMissingError: the file is missing.
+            AttachmentCorruptError: the content does not match `ref`.
         """
         self.get(ref)
 
@@ -124,7 +125,7 @@ class BlobStore:
 
 
 def _inflate(packed: bytes, size: int) -> bytes | None:
-    """Unpack exactly one frame of exactly `size` bytes; never reserve more memory than that."""
+    """Decompress exactly one frame of exactly `size` bytes; None otherwise. Never allocates more than that."""
     if size > len(packed) * MAX_GROWTH:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The bundle: the folder around a trace, with everything the trace refers to."""
+"""The bundle: the folder of a trace and of the files it refers to."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Bundle:
     root: Path
     trace: ExecutionTrace
     dom: BlobStore
-    """Snapshots of pages."""
+    """DOM snapshots."""
     files: BlobStore
-    """Files given to upload fields."""
+    """Files for upload fields."""
 
     def verify(self) -> None:
-        """Read every blob the trace refers to, and prove that each has the content its name says.
+        """Read every blob the trace refers to and verify its digest.
 
         Raises:
-            AttachmentMissingError: one is gone.
-            AttachmentCorruptError: one has another content.
+            AttachmentMissingError: a blob is missing.
+            AttachmentCorruptError: the content of a blob does not match its digest.
         """
         for blob in dict.fromkeys((each.store, each.ref) for each in _blobs(self.trace)):
             store, ref = blob
@@ -50,7 +50,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class _PathUse:
-    """A field that names a file or folder of the bundle."""
+    """A field of the trace that refers to a file or folder of the bundle."""
 
     field: str
     path: str
@@ -59,7 +59,7 @@ class _PathUse:
 
 @dataclass(frozen=True, slots=True)
 class _BlobUse:
-    """A field that names a blob."""
+    """A field of the trace that refers to a blob."""
 
     field: str
     store: str
@@ -67,14 +67,14 @@ class _BlobUse:
 
 
 def open_bundle(path: Path) -> Bundle:
-    """Read the trace at `path` (a bundle folder or its trace.json) and check that all it refers to is there.
+    """Read the trace at `path` (a bundle folder or its trace.json) and check that the files it refers to exist.
 
-    Artifacts that a migrated trace lost on its way become warnings of the trace: people look at them, replays do not.
+    Missing artifacts of a migrated trace become warnings of the trace: they are for people, replays do not need them.
 
     Raises:
         TraceError: the trace cannot be read, see `read_trace`.
-        BundlePathError: a path in the trace leads out of the bundle.
-        AttachmentMissingError: something the trace refers to is not there.
+        BundlePathError: a path in the trace points outside the bundle.
+        AttachmentMissingError: a file the trace refers to is missing.
     """
     root = trace_file(path).parent
     trace = read_trace(path)
@@ -85,11 +85,11 @@ def open_bundle(path: Path) -> Bundle:
 
 
 def demand_attachments(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
-    """Check that all that a trace refers to is in the folder of its bundle; return what may be lost, and is.
+    """Check that the files a trace refers to exist in its bundle; return a message for each missing optional one.
 
     Raises:
-        BundlePathError: a path in the trace leads out of the bundle.
-        AttachmentMissingError: something the trace refers to is not there.
+        BundlePathError: a path in the trace points outside the bundle.
+        AttachmentMissingError: a required file is missing.
     """
     lost = _check_paths(root, trace)
     _check_blobs(root, trace)
@@ -103,7 +103,7 @@ def _check_paths(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
             continue
         if use.kind != "artifact" or trace.migrated_from is None:
             raise AttachmentMissingError(_missing(use.field, use.path))
-        lost.append(f"{use.field}: {use.path} is not in the bundle")
+        lost.append(f"{use.field}: {use.path} is missing from the bundle")
     return tuple(lost)
 
 
@@ -132,7 +132,7 @@ def _check_blobs(root: Path, trace: ExecutionTrace) -> None:
 
 
 def _own_files(root: Path, store: str) -> frozenset[str]:
-    """Name the files of a folder of the bundle that are no links; none where the folder leads out or is not there."""
+    """Return the names of the regular files in a folder of the bundle, links excluded; empty if it cannot be read."""
     try:
         with os.scandir(inside(root, store)) as entries:
             return frozenset([entry.name for entry in entries if entry.is_file(follow_symlinks=False)])
@@ -141,7 +141,7 @@ def _own_files(root: Path, store: str) -> frozenset[str]:
 
 
 def _missing(field: str, relative: str) -> str:
-    return f"{field}: wanted {relative} in the bundle, found nothing; restore the file or record the mission again"
+    return f"{field}: expected {relative} in the bundle, got nothing; restore the file or record the mission again"
 
 
 def _paths(trace: ExecutionTrace) -> Iterator[_PathUse]:

@@ -1,4 +1,4 @@
-"""Paths that come out of a file: relative to the bundle, and never out of it."""
+"""Paths read from a file: relative to the bundle, never outside it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _STRAYS: Final = re.compile(r"\A\Z|\A/|\A[A-Za-z]:|\\|\0|(\A|/)\.\.(/|\Z)")
 
 
 def leads_out(relative: str) -> bool:
-    """Say whether the text of a path alone leads out of a bundle, on any operating system."""
+    """Return whether a path points outside the bundle by its text alone, on any operating system."""
     return bool(_STRAYS.search(relative))
 
 
 def inside(root: Path, relative: str, field: str = "path") -> Path:
-    """Resolve a path of a bundle; every path that comes out of a file goes through here.
+    """Resolve a path of a bundle; every path read from a file must pass through here.
 
     Raises:
-        BundlePathError: it leads out of `root`, by its text or by a symbolic link.
+        BundlePathError: the path points outside `root`, by its text or through a symbolic link.
     """
     if leads_out(relative):
         raise BundlePathError(_message(field, relative, "by its text"))
@@ -30,14 +30,14 @@ def inside(root: Path, relative: str, field: str = "path") -> Path:
     try:
         strays = not path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError) as error:
-        raise BundlePathError(_message(field, relative, "in a circle of links")) from error
+        raise BundlePathError(_message(field, relative, "through a loop of links")) from error
     if strays:
-        raise BundlePathError(_message(field, relative, "by a symbolic link"))
+        raise BundlePathError(_message(field, relative, "through a symbolic link"))
     return path
 
 
 def _message(field: str, relative: str, how: str) -> str:
     return (
-        f"{field}: wanted a path inside the bundle, relative and with forward slashes; "
-        f"found {relative!r}, which leads out {how}; record the mission again or mend the path"
+        f"{field}: expected a path inside the bundle, relative and with forward slashes, "
+        f"got {relative!r}, which points outside {how}; record the mission again or fix the path"
     )

@@ -1,4 +1,4 @@
-"""The certificate of a bundle: proof that its replays agreed, bound to the very files they replayed."""
+"""The certificate of a bundle: evidence that its replays agreed, bound to the files they replayed."""
 
 from __future__ import annotations
 
@@ -28,52 +28,52 @@ CertificateStatus: TypeAlias = Literal["certified", "stale", "none"]
 
 
 class CertifiedAction(Record):
-    """What every run showed after one action."""
+    """What every run observed after one action."""
 
     subgoal: str
     """Id of the subgoal attempt."""
     sequence: int
     digest: str
-    """SHA-256 of the observation without what is masked, and without the page time it took."""
+    """SHA-256 of the observation, without masked parts and without the page time used."""
 
 
 class Certificate(Record):
-    """How often a bundle was replayed with one and the same result, and where."""
+    """How often a bundle was replayed with the same result, and in which environment."""
 
     certificate_version: Literal[1] = CERTIFICATE_VERSION
     certified_at: AwareDatetime
     trace_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Of the file that holds the trace: another trace makes the certificate stale."""
+    """Digest of the trace file; a changed trace makes the certificate stale."""
     network_sha256: str = ""
-    """Over the files of the network part; empty where there is none."""
+    """Digest of the files of the recorded network; empty if there is none."""
     runs: int = Field(ge=1)
     stress: bool
-    """Whether other processes kept the machine busy during the runs."""
+    """Whether the machine was under load during the runs."""
     network_mode: Literal["sealed", "live"]
     actions: tuple[CertifiedAction, ...] = ()
     masks: tuple[str, ...] = ()
-    """What is not compared: the masks of the trace, described."""
+    """What is not compared on pages: descriptions of the masks of the trace."""
     rules: tuple[str, ...] = ()
-    """What may differ in requests: the rules of the network part, described."""
+    """What may differ in requests: descriptions of the rules of the recorded network."""
     notes: tuple[str, ...] = ()
-    """What equal replays do not prove, as of an action that an agent did before an answer which replays wait for."""
+    """What equal replays do not show, such as an action the agent did before a response that replays wait for."""
     browser: str
     playwright_version: str
     eikon_version: str
     environment_sha256: str
-    """Of the environment the runs were in."""
+    """Digest of the environment of the runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateState:
-    """Whether a bundle is certified, and why (not)."""
+    """Whether a bundle is certified, and why or why not."""
 
     status: CertificateStatus
     why: str
 
 
 def read_certificate(root: Path) -> Certificate | None:
-    """Read the certificate beside a trace; None if there is none that can be read."""
+    """Read the certificate next to a trace; None if it is missing or unreadable."""
     try:
         return Certificate.model_validate_json((root / CERTIFICATE_FILE).read_bytes())
     except (OSError, ValidationError):
@@ -81,7 +81,7 @@ def read_certificate(root: Path) -> Certificate | None:
 
 
 def write_certificate(root: Path, certificate: Certificate) -> None:
-    """Write the certificate of the bundle in a folder, whole.
+    """Write the certificate of a bundle atomically.
 
     Raises:
         OutputError: the folder cannot be written.
@@ -90,9 +90,9 @@ def write_certificate(root: Path, certificate: Certificate) -> None:
 
 
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
-    """Say whether the bundle in a folder is certified as it lies there; never fails."""
+    """Return whether the bundle in a folder is certified as it is now; never raises."""
     if not (root / CERTIFICATE_FILE).is_file():
-        return CertificateState(status="none", why="`eikon certify` has not been run on it")
+        return CertificateState(status="none", why="`eikon certify` has not been run")
     certificate = read_certificate(root)
     if certificate is None:
         return CertificateState(status="stale", why=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
@@ -117,16 +117,16 @@ def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
 
 
 def file_sha256(path: Path) -> str:
-    """Digest a file.
+    """Return the SHA-256 of a file.
 
     Raises:
-        OutputError: it cannot be read.
+        OutputError: the file cannot be read.
     """
     return hashlib.sha256(_content(path)).hexdigest()
 
 
 def network_sha256(root: Path, trace: ExecutionTrace) -> str:
-    """Digest the index files of the network part; bodies are named in them by their own digests."""
+    """Return the digest of the index files of the recorded network; they name the bodies by digest."""
     if trace.network is None:
         return ""
     folder = inside(root, trace.network.folder, "network.folder")
@@ -137,7 +137,7 @@ def network_sha256(root: Path, trace: ExecutionTrace) -> str:
 
 
 def environment_sha256(environment: Environment) -> str:
-    """Digest everything a context is created with, and the browser it runs in."""
+    """Return the digest of the options and the browser a context is created with."""
     return hashlib.sha256(environment.model_dump_json().encode()).hexdigest()
 
 
@@ -145,5 +145,5 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"{path}: the file cannot be read ({error.strerror}); check its permissions"
+        message = f"{path}: cannot read the file ({error.strerror}); check its permissions"
         raise OutputError(message) from error

@@ -1,4 +1,4 @@
-"""The garbage collector, kept from walking growing values again and again."""
+"""Pause the cyclic garbage collector while large values are built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Collect no cycles meanwhile: for work that makes many values and no cycle, and drops them before it ends."""
+    """Disable the cyclic garbage collector: for code that creates many objects and no reference cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What an action can wait for, and what it can demand."""
+"""Conditions that an action waits for or asserts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eikon_engine.trace.target import Target
 
 
 class SelectorCondition(Record):
-    """Hold when the target is in a state."""
+    """True when the target is in the given state."""
 
     kind: Literal["selector"] = "selector"
     target: Target
@@ -19,21 +19,21 @@ class SelectorCondition(Record):
 
 
 class UrlCondition(Record):
-    """Hold when the URL of the page equals `url`; `*` stands for any run of characters."""
+    """True when the URL of the page equals `url`; `*` matches any characters."""
 
     kind: Literal["url"] = "url"
     url: str
 
 
 class LoadStateCondition(Record):
-    """Hold when the document has come this far in loading."""
+    """True when the document has reached the load state."""
 
     kind: Literal["load_state"] = "load_state"
     state: Literal["domcontentloaded", "load"] = "load"
 
 
 class FunctionCondition(Record):
-    """Hold when a JavaScript expression, or what it returns as a function, is truthy in the main frame."""
+    """True when a JavaScript expression, or the function it evaluates to, returns a truthy value in the main frame."""
 
     kind: Literal["function"] = "function"
     expression: str
@@ -45,14 +45,14 @@ Condition: TypeAlias = Annotated[
 
 
 class AssertVisible(Record):
-    """Demand that the target is visible."""
+    """Assert that the target is visible."""
 
     kind: Literal["visible"] = "visible"
     target: Target
 
 
 class AssertText(Record):
-    """Demand the text of the target, white space collapsed."""
+    """Assert the text of the target, with white space collapsed."""
 
     kind: Literal["text"] = "text"
     target: Target
@@ -61,7 +61,7 @@ class AssertText(Record):
 
 
 class AssertCount(Record):
-    """Demand the number of elements that a selector matches."""
+    """Assert how many elements a selector matches."""
 
     kind: Literal["count"] = "count"
     target: Target
@@ -69,7 +69,7 @@ class AssertCount(Record):
 
 
 class AssertUrl(Record):
-    """Demand the URL of the page; `*` stands for any run of characters."""
+    """Assert the URL of the page; `*` matches any characters."""
 
     kind: Literal["url"] = "url"
     url: str

@@ -1,4 +1,4 @@
-"""Apply edits of fields and variables to a trace, checked against its models."""
+"""Edit fields and variables of a trace and validate the result against its models."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ EDITABLE: Final[dict[type[BaseModel], tuple[str, ...]]] = {
     SubgoalTrace: ("description", "status", "error"),
     ExecutionTrace: ("mission_text", "mission_id", "status"),
 }
-"""Fields that say what is to be done. The others say what was seen, and when: nobody but a run knows that."""
+"""Fields that define the mission. All others are recorded by runs and cannot be edited."""
 
 _PART: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 def set_fields(trace: ExecutionTrace, edit: SetFields) -> ExecutionTrace:
-    """Return a trace with fields changed, and without what was recorded and no longer holds.
+    """Return a trace with changed fields, without the recorded data that the change invalidates.
 
     Raises:
-        TraceFieldError: there is no such step or field, or the value does not fit it.
+        TraceFieldError: the step or field does not exist, or the value does not fit it.
     """
     if not edit.step:
         return _edited(trace, edit, "the trace")
@@ -54,10 +54,10 @@ def set_fields(trace: ExecutionTrace, edit: SetFields) -> ExecutionTrace:
 
 
 def set_variable(trace: ExecutionTrace, edit: SetVariable) -> ExecutionTrace:
-    """Return a trace with a variable declared or changed, and without what holds for its old value alone.
+    """Return a trace with a variable declared or changed, without the recorded data that the change invalidates.
 
     Raises:
-        TraceFieldError: the name is a new one, and stands in some action as a text of the mission.
+        TraceFieldError: the variable is new, and an action already contains its reference as plain text.
     """
     mark = mark_of(edit.name)
     actions = [step for _, step in positions(trace) if isinstance(step, ActionTrace)]
@@ -65,20 +65,20 @@ def set_variable(trace: ExecutionTrace, edit: SetVariable) -> ExecutionTrace:
         literal = next((step for step in actions if mark in step.action.model_dump_json()), None)
         if literal is not None:
             message = (
-                f"patch: wanted a new variable {edit.name}, found {mark} as a text in {literal.id}, where it would be "
-                "replaced; choose another name"
+                f"patch: expected a new variable {edit.name}, got {mark} as plain text in {literal.id}, where it would "
+                "be replaced; choose another name"
             )
             raise TraceFieldError(message)
     before = trace.variables
     values = {**before, edit.name: edit.value}
     changed = trace.model_copy(update={"variables": values})
     if edit.value is None:
-        return changed  # what holds for its old value is dropped when it is given another one
+        return changed  # data recorded for the old value is dropped once a new value is given
     for step in actions:
         if _resolved(step, before) != _resolved(step, values):
             changed = _outdated(changed, step, step)
             if not only_looks(step):
-                break  # all that follows depends on it
+                break  # all later steps depend on it
     return changed
 
 
@@ -92,8 +92,8 @@ def _with_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) ->
     before, after = _deed(trace, action, edit), _deed(trace, new, edit)
     if edit.same_element and before != after:
         message = (
-            f"patch: wanted another way to the same element of {edit.step}, found other changes as well; "
-            "make them apart"
+            f"patch: --same-element of {edit.step}: expected a different selector for the same element, got other "
+            "changes as well; make them separately"
         )
         raise TraceFieldError(message)
     if before == after and action.result == new.result:
@@ -106,14 +106,14 @@ def _with_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) ->
 
 
 def _outdated(trace: ExecutionTrace, before: ActionTrace, after: ActionTrace) -> ExecutionTrace:
-    """Drop what was recorded of an action that is another one now, and of all later ones if they depend on it."""
+    """Drop what was recorded of a changed action, and of all later steps if they depend on it."""
     if only_looks(before) and only_looks(after):
         return forget_own(trace, after)
     return forget_after(trace, after)
 
 
 def _deed(trace: ExecutionTrace, step: ActionTrace, edit: SetFields) -> dict[str, JsonValue]:
-    """Return what an action does, recorded values in the place of variables; how long it may take is no part of it."""
+    """Return the effect of an action, with variables resolved; timeouts are not part of it."""
     plain: dict[str, JsonValue] = json.loads(resolved_action(step.action, trace.variables).model_dump_json())
     plain.pop("timeout_ms")
     for target in (plain.get(name) for name in ("target", "to")):
@@ -124,9 +124,9 @@ def _deed(trace: ExecutionTrace, step: ActionTrace, edit: SetFields) -> dict[str
 
 
 def _targets(action: Action) -> list[JsonValue]:
-    """Return the selectors of an action, with their frames and its page."""
+    """Return everything that determines which elements an action hits, and its page."""
     plain: JsonValue = json.loads(without_identities(action).model_dump_json())
-    assert isinstance(plain, dict)  # noqa: S101 - a model is an object
+    assert isinstance(plain, dict)  # noqa: S101 - a model is a JSON object
     parts = [plain.get(name) for name in ("target", "to", "condition", "expectation", "page", "position")]
     return [*parts, plain.get("to_position")]
 
@@ -140,25 +140,25 @@ def _demand_no_other_identity(before: ActionTrace, after: ActionTrace) -> None:
     for old, new in zip(_identities(before.action), _identities(after.action), strict=True):
         if new is not None and new != old:
             message = (
-                f"patch: wanted null for an identity of {after.id}, found one that is not recorded; "
-                "which element is hit only a run can tell"
+                f"patch: expected null for an identity of {after.id}, got one that is not recorded; "
+                "only a run can determine the element"
             )
             raise TraceFieldError(message)
 
 
 def _demand_known_places(trace: ExecutionTrace, step: ActionTrace) -> None:
-    """Refuse variables where they would be taken for texts."""
+    """Reject variables in fields where they would be taken as plain text."""
     lost = (names_in(step.action.model_dump_json()) & trace.variables.keys()) - used_in(step.action)
     if lost:
         message = (
-            f"patch: wanted variables in the URL, the text, the options or the expectation of {step.id}, "
-            f"found {mark_of(min(lost))} elsewhere, where it is no variable"
+            f"patch: expected variables in the URL, text, options or expectation of {step.id}, "
+            f"got {mark_of(min(lost))} in another field, where variables are not resolved"
         )
         raise TraceFieldError(message)
 
 
 def _edited_skill(usage: SkillUsage, edit: SetFields) -> SkillUsage:
-    """Change what a skill is asked; what it answered then is no answer to that."""
+    """Change the parameters of a skill and drop its output, which belongs to the old ones."""
     new = _edited(usage, edit, edit.step)
     return new if new == usage else new.model_copy(update={"output": None, "output_recorded": False})
 
@@ -171,7 +171,7 @@ def _edited(model: Model, edit: SetFields, name: str) -> Model:
         text = json.dumps(plain, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         message = (
-            f"{name}: wanted texts of whole characters in {', '.join(edit.fields)}, found half of one; write others"
+            f"{name}: expected valid Unicode text in {', '.join(edit.fields)}, got a lone surrogate; change the text"
         )
         raise TraceFieldError(message) from error
     try:
@@ -190,7 +190,7 @@ def _parts(model: BaseModel, path: str, name: str) -> list[str | int]:
         parts.append(found[1] if found[1] is not None else int(found[2]))
     known = EDITABLE[type(model)]
     if end != len(path) or not parts or parts[0] not in known:
-        message = f"{name}: wanted a field in {', '.join(known)}, such as {_example(model)}; found {path!r}"
+        message = f"{name}: expected a field in {', '.join(known)}, such as {_example(model)}, got {path!r}"
         raise TraceFieldError(message)
     return parts
 
@@ -202,7 +202,7 @@ def _example(model: BaseModel) -> str:
 
 
 def _put(value: JsonValue, parts: list[str | int], where: tuple[str, str], new: JsonValue) -> None:
-    """Put a value where a path leads; the next to last thing on the way has to be there."""
+    """Set the value at a path; its parent must exist."""
     *way, last = parts
     for part in way:
         value = _member(value, part, where)
@@ -224,4 +224,4 @@ def _member(value: JsonValue, part: str | int, where: tuple[str, str]) -> JsonVa
 
 def _astray(part: str | int, where: tuple[str, str]) -> TraceFieldError:
     name, path = where
-    return TraceFieldError(f"{name}: wanted a field at {path}, found nothing to change at {part}; set the whole above")
+    return TraceFieldError(f"{name}: expected a field at {path}, got nothing at {part}; set its parent as a whole")

@@ -1,4 +1,4 @@
-"""Edits of a trace as data: fields, steps and attempts that a person changes."""
+"""Edits of a trace as data: changes of fields, steps and attempts."""
 
 from __future__ import annotations
 
@@ -12,57 +12,57 @@ from eikon_engine.trace.record import FiniteJson, Record
 
 
 class SetFields(Record):
-    """Give fields of one step, of one attempt or of the trace other values."""
+    """Change fields of one step, of one attempt, or of the trace."""
 
     kind: Literal["set_fields"] = "set_fields"
     step: str = ""
-    """Id of an action, a skill or an attempt; empty for the trace itself."""
+    """Id of an action, skill or attempt; empty for the trace itself."""
     fields: dict[str, FiniteJson]
-    """New values by the path of their field, such as `action.target.selector` or `action.options[0]`."""
+    """New values by field path, such as `action.target.selector` or `action.options[0]`."""
     same_element: bool = False
-    """Whether a new selector is another way to the element that was recorded, which a replay then proves."""
+    """Whether a new selector finds the recorded element; a replay verifies it."""
     reason: str = Field(min_length=1)
 
 
 class DeleteStep(Record):
-    """Leave one action, one skill or one whole attempt out; an attempt goes with its last step."""
+    """Delete one action, one skill or a whole attempt; deleting its last step deletes the attempt."""
 
     kind: Literal["delete_step"] = "delete_step"
     step: str
-    """Id of an action, a skill or an attempt."""
+    """Id of an action, skill or attempt."""
     reason: str = Field(min_length=1)
 
 
 class InsertStep(Record):
-    """Do one action more: in front of a step, or behind it, in the attempt of that step."""
+    """Insert an action before or after a step, in the attempt of that step."""
 
     kind: Literal["insert_step"] = "insert_step"
     step: str
-    """Id of the action or skill beside which it comes."""
+    """Id of the action or skill next to which it is inserted."""
     place: Literal["before", "after"] = "before"
     id: str = Field(min_length=1)
-    """Of the new action."""
+    """Id of the new action."""
     action: Action
-    """Without the elements that it hits, which only a run can tell."""
+    """Without element identities, which only a run can determine."""
     reason: str = Field(min_length=1)
 
 
 class SplitAttempt(Record):
-    """Make two attempts of one: its later steps become a subgoal of their own."""
+    """Split an attempt in two: its later steps become a subgoal of their own."""
 
     kind: Literal["split_attempt"] = "split_attempt"
     attempt: str
     """Id of the attempt."""
     before: str
-    """Id of the first step of the new one."""
+    """Id of the first step of the new attempt."""
     description: str
     subgoal_id: str | None = None
-    """Id of the new subgoal; None makes one of that of the old one."""
+    """Id of the new subgoal; None derives it from the old one."""
     reason: str = Field(min_length=1)
 
 
 class MergeAttempts(Record):
-    """Make one attempt of two neighbours; it keeps the id of the first, and ends as the second did."""
+    """Merge two adjacent attempts; the result has the id of the first and the status of the second."""
 
     kind: Literal["merge_attempts"] = "merge_attempts"
     first: str
@@ -70,17 +70,17 @@ class MergeAttempts(Record):
     second: str
     """Id of the one after it."""
     description: str | None = None
-    """None keeps that of the first."""
+    """None keeps the description of the first."""
     reason: str = Field(min_length=1)
 
 
 class SetVariable(Record):
-    """Declare a variable, or give it another recorded value."""
+    """Declare a variable, or change its recorded value."""
 
     kind: Literal["set_variable"] = "set_variable"
     name: VariableName
     value: str | None = None
-    """None where every replay has to be given one."""
+    """None if every replay must provide a value."""
     reason: str = Field(min_length=1)
 
 
@@ -88,7 +88,7 @@ Edit: TypeAlias = SetFields | DeleteStep | InsertStep | SplitAttempt | MergeAtte
 
 
 def describe_edit(edit: Edit) -> str:
-    """Say in a few words what an edit does."""
+    """Describe an edit in a few words."""
     match edit:
         case SetFields(step=step, fields=fields):
             return f"set {', '.join(fields)} of {step or 'the trace'}"
@@ -101,4 +101,4 @@ def describe_edit(edit: Edit) -> str:
         case MergeAttempts(first=first, second=second):
             return f"merge {second} into {first}"
         case SetVariable(name=name, value=value):
-            return f"let {{{{{name}}}}} stand for {'what is given' if value is None else repr(value)}"
+            return f"set variable {{{{{name}}}}} to {'a value given at replay' if value is None else repr(value)}"

@@ -1,4 +1,4 @@
-"""The encodings in which values travel: bodies, addresses, documents."""
+"""The encodings in which values appear in bodies, URLs and documents."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("base64", lambda value: base64.b64encode(value.encode()).decode()),
     ("base64-url", lambda value: base64.urlsafe_b64encode(value.encode()).decode()),
 )
-"""As written by: json.dumps, JSON.stringify, Django's json_script, PHP; people, in single quotes and backquotes of
-JavaScript (ECMA-262, 12.9.4 and 12.9.6); Python's html, browsers' innerHTML in text, Jinja, Go, browsers' innerHTML in
-attributes; Python's quote_plus, forms of browsers (WHATWG URL, 5.2); RFC 3986, encodeURIComponent, Python's quote,
-browsers' address of a query (WHATWG URL, 1.3)."""
+"""In the order of the table: json.dumps, JSON.stringify, Django's json_script, PHP; string literals of JavaScript in
+single quotes and backticks (ECMA-262, 12.9.4 and 12.9.6); Python's html, browsers' innerHTML in text, Jinja, Go,
+browsers' innerHTML in attributes; Python's quote_plus, browser forms (WHATWG URL, 5.2); RFC 3986, encodeURIComponent,
+Python's quote, browser query strings (WHATWG URL, 1.3)."""
 
 
 def _in_script(value: str, quote: str, *, is_ascii: bool) -> str:
-    """Write what stands between quotes of JavaScript that are not those of JSON."""
+    """Encode a value as the content of a JavaScript string literal in other quotes than JSON's."""
     return json.dumps(value, ensure_ascii=is_ascii)[1:-1].replace('\\"', '"').replace(quote, "\\" + quote)
 
 
 def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:
-    """Escape some ASCII characters, and whatever is not ASCII if the escape is the one of URLs."""
+    """Escape some ASCII characters; also all non-ASCII characters if `escape` is `quote`."""
     return "".join(
         escape(char) if char in characters or (escape is quote and not char.isascii()) else char for char in value
     )

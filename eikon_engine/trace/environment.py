@@ -1,4 +1,4 @@
-"""Where a mission was recorded, as far as a page can tell."""
+"""The browser environment of a recording, as far as pages can observe it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_VIEWPORT = Viewport(width=1280, height=720)
 
 
 class Geolocation(Record):
-    """Where the browser says it is; a page is told only with the permission `geolocation`."""
+    """Emulated position; pages can read it only with the permission `geolocation`."""
 
     latitude: float = Field(ge=-90, le=90)
     longitude: float = Field(ge=-180, le=180)
@@ -29,12 +29,12 @@ class Geolocation(Record):
 
 
 class PageView(Record):
-    """What an empty page is told of its surroundings, asked when the session begins."""
+    """What an empty page reports about its environment at the start of the session."""
 
     user_agent: str
     languages: tuple[str, ...]
     locale: str
-    """Of dates and numbers."""
+    """Locale of dates and numbers."""
     timezone: str
     width: int
     height: int
@@ -49,7 +49,7 @@ class PageView(Record):
 
 
 class Environment(Record):
-    """Everything that a context is created with, and the browser it ran in."""
+    """The options a browser context is created with, and the browser it ran in."""
 
     browser_name: Literal["chromium"] = "chromium"
     browser_version: str
@@ -66,28 +66,28 @@ class Environment(Record):
     forced_colors: Literal["active", "none"] = "none"
     has_touch: bool = False
     is_mobile: bool = False
-    """Whether the `viewport` element of a page counts, as on a telephone."""
+    """Whether the `viewport` meta element of a page is honoured, as on a phone."""
     permissions: tuple[str, ...] = ()
-    """What every site may do unasked."""
+    """Permissions granted to every site."""
     geolocation: Geolocation | None = None
     extra_http_headers: dict[str, str] = Field(default_factory=dict)
     """Sent with every request; values of secrets are placeholders."""
     cpu_count: int | None = Field(default=None, ge=1)
-    """What pages are told of the number of processors; None where it is whatever the machine has."""
+    """Emulated number of processors; None for that of the machine."""
     device_memory_gb: float | None = Field(default=None, gt=0)
-    """What pages of secure origins are told of the memory; None where it is whatever the machine has."""
+    """Emulated memory, visible to pages of secure origins; None for that of the machine."""
     browser_kind: str = ""
-    """`headless-shell`, `chromium` or `chrome`, with `, window` if it had one; empty where nobody said."""
+    """`headless-shell`, `chromium` or `chrome`, with `, window` if headed; empty if unknown."""
     page_view: PageView | None = None
-    """None where the recording did not ask."""
+    """None if it was not recorded."""
     fonts_digest: str = ""
-    """SHA-256 over the sorted list of installed fonts; empty where it cannot be told."""
+    """SHA-256 of the sorted list of installed fonts; empty if unknown."""
     clock_start_ms: int
-    """What the page's clock shows when the mission begins, in milliseconds since 1970 UTC."""
+    """Time of the page's clock at the start of the mission, in milliseconds since 1970 UTC."""
     clock: Literal["stepped", "natural"] = "stepped"
-    """Whether the page's clock stood still but for steps while the mission was recorded, or ran by itself."""
+    """Whether the page's clock was stepped during the recording, or ran on its own."""
     random_seed: int = Field(ge=1, lt=2**31)
     settle_ms: float = 500.0
     """Page time that passes after each action before it is observed."""
     tick_ms: float = Field(default=500.0, ge=1)
-    """Longest piece of page time that passes before the page comes to rest again."""
+    """Longest step of page time before the page must be idle again."""

@@ -1,4 +1,4 @@
-"""The trace: one mission, its subgoals, their actions and skills, in the order in which they happened."""
+"""The trace: one mission with its subgoals, actions and skills, in order."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ MissionStatus: TypeAlias = Literal[
 
 
 class Succeeded(Record):
-    """The action or skill did what it was asked."""
+    """The action or skill succeeded."""
 
     kind: Literal["ok"] = "ok"
 
 
 class Failed(Record):
-    """It failed, and is expected to fail again in the same way."""
+    """The action or skill failed; a replay expects the same failure."""
 
     kind: Literal["failed"] = "failed"
     code: str
-    """Code of the error, see `eikon_engine.errors`; `unknown` where an older format did not say."""
+    """Code of the error, see `eikon_engine.errors`; `unknown` if an older format did not record it."""
     message: str = ""
 
 
 class Blocked(Record):
-    """It was decided on but never performed; a replay does not perform it either."""
+    """The action was planned but not performed; a replay does not perform it either."""
 
     kind: Literal["blocked"] = "blocked"
     reason: str = ""
@@ -61,7 +61,7 @@ Result: TypeAlias = Annotated[Succeeded | Failed | Blocked, Field(discriminator=
 
 
 class Artifact(Record):
-    """A file of the bundle that people look at."""
+    """A file of the bundle for people to look at."""
 
     name: str
     path: str
@@ -69,45 +69,45 @@ class Artifact(Record):
 
 
 class Timing(Record):
-    """When an action was done in the recording, where an edit left no observation or other steps to tell it.
+    """Original timing of an action whose observation or preceding steps were removed by an edit.
 
-    The recorded network has its own timeline, to which a sealed replay of the edited mission has to keep.
+    The recorded network keeps its timeline, and a sealed replay of the edited mission must follow it.
     """
 
     actions_before: int = Field(ge=0)
-    """Actions that had been performed before, those that were deleted since included."""
+    """Number of actions performed before it in the recording, including deleted ones."""
     begun_ms: float | None = Field(default=None, ge=0)
-    """As `Observation.begun_ms`; None where nothing was recorded."""
+    """As `Observation.begun_ms`; None if nothing was recorded."""
     acted_ms: float | None = Field(default=None, ge=0)
     """As `Observation.acted_ms`."""
     virtual_ms: float | None = Field(default=None, ge=0)
-    """As `Observation.virtual_ms`; None where nothing was recorded."""
+    """As `Observation.virtual_ms`; None if nothing was recorded."""
 
 
 class ActionTrace(Record):
-    """One action as it was performed."""
+    """One performed action."""
 
     id: str
     sequence: int = Field(ge=1)
-    """Order among the actions and skills of its subgoal attempt."""
+    """Position among the actions and skills of its subgoal attempt."""
     started_at: AwareDatetime | None = None
     ended_at: AwareDatetime | None = None
     action: Action
     result: Result
     observation: Observation | None = None
-    """None where nothing was recorded to compare with."""
+    """None if nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
     timing: Timing | None = None
-    """None where nothing before the action was edited."""
+    """None unless the mission was edited before this action."""
 
     @property
     def baseline(self) -> Observation | None:
-        """Return what a replay compares with: nothing where the pages had not come to rest."""
+        """The observation that a replay compares with; None if the pages had not settled."""
         return self.observation if self.observation is not None and self.observation.settled else None
 
 
 class SkillInputRef(Record):
-    """The stored document a skill worked on."""
+    """The stored document that a skill ran on."""
 
     snapshot: BlobRef
     """Page snapshot in the `dom` folder."""
@@ -117,7 +117,7 @@ class SkillInputRef(Record):
 
 
 class SkillUsage(Record):
-    """One use of a skill, in its place among the actions."""
+    """One call of a skill, in sequence with the actions."""
 
     id: str
     sequence: int = Field(ge=1)
@@ -125,15 +125,15 @@ class SkillUsage(Record):
     version: int | None = None
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     source: SkillInputRef | None = None
-    """None where no document is known: the recording kept none, or the mission was edited before."""
+    """None if the document is unknown: not recorded, or invalidated by an edit."""
     result: Result
     output: FiniteJson = None
     output_recorded: bool = True
-    """Whether `output` is what the skill returned; false where the recording kept none."""
+    """Whether `output` is what the skill returned; false if the recording did not store it."""
 
 
 class ToolUsage(Record):
-    """One call of a tool that is no browser, in its place among the actions; a replay calls none."""
+    """One call of a tool other than the browser, in sequence with the actions; a replay does not repeat it."""
 
     id: str
     sequence: int = Field(ge=1)
@@ -144,24 +144,24 @@ class ToolUsage(Record):
 
 
 class CompletionUsage(Record):
-    """One answer of a language model, in its place among the actions; a replay asks none."""
+    """One response of a language model, in sequence with the actions; a replay does not request it again."""
 
     id: str
     sequence: int = Field(ge=1)
     model: str | None = None
-    """As it was asked for."""
+    """As requested."""
     prompt: FiniteJson
-    """A text, or messages in the form of the model."""
+    """A text, or messages in the format of the model."""
     response: FiniteJson = None
     result: Result
     metric_id: str | None = None
-    """What the answer was for. This and what follows is that of a recorded response, null where there is none."""
+    """What the response is for. From here on, fields are copied from the recorded response, null if there is none."""
     sample_index: int | None = Field(default=None, ge=0)
     file_path: str = ""
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     prompt_digest: str | None = None
     answered_by: str | None = None
-    """The model as the answer names it."""
+    """The model named in the response."""
     usage: TokenUsage = TokenUsage()
     finish_reason: str | None = None
     duration_seconds: float | None = Field(default=None, ge=0)
@@ -194,12 +194,12 @@ class SubgoalTrace(Record):
 
     @property
     def steps(self) -> tuple[ActionTrace | SkillUsage, ...]:
-        """Return actions and skills, which a replay repeats, in their one order."""
+        """Actions and skills, which a replay repeats, in order of their sequence."""
         return tuple(sorted((*self.actions_taken, *self.skills_used), key=lambda step: step.sequence))
 
 
 class PageIntent(Record):
-    """What an older recording took a page for."""
+    """What an older recording classified a page as."""
 
     id: str
     intent: str
@@ -210,21 +210,21 @@ class PageIntent(Record):
 
 
 class Extraction(Record):
-    """Data that the mission brought home."""
+    """Data that the mission extracted."""
 
     name: str
     value: FiniteJson
 
 
 class Failure(Record):
-    """A failure the recording speaks of, outside the result of an action."""
+    """A failure outside the result of an action."""
 
     message: str
     subgoal_id: str | None = None
 
 
 class StartState(Record):
-    """What the session began with."""
+    """The state a session starts with."""
 
     url: str | None = None
     storage_state: str | None = None
@@ -232,18 +232,18 @@ class StartState(Record):
     session_storage: str | None = None
     """Path of the session storage in the bundle: `{origin: {key: value}}`."""
     secrets: tuple[str, ...] = ()
-    """Names of the secrets that were kept out of everything from the start; others were since they were typed."""
+    """Names of the secrets that were redacted from the start; others were redacted once they were typed."""
 
 
 class NetworkPart(Record):
-    """Where the recorded network lies, and what of its requests may change."""
+    """Where the recorded network is stored, and which parts of its requests may vary."""
 
     folder: str = "network"
     rules: tuple[VolatileRule, ...] = ()
-    """Parts of requests that a sealed replay does not compare when nothing was recorded for exactly this request."""
+    """Parts of requests that a sealed replay ignores if no recorded request matches exactly."""
     timeline: tuple[Moved, ...] = ()
-    """When what was recorded comes in a sealed replay, where an agent did not wait for it, or the mission goes another
-    way; empty where it comes as it was recorded."""
+    """When a sealed replay delivers recorded responses, if that differs from the recording because the agent did not
+    wait or the mission was changed; empty otherwise."""
 
 
 class ExecutionTrace(Record):
@@ -257,7 +257,7 @@ class ExecutionTrace(Record):
     ended_at: AwareDatetime | None = None
     status: MissionStatus
     environment: Environment | None = None
-    """None where the recording did not keep it."""
+    """None if it was not recorded."""
     start: StartState = StartState()
     subgoal_traces: tuple[SubgoalTrace, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
@@ -269,19 +269,19 @@ class ExecutionTrace(Record):
     masks: tuple[Mask, ...] = ()
     """Parts of pages that are not compared."""
     variables: dict[VariableName, str | None] = Field(default_factory=dict)
-    """Values, as recorded, of what stands as `{{name}}` in texts and URLs of actions; null where it is always given.
+    """Recorded values of `{{name}}` in texts and URLs of actions; null if every replay must provide a value.
 
-    What stands in such braces and is not named here is a text like any other."""
+    Braces around a name that is not declared here are plain text."""
     redaction: Redaction = Redaction()
-    """What stands in the files in the place of secrets that nobody named."""
+    """Stand-ins that replace secrets found in the files."""
     migrated_from: str | None = None
-    """Version the trace was written in, if not this one."""
+    """Version the trace was migrated from; None if it was written in the current one."""
 
     @model_validator(mode="after")
     def _attempts_are_unique(self) -> Self:
         counts = Counter(subgoal.id for subgoal in self.subgoal_traces)
         twice = sorted(name for name, count in counts.items() if count > 1)
         if twice:
-            message = f"subgoal attempt {twice[0]} stands {counts[twice[0]]} times in the trace"
+            message = f"subgoal attempt {twice[0]} appears {counts[twice[0]]} times in the trace"
             raise ValueError(message)
         return self

@@ -1,4 +1,4 @@
-"""Turn a failed validation into one line: which field, what was wanted, what was found."""
+"""Turn a validation error into one line: the field, what was expected, and what it contains."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _WANTED: Final[Mapping[str, str]] = {
 
 
 def trace_error(error: ValidationError, text: bytes, source: str) -> TraceError:
-    """Name the first fault of a JSON text, by the path of its field in the file."""
+    """Build an error for the first fault of a JSON text, with the path of its field in the file."""
     faults = error.errors(include_url=False)
     first = faults[0]
     if first["type"] == "json_invalid":
         return syntax_error(first["msg"].removeprefix("Invalid JSON: "), source)
-    data = from_json(text)  # tells the fields in a location from the names of union members
+    data = from_json(text)  # to distinguish fields in a location from names of union members
     path = _field_path(first, data)
     here = [fault for fault in faults if _field_path(fault, data) == path]
     others = len({_field_path(fault, data) for fault in faults}) - 1
@@ -50,17 +50,17 @@ def trace_error(error: ValidationError, text: bytes, source: str) -> TraceError:
 
 
 def syntax_error(problem: str, source: str) -> TraceSyntaxError:
-    """Say that a text is no whole JSON."""
-    return TraceSyntaxError(f"{source}: wanted a whole JSON text, found: {problem}; restore the file or record again")
+    """Build the error for a text that is not JSON or is truncated."""
+    return TraceSyntaxError(f"{source}: expected valid JSON, got: {problem}; restore the file or record again")
 
 
 def field_error(source: str, path: str, wanted: str, found: object) -> TraceFieldError:
-    """Build the same line for a check made by hand."""
-    return TraceFieldError(f"{source}: {path}: wanted {wanted}, found {shown(found)}")
+    """Build the error for a field that failed a manual check."""
+    return TraceFieldError(f"{source}: {path}: expected {wanted}, got {shown(found)}")
 
 
 def shown(value: object) -> str:
-    """Show a plain value in a message: scalars as JSON, the rest by its kind."""
+    """Describe a plain value for a message: scalars as JSON, everything else by its type."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, str):
@@ -72,7 +72,7 @@ def shown(value: object) -> str:
 
 
 def path_text(parts: Sequence[str | int]) -> str:
-    """Write a path as `subgoal_traces[1].actions_taken[0].action.url`."""
+    """Format a path as `subgoal_traces[1].actions_taken[0].action.url`."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -80,7 +80,7 @@ def path_text(parts: Sequence[str | int]) -> str:
 
 
 def fault_text(faults: Sequence[ErrorDetails]) -> str:
-    """Say what is wrong with one field; the faults are those of the members of a union, none of which it fits."""
+    """Describe what is wrong with one field; several faults are those of the members of a union."""
     fault = faults[0]
     kind = fault["type"]
     if kind == "missing":
@@ -93,9 +93,9 @@ def fault_text(faults: Sequence[ErrorDetails]) -> str:
         return _tag_fault(fault)
     if kind == "too_short":
         context = fault.get("ctx", {})
-        return f"wanted at least {counted(context['min_length'], 'item')}, found {context['actual_length'] or 'none'}"
+        return f"expected at least {counted(context['min_length'], 'item')}, got {context['actual_length'] or 'none'}"
     wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
-    return f"wanted {wanted}, found {shown(fault['input'])}"
+    return f"expected {wanted}, got {shown(fault['input'])}"
 
 
 def _tag_fault(fault: ErrorDetails) -> str:
@@ -103,7 +103,7 @@ def _tag_fault(fault: ErrorDetails) -> str:
     if "expected_tags" not in context:
         return "this field is missing"
     known = str(context["expected_tags"]).replace("'", "")
-    return f"wanted one of {known}; found {shown(context['tag'])}"
+    return f"expected one of {known}, got {shown(context['tag'])}"
 
 
 def _wanted(fault: ErrorDetails) -> str:
@@ -123,7 +123,7 @@ def _field_path(fault: ErrorDetails, data: object) -> str:
 
 
 def field_parts(fault: ErrorDetails, data: object) -> tuple[str | int, ...]:
-    """Return the keys and positions that lead to the field at fault; names of union members are left out."""
+    """Return the keys and indices that lead to the invalid field; names of union members are omitted."""
     parts: list[str | int] = []
     value = data
     tagged = False

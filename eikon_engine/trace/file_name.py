@@ -1,4 +1,4 @@
-"""Names of files made from ids, which may hold anything."""
+"""File names derived from arbitrary ids."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _LONGEST = 100
 
 
 def file_name_for(text: str, otherwise: str) -> str:
-    """Keep letters, digits, dots, dashes and underscores; `otherwise` where nothing is left."""
+    """Replace unsafe characters by underscores; return `otherwise` if nothing is left."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip(".")[:_LONGEST] or otherwise

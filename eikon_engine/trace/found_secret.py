@@ -1,4 +1,4 @@
-"""What a trace says of the secrets that are not in it."""
+"""What a trace records about the secrets that were replaced in its files."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from eikon_engine.trace.record import Record
 
 
 class FoundSecret(Record):
-    """A value that nobody named, and what stands in its place."""
+    """An unnamed secret that was found and replaced by a stand-in."""
 
     kind: Literal["address", "body", "cookie", "header", "storage", "token"]
-    """Where it was found first."""
+    """Where it was first found."""
     name: str
-    """What it went by there: a cookie, header, parameter, key, or the shape of a token."""
+    """Its name there: of a cookie, header, parameter or key, or the kind of token."""
     stand_in: str = Field(min_length=1)
-    """What stands for it in every file, as it is or encoded."""
+    """The text that replaces it in every file, as it is or encoded."""
 
 
 class TypedSecret(Record):
-    """What a sealed replay types for a secret that nobody gives."""
+    """The text that a sealed replay types for a secret that is not provided."""
 
     name: str
     stand_in: str = Field(min_length=1, repr=False)
-    """As long as the secret, of the same kinds of characters, and nowhere else in the bundle."""
+    """As long as the secret, with the same kinds of characters, and unique in the bundle."""
 
 
 class Redaction(Record):

@@ -1,4 +1,4 @@
-"""Compare who an element was with who it is."""
+"""Compare the recorded identity of an element with the observed one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NAMING: Final = frozenset(
     {"action", "alt", "data-id", "data-test", "data-testid", "for", "formaction", "href", "id", "name", "placeholder"}
     | {"src", "title"}
 )
-"""Attributes that name an element; `role`, `type`, `method` and `target` only say of what kind it is."""
+"""Attributes that identify an element; `role`, `type`, `method` and `target` only describe its kind."""
 
 
 def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
-    """Name the properties in which two elements differ, as `property: recorded -> observed`.
+    """Return the properties in which two elements differ, as `property: recorded -> observed`.
 
-    The box is evidence, not identity: it depends on fonts and is left out.
+    The box is not compared: it depends on fonts.
     """
     plain = tuple(
         f"{name}: {getattr(recorded, name)!r} -> {getattr(observed, name)!r}"
@@ -28,13 +28,13 @@ def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, .
 
 
 def weakness(identity: Identity) -> str | None:
-    """Say why an element could be taken for another one, or another for it; None if something names it.
+    """Return why an element could be confused with another one; None if an attribute or text identifies it.
 
-    Its place alone - tag, ancestors, number among its like - changes with everything around it.
+    Its position alone (tag, ancestors, ordinal) changes with everything around it.
     """
     if identity.name or identity.text or any(name in NAMING for name, _ in identity.attributes):
         return None
-    return "nothing names it (no accessible name, text, id, test id or address): only its place tells it from others"
+    return "it has no accessible name, text, id, test id or address: only its position identifies it"
 
 
 def _attribute_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:

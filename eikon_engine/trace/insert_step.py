@@ -1,4 +1,4 @@
-"""Put an action into a mission that it was recorded without."""
+"""Insert an action into a mission."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 
 def insert_step(trace: ExecutionTrace, edit: InsertStep) -> ExecutionTrace:
-    """Return a trace with one action more, and without what was recorded after it, if that depends on it.
+    """Return a trace with an inserted action, without the recorded data of later steps that depend on it.
 
-    In the timeline of the recorded network the new action takes no place of its own: it comes before what the
-    recording did there.
+    In the recorded network the new action has no time of its own: it precedes what was recorded at its position.
 
     Raises:
-        TraceFieldError: there is no such step, the id is taken, or the action says which elements it hits.
+        TraceFieldError: the step does not exist, the id is taken, or the action contains element identities.
     """
     beside = _beside(trace, edit)
     _demand_new(trace, edit)
@@ -43,13 +42,13 @@ def insert_step(trace: ExecutionTrace, edit: InsertStep) -> ExecutionTrace:
 def _beside(trace: ExecutionTrace, edit: InsertStep) -> Step:
     located = locate(trace, edit.step)
     if located.step is None:
-        message = f"patch: wanted a step beside which {edit.id} comes, found the attempt {edit.step}; name a step of it"
+        message = f"patch: expected a step to insert {edit.id} next to, got the attempt {edit.step}; use a step id"
         raise TraceFieldError(message)
     return located.step
 
 
 def _after(trace: ExecutionTrace, beside: Step, edit: InsertStep) -> Step | None:
-    """Return the step that comes next after the new one; None if it is the last."""
+    """Return the step after the inserted one; None if it is the last."""
     if edit.place == "before":
         return beside
     steps = [step for _, step in positions(trace)]
@@ -60,18 +59,18 @@ def _after(trace: ExecutionTrace, beside: Step, edit: InsertStep) -> Step | None
 def _demand_new(trace: ExecutionTrace, edit: InsertStep) -> None:
     names = {attempt.id for attempt in trace.subgoal_traces} | {step.id for _, step in positions(trace)}
     if edit.id in names:
-        message = f"patch: wanted a new id for the inserted action, found {edit.id!r}, which is taken; choose another"
+        message = f"patch: expected a new id for the inserted action, got {edit.id!r}, which is taken; choose another"
         raise TraceFieldError(message)
     if without_identities(edit.action) != edit.action:
         message = (
-            f"patch: wanted null for the identities of the inserted action {edit.id}, found one; "
-            "which element is hit only a run can tell"
+            f"patch: expected null for the identities of the inserted action {edit.id}, got one; "
+            "only a run can determine the element"
         )
         raise TraceFieldError(message)
 
 
 def _with(attempt: SubgoalTrace, new: ActionTrace) -> SubgoalTrace:
-    """Put an action into an attempt; what comes after it there is numbered anew."""
+    """Insert an action into an attempt and renumber what follows."""
     groups = {name: getattr(attempt, name) for name in ("actions_taken", "skills_used", "tools_used", "completions")}
     update = {
         name: tuple(

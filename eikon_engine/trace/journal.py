@@ -1,7 +1,7 @@
-"""The journal: what a recording writes while it goes, one whole line for each thing that happened.
+"""The journal: an append-only log of a recording, one line per event.
 
-A process killed at any moment leaves a journal that reads back up to its last whole line. When the mission has ended,
-`trace.json` is written from it and has precedence.
+If the process is killed, the journal can be read up to its last complete line. When the mission ends, `trace.json` is
+written from the journal and takes precedence over it.
 """
 
 from __future__ import annotations
@@ -55,34 +55,34 @@ _RECORDS: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord)
 
 
 class JournalWriter:
-    """Append records to a new journal, each in one write to the file."""
+    """Appends records to a new journal, one write per line."""
 
     def __init__(self, path: Path) -> None:
         """Create the journal.
 
         Raises:
-            OutputError: it cannot be written, or one is there already.
+            OutputError: a journal exists already, or the file cannot be written.
         """
-        self._file = AppendedFile(path, if_there="a recording is there already; choose another folder or remove it")
+        self._file = AppendedFile(path, if_there="a recording exists already; choose another folder or remove it")
 
     def append(self, record: JournalRecord) -> None:
-        """Write one whole line.
+        """Append one record.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         self._file.append(record.model_dump_json())
 
     def close(self) -> None:
-        """Bring the journal to the disk and let it go.
+        """Flush the journal to disk and close it.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         self._file.close()
 
     def __enter__(self) -> Self:
-        """Give the writer."""
+        """Return the writer."""
         return self
 
     def __exit__(
@@ -94,7 +94,7 @@ class JournalWriter:
 
 @dataclass(slots=True)
 class _Attempt:
-    """One attempt while its lines are read."""
+    """State of one attempt while its records are read."""
 
     started: SubgoalTrace
     actions: list[ActionTrace] = field(default_factory=list)
@@ -110,7 +110,7 @@ _OfAttempt: TypeAlias = ActionDone | SkillDone | ToolDone | CompletionDone | Sub
 
 @dataclass(slots=True)
 class _Reading:
-    """The trace while its journal is read."""
+    """State of the trace while its journal is read."""
 
     trace: ExecutionTrace
     attempts: dict[str, _Attempt] = field(default_factory=dict)
@@ -123,27 +123,27 @@ class _Reading:
 
 
 def read_journal(path: Path) -> ExecutionTrace:
-    """Rebuild the trace of a recording up to the last whole line of its journal.
+    """Rebuild the trace of a recording from the complete lines of its journal.
 
-    A mission without an end gets the status `aborted` and a warning; so does an attempt that was open.
+    A mission without an end gets the status `aborted` and a warning; an open attempt gets the status `aborted`.
 
     Raises:
-        TraceSyntaxError: no whole line is there, or a line before the last is no JSON.
-        TraceFieldError: a field of a line is wrong, or a line stands where it cannot.
+        TraceSyntaxError: there is no complete line, or a line before the last is not JSON.
+        TraceFieldError: a field is invalid, or a record is out of order.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"{path}: the journal cannot be read ({error.strerror}); check the path and its permissions"
+        message = f"{path}: cannot read the journal ({error.strerror}); check the path and its permissions"
         raise TraceError(message) from error
     *lines, rest = data.split(b"\n")
     if not lines:
-        raise syntax_error("a journal without one whole line", str(path))
+        raise syntax_error("a journal without a complete line", str(path))
     header = _parse(lines[0], _place(path, 1))
     if not isinstance(header, Header):
         raise _misplaced(_place(path, 1), header, "a header")
     if header.trace.subgoal_traces:
-        raise _misplaced(_place(path, 1), header, "a header without subgoals, which follow in lines of their own")
+        raise _misplaced(_place(path, 1), header, "a header without subgoals, which have records of their own")
     reading = _Reading(header.trace)
     for number, line in enumerate(lines[1:], start=2):
         _take(reading, _parse(line, _place(path, number)), _place(path, number))
@@ -196,22 +196,22 @@ def _take_remark(reading: _Reading, record: _Remark) -> None:
 def _take_attempt(reading: _Reading, record: SubgoalStarted, place: str) -> None:
     subgoal = record.subgoal
     if subgoal.steps:
-        raise _misplaced(place, record, "an attempt without steps, which follow in lines of their own")
+        raise _misplaced(place, record, "an attempt without steps, which have records of their own")
     if subgoal.id in reading.attempts:
-        raise _misplaced(place, record, f"a new attempt, but {subgoal.id} has started before")
+        raise _misplaced(place, record, f"a new attempt, but {subgoal.id} has already started")
     reading.attempts[subgoal.id] = _Attempt(subgoal)
 
 
 def _take_into_attempt(reading: _Reading, record: _OfAttempt, place: str) -> None:
     attempt = reading.attempts.get(record.attempt)
     if attempt is None or attempt.ended is not None:
-        raise _misplaced(place, record, f"an attempt that is open, but {record.attempt} is not")
+        raise _misplaced(place, record, f"an open attempt, but {record.attempt} is not open")
     if isinstance(record, SubgoalEnded):
         attempt.ended = record
         return
     step = _step_of(record)
     if step.sequence in attempt.sequences:
-        raise _misplaced(place, record, f"a sequence of its own, but {step.sequence} stands in {record.attempt} before")
+        raise _misplaced(place, record, f"a unique sequence, but {step.sequence} is already used in {record.attempt}")
     attempt.sequences.add(step.sequence)
     match step:
         case ActionTrace():
@@ -239,16 +239,16 @@ def _step_of(
 
 
 def _misplaced(place: str, record: JournalRecord, wanted: str) -> TraceFieldError:
-    return TraceFieldError(f"{place}: wanted {wanted}; found {record.record}; restore the file or record again")
+    return TraceFieldError(f"{place}: expected {wanted}, got {record.record}; restore the file or record again")
 
 
 def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
     known, ended = reading.trace, reading.ended
     early = []
     if torn:
-        early.append("recording ended early: the last line of the journal was cut off and is left out")
+        early.append("recording ended early: the last line of the journal was truncated and is ignored")
     if ended is None:
-        early.append("recording ended early: the journal has no end of the mission")
+        early.append("recording ended early: the journal has no mission_ended record")
     changes = {
         "subgoal_traces": tuple(_rebuilt_attempt(attempt) for attempt in reading.attempts.values()),
         "warnings": (*known.warnings, *reading.warnings, *early),

@@ -1,4 +1,4 @@
-"""The lines of a journal: a closed union of what happens while a mission is recorded."""
+"""The records of a journal: a closed union of the events of a recording."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from eikon_engine.trace.record import Record
 
 
 class Header(Record):
-    """Everything of the trace that is known when the mission starts; always the first line."""
+    """Everything about the trace that is known when the mission starts; always the first record."""
 
     record: Literal["header"] = "header"
     trace: ExecutionTrace
 
 
 class SubgoalStarted(Record):
-    """An attempt at a subgoal begins."""
+    """An attempt at a subgoal started."""
 
     record: Literal["subgoal_started"] = "subgoal_started"
     subgoal: SubgoalTrace
-    """Without actions and skills, which follow."""
+    """Without actions and skills, which have records of their own."""
 
 
 class ActionDone(Record):
@@ -47,7 +47,7 @@ class ActionDone(Record):
 
 
 class SkillDone(Record):
-    """A skill was used."""
+    """A skill was called."""
 
     record: Literal["skill"] = "skill"
     attempt: str
@@ -63,7 +63,7 @@ class ToolDone(Record):
 
 
 class CompletionDone(Record):
-    """A language model answered."""
+    """A language model responded."""
 
     record: Literal["completion"] = "completion"
     attempt: str
@@ -71,7 +71,7 @@ class CompletionDone(Record):
 
 
 class SubgoalEnded(Record):
-    """An attempt at a subgoal ends."""
+    """An attempt at a subgoal ended."""
 
     record: Literal["subgoal_ended"] = "subgoal_ended"
     attempt: str
@@ -81,42 +81,42 @@ class SubgoalEnded(Record):
 
 
 class WarningNoted(Record):
-    """The recording could not keep something."""
+    """Something could not be recorded."""
 
     record: Literal["warning"] = "warning"
     text: str
 
 
 class SecretsFound(Record):
-    """Secrets were found and replaced; each such line holds all of them until then."""
+    """Secrets were found and replaced; each record lists all found so far."""
 
     record: Literal["secrets_found"] = "secrets_found"
     redaction: Redaction
 
 
 class ArtifactKept(Record):
-    """A file was put into the bundle."""
+    """A file was added to the bundle."""
 
     record: Literal["artifact"] = "artifact"
     artifact: Artifact
 
 
 class ExtractionMade(Record):
-    """The mission brought home data."""
+    """The mission extracted data."""
 
     record: Literal["extraction"] = "extraction"
     extraction: Extraction
 
 
 class FailureNoted(Record):
-    """The mission failed at something outside an action."""
+    """The mission failed outside an action."""
 
     record: Literal["failure"] = "failure"
     failure: Failure
 
 
 class MissionEnded(Record):
-    """The mission is over; always the last line."""
+    """The mission ended; always the last record."""
 
     record: Literal["mission_ended"] = "mission_ended"
     ended_at: AwareDatetime | None = None

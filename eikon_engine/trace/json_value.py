@@ -1,4 +1,4 @@
-"""JSON values, and the one text each of them has."""
+"""JSON values and their canonical text."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _ROOT: Final = "$"
 
 
 def canonical_json(value: JsonValue) -> str:
-    """Return the one text of a JSON value: sorted keys, no spaces, characters as they are.
+    """Return the canonical text of a JSON value: sorted keys, no spaces, characters unescaped.
 
-    Numbers keep their kind (`1` and `1.0` differ), so equal texts mean equal values of equal types.
+    Numbers keep their type (`1` and `1.0` differ), so equal texts mean equal values of equal types.
 
     Raises:
-        TraceFieldError: the value holds something JSON has no text for (NaN, an infinity, a tuple, a key that is
-            no string …); the message gives its path.
+        TraceFieldError: the value contains something that JSON cannot express (NaN, an infinity, a tuple, a non-string
+            key …); the message names its path.
     """
     _check(value)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def child_path(path: str, key: str | int) -> str:
-    """Return the JSON path of a member (`$.name`, `$["two words"]`) or of an element (`$[3]`)."""
+    """Return the JSON path of a member (`$.name`, `$["two words"]`) or an element (`$[3]`)."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if key.isidentifier():
@@ -49,18 +49,18 @@ def _check(value: object) -> None:
             _check_number(path, item)
         elif item is not None and not isinstance(item, (str, int)):
             found = type(item).__name__
-            message = f"{path}: wanted a JSON value, found {found}; use null, boolean, number, text, list or dict"
+            message = f"{path}: expected a JSON value, got {found}; use null, boolean, number, text, list or dict"
             raise TraceFieldError(message)
 
 
 def _checked_key(path: str, key: object) -> str:
     if isinstance(key, str):
         return key
-    message = f"{path}: wanted text as the name of a member, found {key!r}; write it as text"
+    message = f"{path}: expected a string as a key, got {key!r}; convert it to a string"
     raise TraceFieldError(message)
 
 
 def _check_number(path: str, number: float) -> None:
     if not math.isfinite(number):
-        message = f"{path}: wanted a JSON number, found {number}; JSON knows neither NaN nor infinity, use null"
+        message = f"{path}: expected a JSON number, got {number}; JSON has no NaN or infinity, use null"
         raise TraceFieldError(message)

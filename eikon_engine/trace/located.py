@@ -1,4 +1,4 @@
-"""Find steps and attempts of a trace by their ids, and put others in their place."""
+"""Find steps and attempts of a trace by id, and replace them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Step: TypeAlias = ActionTrace | SkillUsage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Located:
-    """An attempt, or a step in its attempt."""
+    """An attempt, or a step and its attempt."""
 
     attempt: SubgoalTrace
     step: Step | None
-    """None if the attempt itself was meant."""
+    """None for the attempt itself."""
 
 
 def locate(trace: ExecutionTrace, name: str) -> Located:
-    """Find the one step or attempt with an id.
+    """Find the step or attempt with an id.
 
     Raises:
-        TraceFieldError: the trace has none, or several.
+        TraceFieldError: the id is missing or not unique.
     """
     found = [each for each in _everything(trace) if (each.step or each.attempt).id == name]
     if len(found) != 1:
         message = (
-            f"patch: wanted one step or attempt with the id {name!r} in the trace, found {len(found)}; "
+            f"patch: expected one step or attempt with the id {name!r} in the trace, got {len(found)}; "
             "`eikon trace show` lists them"
         )
         raise TraceFieldError(message)
@@ -42,28 +42,28 @@ def locate(trace: ExecutionTrace, name: str) -> Located:
 
 
 def locate_attempt(trace: ExecutionTrace, name: str) -> SubgoalTrace:
-    """Find the one attempt with an id.
+    """Find the attempt with an id.
 
     Raises:
-        TraceFieldError: the trace has none.
+        TraceFieldError: there is none.
     """
     found = next((each for each in trace.subgoal_traces if each.id == name), None)
     if found is None:
         known = ", ".join(each.id for each in trace.subgoal_traces) or "none"
-        message = f"patch: wanted the id of an attempt of the trace, found {name!r}; its attempts are {known}"
+        message = f"patch: expected the id of an attempt of the trace, got {name!r}; its attempts are {known}"
         raise TraceFieldError(message)
     return found
 
 
 def positions(trace: ExecutionTrace) -> Iterator[tuple[SubgoalTrace, Step]]:
-    """Yield all steps in the order in which they are done."""
+    """Yield all steps in order, each with its attempt."""
     for attempt in trace.subgoal_traces:
         for step in attempt.steps:
             yield attempt, step
 
 
 def with_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
-    """Return a trace with each of its actions changed."""
+    """Return a trace with `change` applied to each action."""
     attempts = tuple(
         attempt.model_copy(update={"actions_taken": tuple(map(change, attempt.actions_taken))})
         for attempt in trace.subgoal_traces
@@ -72,7 +72,7 @@ def with_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTr
 
 
 def with_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> ExecutionTrace:
-    """Return a trace with each of its actions and skills changed."""
+    """Return a trace with `change` applied to each action and skill."""
 
     def changed(attempt: SubgoalTrace) -> SubgoalTrace:
         update = {
@@ -85,13 +85,13 @@ def with_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> Executi
 
 
 def with_attempts(trace: ExecutionTrace, change: Callable[[SubgoalTrace], tuple[SubgoalTrace, ...]]) -> ExecutionTrace:
-    """Return a trace with each of its attempts replaced by some."""
+    """Return a trace with each attempt replaced by the result of `change`."""
     attempts = tuple(new for attempt in trace.subgoal_traces for new in change(attempt))
     return trace.model_copy(update={"subgoal_traces": attempts})
 
 
 def replaced(trace: ExecutionTrace, old: Step | SubgoalTrace, new: Step | SubgoalTrace) -> ExecutionTrace:
-    """Return a trace with one step or attempt in the place of another."""
+    """Return a trace with one step or attempt replaced."""
 
     def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
         if attempt is old:

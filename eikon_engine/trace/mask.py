@@ -1,6 +1,6 @@
-"""Named masks: parts of a page that differ from run to run, left out of every comparison, and told as lost coverage.
+"""Masks: named parts of pages that vary between runs, excluded from comparison and reported as reduced coverage.
 
-A node is named by its path as DOM differences show it: steps joined by ` > `, from the root of the frame's document.
+A node is named by its path as in DOM differences: steps joined by ` > `, from the root of the frame's document.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NODE_PATH: Final = rf"^(\*\* > )?{_STEP}( > {_STEP})*$"
 
 
 class TextPart(Record):
-    """The texts that stand directly in an element, or one of them if the path ends with `text()`."""
+    """The texts directly in an element, or one of them if the path ends with `text()`."""
 
     kind: Literal["text"] = "text"
     path: str = Field(pattern=NODE_PATH)
 
 
 class AttributePart(Record):
-    """One attribute of an element, its presence included."""
+    """An attribute of an element, including its presence."""
 
     kind: Literal["attribute"] = "attribute"
     path: str = Field(pattern=NODE_PATH)
@@ -38,36 +38,36 @@ class AttributePart(Record):
 
 
 class ValuePart(Record):
-    """One form state of an element."""
+    """A form state of an element."""
 
     kind: Literal["value"] = "value"
     path: str = Field(pattern=NODE_PATH)
     name: str = Field(default="value", min_length=1)
-    """State as DOM differences name it: `value`, `checked`, `open`, `focus` …"""
+    """Name of the state as in DOM differences: `value`, `checked`, `open`, `focus` …"""
 
 
 class SubtreePart(Record):
-    """An element with everything in it, its presence included."""
+    """An element with all its content, including its presence."""
 
     kind: Literal["subtree"] = "subtree"
     path: str = Field(pattern=NODE_PATH)
 
 
 class ConsoleErrorPart(Record):
-    """Console errors that begin with a text."""
+    """Console errors that start with a text."""
 
     kind: Literal["console_error"] = "console_error"
     prefix: str = Field(min_length=1)
 
 
 class TitlePart(Record):
-    """The title of the page; the `title` element is a node of the DOM and has its own mask."""
+    """The title of the page; the `title` element is a DOM node and needs a mask of its own."""
 
     kind: Literal["title"] = "title"
 
 
 class SelectorPart(Record):
-    """All elements that a CSS selector finds, with everything in them; or one attribute of each."""
+    """All elements that match a CSS selector, with all their content; or one attribute of each."""
 
     kind: Literal["selector"] = "selector"
     selector: str
@@ -85,26 +85,26 @@ class SelectorPart(Record):
 
 
 class RequestPart(Record):
-    """Requests whose key fits; whether they are made, and what they are answered, is not compared."""
+    """Requests whose key matches; neither the requests nor their responses are compared."""
 
     kind: Literal["request"] = "request"
     key: str = Field(min_length=1)
-    """Method and URL, see `eikon_engine.network.keys`; `*` stands for any characters."""
+    """Method and URL, see `eikon_engine.network.keys`; `*` matches any characters."""
 
     def fits(self, key: str) -> bool:
-        """Say whether a request is one of them."""
+        """Return whether a request matches."""
         return fits(self.key, key)
 
 
 class StoragePart(Record):
-    """Cookies and items of local and session storage whose name fits."""
+    """Cookies and items of local and session storage whose name matches."""
 
     kind: Literal["storage"] = "storage"
     name: str = Field(min_length=1)
-    """`*` stands for any characters."""
+    """`*` matches any characters."""
 
     def fits(self, name: str) -> bool:
-        """Say whether something that is kept is one of them."""
+        """Return whether the name of a cookie or item matches."""
         return fits(self.name, name)
 
 
@@ -116,39 +116,39 @@ MaskedPart: TypeAlias = Annotated[
 
 
 class Mask(Record):
-    """One part of some pages that is not compared."""
+    """A part of some pages that is not compared."""
 
     name: str = Field(min_length=1)
     reason: str = Field(min_length=1)
-    """Why it cannot be compared; shown in reports."""
+    """Why it is not compared; shown in reports."""
     url: str = "*"
-    """URL of the page; `*` stands for any characters, everything else for itself."""
+    """URL of the page; `*` matches any characters, everything else is literal."""
     frame: str | None = None
-    """Path of the frame (empty for the main frame); None for every frame. Only nodes have one."""
+    """Path of the frame (empty for the main frame); None for every frame. Only for masks of nodes."""
     part: MaskedPart
 
     @model_validator(mode="after")
     def _place_is_one_of_its_part(self) -> Self:
         if isinstance(self.part, RequestPart | StoragePart) and self.url != "*":
-            message = f"url is {self.url!r}, but {self.part.kind} is of no page; leave it out"
+            message = f"url is {self.url!r}, but {self.part.kind} does not belong to a page; omit url"
             raise ValueError(message)
         if self.frame is not None and not isinstance(self.part, get_args(NodePart)):
-            message = f"frame is {self.frame!r}, but {self.part.kind} is of no frame; leave it out"
+            message = f"frame is {self.frame!r}, but {self.part.kind} does not belong to a frame; omit frame"
             raise ValueError(message)
         return self
 
     def is_for(self, url: str) -> bool:
-        """Tell whether a page at this URL has the masked part."""
+        """Return whether the mask applies to a page with this URL."""
         return fits(self.url, url)
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Match a pattern in which `*` stands for any characters, and everything else for itself."""
+    """Match a pattern in which `*` matches any characters and everything else is literal."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
 
 
 def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
-    """Say in one line what a mask hides, and where."""
+    """Describe in one line what a mask hides, and where."""
     where = "" if mask.url == "*" else f" on {mask.url}"
     frame = f", frame {mask.frame}" if mask.frame else ""
     match mask.part:
@@ -161,7 +161,7 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
         case SubtreePart(path=path):
             what = f"everything in {path}"
         case ConsoleErrorPart(prefix=prefix):
-            what = f"console errors that begin with {prefix!r}"
+            what = f"console errors that start with {prefix!r}"
         case TitlePart():
             what = "the title"
         case SelectorPart(selector=selector, attribute=None):
@@ -171,22 +171,22 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
         case RequestPart(key=key):
             what = f"requests {key}"
         case StoragePart(name=name):
-            what = f"what is kept under {name}"
+            what = f"storage items {name}"
     return f"{mask.name}: {what}{where}{frame}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of a path: which of some siblings it names."""
+    """One step of a path: selects among siblings."""
 
     tag: str
-    """`*` for any element, `**` for any way down, `#shadow` for the shadow root."""
+    """`*` for any element, `**` for any descendants, `#shadow` for the shadow root."""
     id: str = ""
     number: int | Literal["only", "every"] = "only"
-    """Number among the siblings of its tag, from 1; `only` names none where there are several."""
+    """Number among the siblings with the same tag, from 1; `only` matches nothing if there are several."""
 
     def names(self, sibling: Sibling) -> bool:
-        """Tell whether the step names one of some siblings."""
+        """Return whether the step matches a node."""
         if self.tag != sibling.tag and not (self.tag == "*" and sibling.tag != TEXT_STEP):
             return False
         if self.id:
@@ -202,19 +202,19 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sibling:
-    """What a node is called among its siblings."""
+    """The properties of a node that tell it from its siblings."""
 
     tag: str
     """`text()` for a text."""
     id: str
     number: int
-    """Among its like, from 1."""
+    """Among the siblings with the same tag, from 1."""
     total: int
-    """How many of its like there are."""
+    """Number of siblings with the same tag."""
 
 
 def path_steps(path: str) -> tuple[Step, ...]:
-    """Take a path apart."""
+    """Parse a path into its steps."""
     return tuple(_step(text) for text in path.split(" > "))
 
 

@@ -1,4 +1,4 @@
-"""New outputs of skills in a trace, as data: what a rerun gave, accepted."""
+"""Accept the results of a rerun as the new outputs of a trace."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 class SetSkillOutput(Record):
-    """Compare a skill with another output from now on: a new baseline."""
+    """Set a new baseline output of a skill."""
 
     kind: Literal["set_skill_output"] = "set_skill_output"
     skill: str
-    """Id of the use of the skill."""
+    """Id of the skill usage."""
     version: int | None
-    """Version of the skill that gave it."""
+    """Version of the skill that produced it."""
     result: Result
     output: FiniteJson = None
-    """What the skill returned; null where it failed."""
+    """What the skill returned; null if it failed."""
     reason: str = Field(min_length=1)
 
 
 class SetPageIntent(Record):
-    """Take a page for something else than an older recording did."""
+    """Change the classification of a page in an older recording."""
 
     kind: Literal["set_page_intent"] = "set_page_intent"
     page_intent: str
@@ -42,14 +42,14 @@ class SetPageIntent(Record):
 
 
 def set_skill_output(trace: ExecutionTrace, operation: SetSkillOutput) -> ExecutionTrace:
-    """Return a trace in which a skill gave another output.
+    """Return a trace with a new output of a skill.
 
     Raises:
-        TraceFieldError: there is no such use of a skill.
+        TraceFieldError: there is no such skill usage.
     """
     usage = locate(trace, operation.skill).step
     if not isinstance(usage, SkillUsage):
-        message = f"patch: wanted a use of a skill with the id {operation.skill!r}, found something else; name another"
+        message = f"patch: expected a skill usage with the id {operation.skill!r}, got another step; use another id"
         raise TraceFieldError(message)
     update = {
         "version": operation.version,
@@ -61,16 +61,16 @@ def set_skill_output(trace: ExecutionTrace, operation: SetSkillOutput) -> Execut
 
 
 def set_page_intent(trace: ExecutionTrace, operation: SetPageIntent) -> ExecutionTrace:
-    """Return a trace in which a page is taken for something else.
+    """Return a trace with a new classification of a page.
 
     Raises:
-        TraceFieldError: there is not one page intent with the id.
+        TraceFieldError: the id is missing or not unique.
     """
     found = [each for each in trace.page_intents if each.id == operation.page_intent]
     if len(found) != 1:
         message = (
-            f"patch: wanted one page intent with the id {operation.page_intent!r} in the trace, found {len(found)}; "
-            "name another"
+            f"patch: expected one page intent with the id {operation.page_intent!r} in the trace, got {len(found)}; "
+            "use another id"
         )
         raise TraceFieldError(message)
     update = {

@@ -1,4 +1,4 @@
-"""What the pages looked like after an action; recorded and replayed observations have this one type."""
+"""What the pages look like after an action; recording and replay use the same type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FrameObservation(Record):
     digest: str
     """Merkle digest of the frame's DOM, hexadecimal."""
     visibility: str | None = None
-    """Digest of which of its elements are hidden; None in older recordings, and where masks took elements out."""
+    """Digest of the set of hidden elements; None in older recordings, and if masks removed elements."""
 
 
 class PageObservation(Record):
@@ -35,14 +35,14 @@ class PageObservation(Record):
 
 
 class RedirectHop(Record):
-    """One redirect answer on the way to a document."""
+    """One redirect response before a document."""
 
     url: str
     status: int
 
 
 class DocumentLoad(Record):
-    """One document that a main frame loaded."""
+    """One document loaded by a main frame."""
 
     page: int
     url: str
@@ -52,7 +52,7 @@ class DocumentLoad(Record):
 
 
 class DialogSeen(Record):
-    """One dialog and the answer it got."""
+    """A dialog and how it was answered."""
 
     page: int
     kind: Literal["alert", "beforeunload", "confirm", "prompt"]
@@ -61,7 +61,7 @@ class DialogSeen(Record):
 
 
 class DownloadSeen(Record):
-    """One file that was downloaded."""
+    """A downloaded file."""
 
     page: int
     name: str
@@ -79,28 +79,28 @@ class TargetState(Record):
 
 
 class StoredItem(Record):
-    """One thing that the browser keeps for a site."""
+    """A cookie or storage item of a site."""
 
     kind: Literal["cookie", "local", "session"]
     """A cookie, or an item of `localStorage` or `sessionStorage`."""
     place: str
-    """Domain and path of a cookie, else the origin."""
+    """Domain and path of a cookie; otherwise the origin."""
     name: str
     digest: str
-    """SHA-256 of its value, hexadecimal; secrets are replaced by their names before."""
+    """SHA-256 of its value, hexadecimal; secrets are replaced by placeholders first."""
     page: int | None = None
-    """Ordinal of the page whose item of `sessionStorage` it is."""
+    """Ordinal of the page, for `sessionStorage`."""
     is_brief: bool = False
-    """Whether it is a cookie that ends within a day: by the real clock, which no replay repeats. It is not compared."""
+    """Whether it is a cookie that expires within a day of wall time; such cookies are not compared."""
 
     @property
     def sort_key(self) -> tuple[str, str, int, str, str]:
-        """Return what items are sorted by."""
+        """Key to sort items by."""
         return self.kind, self.place, -1 if self.page is None else self.page, self.name, self.digest
 
 
 class Observation(Record):
-    """Everything compared after one action."""
+    """Everything that is compared after an action."""
 
     pages: tuple[PageObservation, ...]
     documents: tuple[DocumentLoad, ...] = ()
@@ -113,21 +113,21 @@ class Observation(Record):
     console_errors: tuple[str, ...] = ()
     page_errors: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
-    """Keys of the requests issued, sorted: their order differs between identical runs."""
+    """Keys of the requests, sorted, since their order varies between equal runs."""
     writes: tuple[str, ...] | None = None
-    """Keys of those of them whose methods are not safe (RFC 9110, section 9.2.1), in the order in which each frame
-    issued them, frames after frames; None in older recordings."""
+    """Keys of the requests with unsafe methods (RFC 9110, section 9.2.1), in the order each frame sent them, frame by
+    frame; None in older recordings."""
     unanswered: tuple[str, ...] = ()
-    """Keys of the requests that a debug session blocked when this was seen, as no recording knew them. What they would
-    have led to is not known: a step that has any is not verified by showing the same again."""
+    """Keys of unrecorded requests that a debug session blocked. Their effect is unknown, so a step with any cannot be
+    verified by comparing observations."""
     storage: tuple[StoredItem, ...] | None = None
-    """What the browser keeps for the sites of the open pages, sorted; None in older recordings."""
+    """Storage of the sites of the open pages, sorted; None in older recordings."""
     begun_ms: float = Field(default=0.0, ge=0)
-    """Page time since the mission began, when the action did; not compared."""
+    """Page time at the start of the action; not compared."""
     acted_ms: float | None = Field(default=None, ge=0)
-    """Page time when it acted on its target, in recordings by the natural clock; not compared."""
+    """Page time when the action acted on its target, in recordings with the natural clock; not compared."""
     virtual_ms: float = Field(default=0.0, ge=0)
     """Page time used by the action; not compared."""
     settled: bool = True
-    """Whether the pages had come to rest. They were not waited for while an agent was watched: then only the times are
-    used, and certifying gives what is compared."""
+    """Whether the pages were idle. The recorder of an agent does not wait for them: then only the times are used, and
+    `eikon certify` adds what is compared."""

@@ -1,6 +1,6 @@
-"""Forget what an edit makes untrue: what was recorded of a mission holds only as far as the same is done.
+"""Drop recorded data that an edit invalidates: it only holds as long as the same steps precede it.
 
-That goes for skills as well: they worked on documents to which what was recorded led, and nothing else.
+This includes the documents of skills, which depend on the steps before them.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from eikon_engine.trace.located import Step
 
 LOOKING = (Assert, ExtractDom, Note, Screenshot)
-"""Actions after which pages are as they were before."""
+"""Actions that do not change pages."""
 
-NO_DOCUMENT: Final = "the trace has no document for the skill to work on: none was recorded, or an edit leads elsewhere"
-"""What is told of a skill whose `source` is not known."""
+NO_DOCUMENT: Final = "the trace has no document for the skill: none was recorded, or an edit invalidated it"
+"""Why a skill without a `source` cannot run."""
 
 
 def only_looks(step: Step) -> bool:
-    """Say whether a step leaves the pages as they were: later steps do not depend on it."""
+    """Return whether a step does not change the pages, so that later steps do not depend on it."""
     return not isinstance(step, ActionTrace) or isinstance(step.result, Blocked) or isinstance(step.action, LOOKING)
 
 
 def forget_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
-    """Drop what was recorded after a step, its own observation included.
+    """Drop what was recorded after a step, including its own observation.
 
-    That is: pages, elements that were hit, pictures, and the documents that skills worked on. The action itself keeps
-    the element that it hits: the pages before it are those of the recording. When things were done stays known, as the
-    recorded network has the same timeline.
+    Dropped are observations, element identities, artifacts and documents of skills. The step itself keeps its element
+    identities, since the pages before it are unchanged. Times are kept, because the recorded network has the same
+    timeline.
     """
     later = _from(trace, step)
     return _forget(trace, later, known=step)
 
 
 def forget_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
-    """Drop what was recorded of a step and of all after it: the pages before it are not those of the recording."""
+    """Drop what was recorded of a step and all later ones, including its element identities."""
     return _forget(trace, _from(trace, step), known=None)
 
 
 def _forget(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> ExecutionTrace:
-    """Drop what was recorded of some steps; the elements that `known` hits are kept."""
+    """Drop what was recorded of some steps; `known` keeps its element identities."""
     outdated = {id(each) for each in steps}
     timings = _timings(trace)
 
@@ -71,12 +71,12 @@ def forget_own(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
 
 
 def time_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
-    """Let all actions after a step know when they were done in the recording, whatever becomes of that step."""
+    """Store the original timing in all actions after a step, before that step is edited."""
     return _time(trace, _from(trace, step)[1:])
 
 
 def time_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
-    """Let a step and all after it know when they were done in the recording, whatever comes in front of them."""
+    """Store the original timing in a step and all later ones, before something is inserted before it."""
     return _time(trace, _from(trace, step))
 
 
@@ -91,7 +91,7 @@ def _time(trace: ExecutionTrace, steps: list[Step]) -> ExecutionTrace:
 
 
 def actions_before(trace: ExecutionTrace, step: Step | None) -> int:
-    """Count the actions that the recording performed before a step, or in all: its place in the recorded network."""
+    """Return how many actions the recording performed before a step, or in total if None."""
     performed = {id(each) for each in _performed(trace)}
     timings = _timings(trace)
     later = [] if step is None else [each for each in _from(trace, step) if id(each) in performed]
@@ -107,7 +107,7 @@ def _from(trace: ExecutionTrace, step: Step) -> list[Step]:
 
 
 def _timings(trace: ExecutionTrace) -> dict[int, Timing]:
-    """Return when each action that was performed was done, by its identity as an object."""
+    """Return the original timing of each performed action, by `id(action)`."""
     return {id(step): _timing(step, number) for number, step in enumerate(_performed(trace))}
 
 
@@ -129,13 +129,13 @@ def _timing(action: ActionTrace, actions_before: int) -> Timing:
 
 
 def lacks_edited_steps(trace: ExecutionTrace) -> bool:
-    """Say whether something is not known of a mission because it was edited, and not because it was never recorded."""
+    """Return whether observations are missing because the mission was edited, rather than never recorded."""
     actions = (step for _, step in positions(trace) if isinstance(step, ActionTrace))
     return any(action.timing is not None and action.observation is None for action in actions)
 
 
 def without_identities(action: Action) -> Action:
-    """Return an action that does not know which elements it hits."""
+    """Return an action without element identities."""
     plain: JsonValue = json.loads(action.model_dump_json())
     forgotten = _forgotten(plain)
     return action if forgotten == plain else type(action).model_validate_json(json.dumps(forgotten))

@@ -1,4 +1,4 @@
-"""Changes to a trace as data: proposed, shown as a difference, accepted, applied by one function."""
+"""Changes to a trace as data: proposed, shown as a diff, accepted, and applied by one function."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ CONTEXT_LINES: Final = 3
 
 
 class AddMask(Record):
-    """Compare one part of some pages no more; the reason is the mask's."""
+    """Exclude a part of some pages from comparison; the mask states the reason."""
 
     kind: Literal["add_mask"] = "add_mask"
     mask: Mask
 
 
 class AddRule(Record):
-    """Look past one part of requests that changes from run to run; the reason is the rule's."""
+    """Ignore a varying part of requests; the rule states the reason."""
 
     kind: Literal["add_rule"] = "add_rule"
     rule: VolatileRule
 
 
 class SetSettle(Record):
-    """Let another amount of page time pass in an action before it is observed."""
+    """Change the page time that passes in an action before it is observed."""
 
     kind: Literal["set_settle"] = "set_settle"
     action: str
@@ -67,23 +67,23 @@ class SetSettle(Record):
 
 
 class SetObservation(Record):
-    """Compare an action with another observation from now on: a new baseline."""
+    """Set a new baseline observation of an action."""
 
     kind: Literal["set_observation"] = "set_observation"
     action: str
     """Id of the action."""
     observation: Observation
     result: Result | None = None
-    """How the action ends; None leaves what is recorded."""
+    """Result of the action; None keeps the recorded one."""
     identity: Identity | None = None
-    """The element it hits; None leaves what is recorded."""
+    """The element it acts on; None keeps the recorded one."""
     identity_second: Identity | None = None
-    """The element a drag ends on; None leaves what is recorded."""
+    """The element a drag ends on; None keeps the recorded one."""
     reason: str = Field(min_length=1)
 
 
 class SetTimeline(Record):
-    """Let what was recorded of the network come at other moments in a sealed replay."""
+    """Change when a sealed replay delivers recorded responses."""
 
     kind: Literal["set_timeline"] = "set_timeline"
     timeline: tuple[Moved, ...]
@@ -91,7 +91,7 @@ class SetTimeline(Record):
 
 
 class AddFoundSecrets(Record):
-    """Say which secrets were found in what came to the mission since, and what stands in their place."""
+    """Add secrets that were found in newly recorded responses, with their stand-ins."""
 
     kind: Literal["add_found_secrets"] = "add_found_secrets"
     found: tuple[FoundSecret, ...]
@@ -99,7 +99,7 @@ class AddFoundSecrets(Record):
 
 
 class SetEnvironment(Record):
-    """Replay in a stated environment where the recording kept none."""
+    """Set the environment of a trace that has none."""
 
     kind: Literal["set_environment"] = "set_environment"
     environment: Environment
@@ -127,21 +127,21 @@ Operation: TypeAlias = Annotated[
 
 PATCH_VERSION: Final = 1
 EDITED: Final = "edited: "
-"""How a warning begins that tells of an edit."""
+"""Prefix of the warning that describes an edit."""
 
 
 class TracePatch(Record):
-    """Changes to one trace, in the order in which they are made."""
+    """Changes to one trace, in order of application."""
 
     patch_version: Literal[1] = PATCH_VERSION
     operations: tuple[Operation, ...] = ()
 
 
 def apply_patch(trace: ExecutionTrace, patch: TracePatch) -> ExecutionTrace:
-    """Return the trace with all changes made.
+    """Return the trace with all changes applied.
 
     Raises:
-        TraceFieldError: a step is not in the trace, or stands there twice, or does not take the change.
+        TraceFieldError: a step is missing or not unique, or the change does not fit it.
     """
     for operation in patch.operations:
         trace = _applied(trace, operation)
@@ -149,7 +149,7 @@ def apply_patch(trace: ExecutionTrace, patch: TracePatch) -> ExecutionTrace:
 
 
 def render_patch(trace: ExecutionTrace, patch: TracePatch) -> str:
-    """Show what a patch changes in `trace.json`, as a unified diff; empty if nothing changes."""
+    """Return the changes of a patch to `trace.json` as a unified diff; empty if nothing changes."""
     before, after = (
         trace_bytes(each).decode().splitlines(keepends=True) for each in (trace, apply_patch(trace, patch))
     )
@@ -157,7 +157,7 @@ def render_patch(trace: ExecutionTrace, patch: TracePatch) -> str:
 
 
 def variables_patch(trace: ExecutionTrace, given: Mapping[str, str]) -> TracePatch:
-    """Return what changes in a trace whose variables are given these values."""
+    """Return the patch that sets the variables of a trace to the given values."""
     return TracePatch(
         operations=tuple(
             SetVariable(name=name, value=value, reason=_given(trace.variables.get(name)))
@@ -172,7 +172,7 @@ def _given(recorded: str | None) -> str:
 
 
 def reason_of(operation: Operation) -> str:
-    """Return why a change is made."""
+    """Return the reason of a change."""
     match operation:
         case AddMask(mask=mask):
             return mask.reason
@@ -183,7 +183,7 @@ def reason_of(operation: Operation) -> str:
 
 
 def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
-    """Say in a few words what a change does."""
+    """Describe a change in a few words."""
     match operation:
         case AddMask(mask=mask):
             return f"mask {describe_mask(mask)}"
@@ -192,17 +192,17 @@ def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
         case SetSettle(action=action, virtual_ms=virtual_ms):
             return f"let {virtual_ms:.0f} ms of page time pass in {action}"
         case SetObservation(action=action):
-            return f"take a new baseline for {action}"
+            return f"set a new baseline of {action}"
         case SetEnvironment():
-            return "state the environment"
+            return "set the environment"
         case SetTimeline(timeline=timeline):
-            return f"bring {counted(len(timeline), 'part')} of the recorded network when waiting pages ask for them"
+            return f"serve {counted(len(timeline), 'recorded response')} on request instead of on schedule"
         case AddFoundSecrets(found=found):
-            return f"keep {counted(len(found), 'more secret')} out"
+            return f"redact {counted(len(found), 'more secret')}"
         case SetSkillOutput(skill=skill):
-            return f"take a new output for {skill}"
+            return f"set a new output of {skill}"
         case SetPageIntent(page_intent=name, intent=intent):
-            return f"take the page of {name} for {intent}"
+            return f"classify the page of {name} as {intent}"
         case _:
             return describe_edit(operation)
 
@@ -251,15 +251,15 @@ def _edited(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
 
 
 def _with_note(before: ExecutionTrace, after: ExecutionTrace, edit: Edit) -> ExecutionTrace:
-    """Let a trace say that it was edited, why, and what is not known any more."""
+    """Add a warning that describes the edit, its reason, and the observations it dropped."""
     if after == before:
         return before
     there = {action.id for subgoal in after.subgoal_traces for action in subgoal.actions_taken}
     lost = (_observed(before) - _observed(after)) & there
     note = f"{EDITED}{describe_edit(edit)} ({edit.reason})"
     if lost:
-        led = f"what {counted(len(lost), 'action')} led to is not known"
-        note = f"{note}; {led} until the bundle is certified or recorded again"
+        led = f"the observations of {counted(len(lost), 'action')} were dropped"
+        note = f"{note}; {led}; certify the bundle or record it again"
     return after.model_copy(update={"warnings": (*after.warnings, note)})
 
 
@@ -274,7 +274,7 @@ def _observed(trace: ExecutionTrace) -> set[str]:
 
 def _with_rule(trace: ExecutionTrace, rule: VolatileRule) -> ExecutionTrace:
     if trace.network is None:
-        message = "patch: wanted a network part for a rule about requests, the trace has none; record the mission again"
+        message = "patch: expected a recorded network to add a rule to, got none; record the mission again"
         raise TraceFieldError(message)
     network = trace.network.model_copy(update={"rules": (*trace.network.rules, rule)})
     return trace.model_copy(update={"network": network})
@@ -283,7 +283,7 @@ def _with_rule(trace: ExecutionTrace, rule: VolatileRule) -> ExecutionTrace:
 def _with_action(trace: ExecutionTrace, name: str, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
     found = [action.id for subgoal in trace.subgoal_traces for action in subgoal.actions_taken].count(name)
     if found != 1:
-        message = f"patch: wanted one action with the id {name!r} in the trace, found {found}; name another one"
+        message = f"patch: expected one action with the id {name!r} in the trace, got {found}; use another id"
         raise TraceFieldError(message)
     subgoals = tuple(
         subgoal.model_copy(
@@ -296,7 +296,7 @@ def _with_action(trace: ExecutionTrace, name: str, change: Callable[[ActionTrace
 
 def _with_budget(action: ActionTrace, operation: SetSettle) -> ActionTrace:
     if action.observation is None:
-        message = f"patch: wanted an observation of {action.id} whose page time can be set, found none; set one first"
+        message = f"patch: expected an observation of {action.id} to set its page time, got none; set a baseline first"
         raise TraceFieldError(message)
     observation = action.observation.model_copy(update={"virtual_ms": operation.virtual_ms})
     return action.model_copy(update={"observation": observation})

@@ -1,4 +1,4 @@
-"""The base of every value that is written to a file."""
+"""The base model of every value that is written to a file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 
 class Record(BaseModel):
-    """Be frozen, strict and closed: what a file holds is exactly what the model says."""
+    """A frozen, strict model that forbids unknown fields."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
 MAX_DEPTH: Final = 100
-"""Levels of lists and objects in one JSON value; the parser ends at 200 for the whole file."""
+"""Maximum nesting of lists and objects in one JSON value; the parser allows 200 for a whole file."""
 _SIMPLE: Final = frozenset({str, int, bool, type(None)})
 
 
 def _readable(value: JsonValue) -> JsonValue:
-    """Refuse what would not read back: numbers that the writer turns into null, and nesting the parser refuses."""
+    """Reject values that would not read back: non-finite numbers and nesting beyond the parser's limit."""
     level: list[JsonValue] = [value]
     depth = 0
     while level:
@@ -31,12 +31,12 @@ def _readable(value: JsonValue) -> JsonValue:
             elif isinstance(item, list):
                 members = item
             elif isinstance(item, float) and not math.isfinite(item):
-                message = f"wanted finite numbers, found {item}; use null"
+                message = f"expected finite numbers, got {item}; use null"
                 raise ValueError(message)
             else:
                 continue
             if members and depth == MAX_DEPTH:
-                message = f"wanted at most {MAX_DEPTH} levels of lists and objects, found more"
+                message = f"expected at most {MAX_DEPTH} levels of lists and objects, got more"
                 raise ValueError(message)
             below += [member for member in members if type(member) not in _SIMPLE]
         level = below
@@ -45,4 +45,4 @@ def _readable(value: JsonValue) -> JsonValue:
 
 
 FiniteJson: TypeAlias = Annotated[JsonValue, AfterValidator(_readable)]
-"""A JSON value that reads back as it was written: no NaN, no infinity, no endless nesting."""
+"""A JSON value that reads back as written: no NaN, no infinity, limited nesting."""

@@ -1,7 +1,7 @@
-"""Keep secret values out of every file, and put them back where a replay needs them.
+"""Replace secret values by placeholders in everything that is written, and restore them where a replay needs them.
 
-A value is replaced by a placeholder that names the secret and how it was encoded, so that a recorded request body and
-a replayed one are equal whatever the value is, and a recorded response can be served with the value of today.
+A placeholder names the secret and the encoding of its value. Recorded and replayed request bodies are therefore equal
+whatever the value is, and a recorded response can be served with the current value.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 MARK_START = b"{{eikon-secret:"
-"""What every placeholder begins with."""
+"""Prefix of every placeholder."""
 _MARK = re.compile(r"\{\{eikon-secret:(\w+)(?:\|[^{}|]+)?\}\}")
 _ENCODED_MARK = re.compile(rb"\{\{eikon-secret:(\w+)\|[^{}|]+\}\}")
 
 
 class Redactor:
-    """Replace the values of secrets by placeholders, and found secrets by their stand-ins, in all encodings."""
+    """Replaces the values of secrets by placeholders, and found secrets by stand-ins, in all encodings."""
 
     def __init__(self, secrets: Mapping[str, str], stand_ins: StandIns | None = None) -> None:
-        """Prepare the replacements; longer values come first, so that one inside another is found whole.
+        """Prepare the replacements; longer values take precedence over values they contain.
 
-        `stand_ins` may learn more values while it is in use.
+        `stand_ins` may learn more values while it is used.
         """
         self.stand_ins = stand_ins or StandIns()
         marks: dict[str, str] = {}
@@ -50,47 +50,47 @@ class Redactor:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no text is ever changed."""
+        """Whether redaction changes nothing."""
         return not self._marks and self.stand_ins.is_idle
 
     def text(self, text: str) -> str:
-        """Return the text without secret values.
+        """Return a text without secret values.
 
-        All are replaced in one pass: a value that looks like a part of a placeholder never breaks one.
+        All values are replaced in one pass, so a value that looks like part of a placeholder does not corrupt one.
         """
         named = self._secret.sub(lambda found: self._marks[found[0]], text) if self._marks else text
         return self.stand_ins.text(named)
 
     def data(self, data: bytes) -> bytes:
-        """Return the bytes without secret values."""
+        """Return bytes without secret values."""
         named = self._secret_bytes.sub(lambda found: self._byte_marks[found[0]], data) if self._marks else data
         return self.stand_ins.data(named)
 
     @property
     def named(self) -> Redactor:
-        """Return what replaces secrets with names alone, which does not change as others are found."""
+        """A redactor for named secrets only, which does not change as secrets are found."""
         other = copy(self)
         other.stand_ins = StandIns()
         return other
 
     def key_data(self, data: bytes) -> bytes:
-        """Return the bytes with placeholders that do not say how a value was encoded.
+        """Return bytes without secret values, with placeholders that do not name an encoding.
 
-        Two requests that differ only in the value of a secret are the same request.
+        Requests that differ only in the value or encoding of a secret are then equal.
         """
         redacted = self.data(data)
         return without_encodings(redacted) if self._marks else redacted
 
     def redact_texts(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value without secret values in any of its texts."""
+        """Return a JSON value with all its strings redacted."""
         return _with_texts(value, self.text)
 
     def restore_texts(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value with today's values in all its texts."""
+        """Return a JSON value with the current secret values in all its strings."""
         return _with_texts(value, lambda text: self.restore(text.encode()).decode())
 
     def restore(self, data: bytes) -> bytes:
-        """Return recorded bytes with today's values in place of the placeholders, and of stand-ins for them."""
+        """Return recorded bytes with the current values in place of placeholders and stand-ins."""
         data = self.stand_ins.restore(data)
         if MARK_START not in data or not self._values:
             return data
@@ -110,15 +110,15 @@ def _with_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
 
 
 def secrets_named_in(text: str) -> tuple[str, ...]:
-    """Name the secrets whose placeholders stand in a text, each once."""
+    """Return the names of the secrets whose placeholders appear in a text, without duplicates."""
     return tuple(dict.fromkeys(_MARK.findall(text)))
 
 
 def without_encodings(data: bytes) -> bytes:
-    """Make the placeholders in a recorded body those of keys, which do not say how a value was encoded."""
+    """Remove the encoding from all placeholders, as in request keys."""
     return _ENCODED_MARK.sub(rb"{{eikon-secret:\1}}", data)
 
 
 def placeholder(name: str, encoding: str = "") -> str:
-    """Build the text that stands for a secret."""
+    """Return the placeholder of a secret."""
     return "{{eikon-secret:" + name + (f"|{encoding}" if encoding else "") + "}}"

@@ -1,4 +1,4 @@
-"""Leave steps out, and draw the borders between attempts anew."""
+"""Delete steps; split and merge attempts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 Numbered: TypeAlias = ActionTrace | SkillUsage | ToolUsage | CompletionUsage
 NUMBERED: Final = ("actions_taken", "skills_used", "tools_used", "completions")
-"""The fields of an attempt that share its one sequence."""
+"""The fields of an attempt that share one sequence."""
 
 
 def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
-    """Return a trace without a step or an attempt, and without what was recorded after it, if that depends on it.
+    """Return a trace without a step or attempt, and without the recorded data of later steps that depend on it.
 
     Raises:
-        TraceFieldError: there is no such step.
+        TraceFieldError: there is no such step or attempt.
     """
     located = locate(trace, edit.step)
     gone = located.attempt.steps if located.step is None else (located.step,)
@@ -48,18 +48,18 @@ def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
 
 
 def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:
-    """Return a trace in which the later steps of an attempt are one of their own.
+    """Return a trace in which the later steps of an attempt become an attempt of their own.
 
     Raises:
-        TraceFieldError: there is no such attempt, or no step of it stands before the border.
+        TraceFieldError: there is no such attempt, or no step of it precedes the split.
     """
     attempt = locate_attempt(trace, edit.attempt)
     number = next((number for number, step in enumerate(attempt.steps) if step.id == edit.before), None)
     if not number:
         inner = [step.id for step in attempt.steps[1:]]
-        known = f"those are {', '.join(inner)}" if inner else "it has no two steps"
+        known = f"use one of {', '.join(inner)}" if inner else "it has fewer than two steps"
         found = "its first step" if number == 0 else repr(edit.before)
-        message = f"patch: wanted a step of {attempt.id} after its first one, found {found}; {known}"
+        message = f"patch: expected a step of {attempt.id} after its first one, got {found}; {known}"
         raise TraceFieldError(message)
     last, border = attempt.steps[number - 1], attempt.steps[number]
     former = _part(attempt, lambda step: step.sequence < border.sequence)
@@ -80,15 +80,15 @@ def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:
 
 
 def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace:
-    """Return a trace in which two neighbouring attempts are one.
+    """Return a trace in which two adjacent attempts are merged.
 
     Raises:
-        TraceFieldError: there are no such attempts, or the second does not follow the first.
+        TraceFieldError: there are no such attempts, or the second does not directly follow the first.
     """
     first, second = locate_attempt(trace, edit.first), locate_attempt(trace, edit.second)
     order = [each.id for each in trace.subgoal_traces]
     if order.index(second.id) != order.index(first.id) + 1:
-        message = f"patch: wanted two attempts one after the other, found {first.id} and {second.id} apart or turned"
+        message = f"patch: expected two adjacent attempts in order, got {first.id} and {second.id}"
         raise TraceFieldError(message)
     shifted = _moved(second, _last_sequence(first))
     merged = first.model_copy(
@@ -117,7 +117,7 @@ def _part(attempt: SubgoalTrace, keeps: Callable[[Numbered], bool]) -> SubgoalTr
 
 
 def _moved(attempt: SubgoalTrace, by: int) -> SubgoalTrace:
-    """Give all that is in an attempt other numbers; the ids, by which patches know steps, stay."""
+    """Renumber everything in an attempt; ids stay, since patches refer to them."""
     return attempt.model_copy(
         update={
             name: tuple(each.model_copy(update={"sequence": each.sequence + by}) for each in getattr(attempt, name))
@@ -131,7 +131,7 @@ def _last_sequence(attempt: SubgoalTrace) -> int:
 
 
 def _time(step: Step, name: str) -> datetime | None:
-    """Return when a step began or ended; skills take no time that is recorded."""
+    """Return when a step started or ended; None for skills, whose times are not recorded."""
     time = getattr(step, name, None) if isinstance(step, ActionTrace) else None
     return time if isinstance(time, datetime) else None
 

@@ -1,4 +1,4 @@
-"""What is recorded of one deployment, carried over to another: actions, storage state, links of a page."""
+"""Map what was recorded of one deployment to another: actions, storage state, links of a page."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.url_map import Base, UrlMap, UrlRule
 
 TYPED = frozenset({"type", "text", "key"})
-"""Fields of an action that hold what a person would type."""
+"""Fields of an action that hold user input."""
 
 
 def relocated_action(action: Action, urls: UrlMap) -> Action:
-    """Return an action for the deployment of today; texts that are typed stay as they are."""
+    """Return an action for the current deployment; user input is not changed."""
     if not urls:
         return action
     data: dict[str, JsonValue] = json.loads(action.model_dump_json())
@@ -46,9 +46,9 @@ def _moved(value: JsonValue, urls: UrlMap) -> JsonValue:
 
 
 def relocated_state(state: dict[str, Any], urls: UrlMap) -> dict[str, Any]:
-    """Return a storage state (Playwright's format) for the deployment of today.
+    """Return a storage state (Playwright's format) for the current deployment.
 
-    A cookie that the old host was sent is given to every new host that stands for such a host.
+    A cookie of a recorded host is set for every host that replaces it.
     """
     if not urls:
         return state
@@ -58,7 +58,7 @@ def relocated_state(state: dict[str, Any], urls: UrlMap) -> dict[str, Any]:
 
 
 def relocated_storage(storage: dict[str, dict[str, str]], urls: UrlMap) -> dict[str, dict[str, str]]:
-    """Return a session storage, by origin, for the deployment of today."""
+    """Return a session storage, by origin, for the current deployment."""
     bases = {rule.old.origin: rule.new.origin for rule in reversed(urls.rules)}
     return {
         bases.get(origin, origin): {name: str(_moved(value, urls)) for name, value in items.items()}
@@ -94,16 +94,16 @@ def _moved_cookie(cookie: dict[str, Any], rule: UrlRule, urls: UrlMap) -> dict[s
         "path": (rule.new.path + path[len(rule.old.path) :] or "/") if inside else path,
         "value": urls.to_new.text(str(cookie.get("value", ""))),
     }
-    if rule.new.scheme == "http" and rule.old.scheme == "https":  # a browser keeps no secure cookie of such a site
+    if rule.new.scheme == "http" and rule.old.scheme == "https":  # browsers reject secure cookies on http sites
         given["secure"] = False
         given["sameSite"] = "Lax" if cookie.get("sameSite") == "None" else cookie.get("sameSite", "Lax")
     return given
 
 
 def relinked(page: PageSnapshot, urls: UrlMap) -> PageSnapshot:
-    """Return an observed page whose links without a host are those of the recorded deployment.
+    """Return an observed page with its host-relative links mapped to the recorded deployment.
 
-    Only needed where a rule changes the path; links with a host are texts like any other.
+    Only needed if a rule changes the path; absolute links are mapped as text.
     """
     if not urls.moves_paths:
         return page
@@ -135,7 +135,7 @@ def _relinked_node(node: DomNode, document: str, urls: UrlMap, done: dict[int, D
 
 
 def unused_rules(trace: ExecutionTrace, urls: UrlMap) -> tuple[str, ...]:
-    """Name the old base URLs that a trace does not hold."""
+    """Return the recorded base URLs of the map that do not occur in a trace."""
     if not urls:
         return ()
     used = {found[0] for found in urls.to_new.pattern.finditer(trace.model_dump_json())}

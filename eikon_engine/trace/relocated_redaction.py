@@ -1,4 +1,4 @@
-"""Keep secrets out of what is observed, and give it the addresses of the recording."""
+"""Redact observed texts and map their URLs to the recorded deployment."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class RelocatingRedactor(Redactor):
-    """Redact, and then map base URLs of today to recorded ones, wherever a text is looked at."""
+    """Redacts texts, then maps current base URLs to recorded ones."""
 
     def __init__(self, secrets: Mapping[str, str], urls: UrlMap, stand_ins: StandIns | None = None) -> None:
-        """Prepare both."""
+        """Prepare both steps."""
         super().__init__(secrets, stand_ins)
         self._urls = urls
 
     @property
     def is_idle(self) -> bool:
-        """Never: any text may hold an address."""
+        """Always false: any text may contain a URL."""
         return False
 
     def text(self, text: str) -> str:
-        """Return the text without secret values, with recorded addresses."""
+        """Return a text without secret values, with recorded URLs."""
         return self._urls.to_old.text(super().text(text))
 
     def data(self, data: bytes) -> bytes:
-        """Return the bytes without secret values, with recorded addresses."""
+        """Return bytes without secret values, with recorded URLs."""
         return self._urls.to_old.data(super().data(data))
 
 
 def redactor_for(secrets: Mapping[str, str], urls: UrlMap, stand_ins: StandIns | None = None) -> Redactor:
-    """Return what every observed text goes through."""
+    """Return the redactor for observed texts."""
     return RelocatingRedactor(secrets, urls, stand_ins) if urls else Redactor(secrets, stand_ins)

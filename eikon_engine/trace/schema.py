@@ -1,4 +1,4 @@
-"""The JSON Schema of `trace.json`, and what the schemas of all our formats have in common."""
+"""The JSON Schema of `trace.json`, and helpers shared by the schemas of all formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TAGS: Final = ("kind", "type", "trace_version", "events_version")
 
 
 def trace_schema() -> dict[str, object]:
-    """Describe version 4 of a trace, in JSON Schema 2020-12."""
+    """Return the JSON Schema (2020-12) of version 4 of a trace."""
     return published_schema(
         ExecutionTrace,
         schema_id=SCHEMA_ID,
@@ -26,7 +26,7 @@ def trace_schema() -> dict[str, object]:
 
 
 def published_schema(model: type[Record], *, schema_id: str, title: str, description: str) -> dict[str, object]:
-    """Describe a format by its model, in JSON Schema 2020-12."""
+    """Return the JSON Schema (2020-12) of a format, generated from its model."""
     schema = model.model_json_schema()
     for definition in (schema, *schema["$defs"].values()):
         _demand_tags(definition)
@@ -40,12 +40,12 @@ def published_schema(model: type[Record], *, schema_id: str, title: str, descrip
 
 
 def _demand_tags(definition: dict[str, Any]) -> None:
-    """Demand versions, and what tells the members of a union apart; parsers do, though the models have defaults."""
+    """Require versions and union tags, as parsers do although the models have defaults."""
     for name, field in definition.get("properties", {}).items():
         if name in TAGS and "const" in field:
             definition["required"] = [name, *definition.get("required", [])]
 
 
 def schema_text(schema: dict[str, object] | None = None) -> str:
-    """Write a schema as it is published; that of a trace unless told otherwise."""
+    """Return a schema as published; that of a trace by default."""
     return json.dumps(schema or trace_schema(), indent=2, ensure_ascii=False) + "\n"

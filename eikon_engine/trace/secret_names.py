@@ -1,4 +1,4 @@
-"""Tell by its name whether a value is a secret, and by its look whether it may be replaced wherever it stands."""
+"""Detect secrets by their names, and random-looking values by their form."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 SHORTEST: Final = 8
-"""Characters below which a value is never searched for: documents hold it by chance."""
+"""Minimum length of a value that is searched for: shorter ones occur in documents by chance."""
 STRONG_BITS: Final = 100
-"""Chance in a value that nobody finds by trying, so that something computed from it may be told."""
+"""Minimum entropy of a value that cannot be guessed, so that a hash of it may be published."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS: Final = frozenset(
@@ -36,7 +36,7 @@ _PARTS: Final = (
     *("sessid", "csrf", "xsrf", "codeverifier", "credential"),
 )
 _IN_ADDRESSES: Final = frozenset({"code", "key", "nonce", "samlrequest", "samlresponse", "sig", "state", "ticket"})
-"""Names of OAuth, SAML and signed addresses, which say too little elsewhere."""
+"""Parameter names of OAuth, SAML and signed URLs, too ambiguous elsewhere."""
 _PASSWORDS: Final = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS: Final = frozenset({"pwd", "pin", "secret", "otp"})
 
@@ -51,33 +51,33 @@ _DIFFERENT: Final = 5
 
 
 def is_secret_name(name: str) -> bool:
-    """Say whether what goes by this name is a secret: of a cookie, header, parameter, field or key."""
+    """Return whether the name of a cookie, header, parameter, field or key denotes a secret."""
     words = [word.lower() for word in _WORD.findall(name)]
     joined = "".join(words)
     return not _WORDS.isdisjoint(words) or any(part in joined for part in _PARTS)
 
 
 def is_secret_in_address(name: str) -> bool:
-    """Say the same of a parameter in an address or a form."""
+    """Return whether the name of a parameter of a URL or form denotes a secret."""
     return is_secret_name(name) or "".join(_WORD.findall(name)).lower() in _IN_ADDRESSES
 
 
 def is_password_name(name: str) -> bool:
-    """Say whether what is typed into a field of this name is a password."""
+    """Return whether the name of a field denotes a password."""
     words = [word.lower() for word in _WORD.findall(name)]
     return not _PASSWORD_WORDS.isdisjoint(words) or any(part in "".join(words) for part in _PASSWORDS)
 
 
 def random_segments(value: str) -> tuple[str, ...]:
-    """Return the parts of a value that look drawn by chance, which are replaced wherever they stand.
+    """Return the segments of a value that look random, which are replaced wherever they occur.
 
-    A value is replaced part by part, so that what a page takes apart or puts together stays the same value.
+    Replacing segments keeps a value consistent when a page splits or joins it.
     """
     return tuple(each for each in dict.fromkeys(_SEGMENT.findall(value)) if looks_random(each))
 
 
 def looks_random(text: str) -> bool:
-    """Say whether a text is long and mixed enough to be no word of a language or a program."""
+    """Return whether a text is too long and mixed to be a word or an identifier."""
     if len(text) < SHORTEST or len(set(text)) < _DIFFERENT or _DATE.match(text):
         return False
     if text.isdigit():
@@ -90,12 +90,12 @@ def looks_random(text: str) -> bool:
 
 
 def is_strong(text: str) -> bool:
-    """Say whether a text that looks random has too much chance in it to be found by trying."""
+    """Return whether a random-looking text has too much entropy to be guessed."""
     kinds = (str.isdigit, str.islower, str.isupper)
     size = 16 if is_hex(text) else sum(n for n, kind in zip((10, 26, 26), kinds, strict=True) if any(map(kind, text)))
     return looks_random(text) and len(text) * math.log2(max(2, size)) >= STRONG_BITS
 
 
 def is_hex(text: str) -> bool:
-    """Say whether a text is written in hexadecimal digits of one case, dashes aside."""
+    """Return whether a text consists of hexadecimal digits of one case and dashes."""
     return bool(re.fullmatch(r"[0-9a-f-]+|[0-9A-F-]+", text))

@@ -1,4 +1,4 @@
-"""Secrets: referred to in a trace, given at replay, written nowhere."""
+"""Secrets: referenced in a trace, provided at replay, never written."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ENVIRONMENT_PREFIX = "EIKON_SECRET_"
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The values behind secret references; never shown by `repr`."""
+    """The values of secret references; never shown by `repr`."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def resolve(self, text: Text) -> str:
-        """Give the clear text.
+        """Return the plain text.
 
         Raises:
-            SecretMissingError: nobody gave the secret.
+            SecretMissingError: the secret was not provided.
         """
         if not isinstance(text, SecretRef):
             return text
@@ -36,15 +36,15 @@ class Secrets:
 
 
 def missing_secret(name: str) -> str:
-    """Say which secret is missing, and the three ways to give it."""
+    """Return the message for a missing secret, with the three ways to provide it."""
     return (
-        f"the mission types secret {name}, which nobody gave; "
+        f"the mission types secret {name}, which was not provided; "
         f"use --secret {name}=…, --secret-file, or the variable {ENVIRONMENT_PREFIX}{name}"
     )
 
 
 def secret_names(action: Action) -> tuple[str, ...]:
-    """Name the secrets that an action types."""
+    """Return the names of the secrets that an action types."""
     text = getattr(action, "text", None)
     whole = (text.secret,) if isinstance(text, SecretRef) else ()
     return tuple(dict.fromkeys((*whole, *secrets_named_in(action.model_dump_json()))))

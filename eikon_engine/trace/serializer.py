@@ -1,4 +1,4 @@
-"""Read and write `trace.json`, in this version and in the older ones."""
+"""Read and write `trace.json`; older versions are migrated."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _VERSION_FIRST: Final = re.compile(rb'\A\s*\{\s*"trace_version"\s*:\s*("[^"\\]{0
 
 
 class ExecutionTraceSerializer:
-    """Carry traces between files and values; the functions of this module under one name."""
+    """Reads and writes traces; the functions of this module as a class."""
 
     @staticmethod
     def read_trace(path: Path) -> ExecutionTrace:
-        """Read a trace, see `read_trace`."""
+        """Read a trace; see `read_trace`."""
         return read_trace(path)
 
     @staticmethod
     def write_trace(trace: ExecutionTrace, path: Path) -> None:
-        """Write a trace, see `write_trace`."""
+        """Write a trace; see `write_trace`."""
         write_trace(trace, path)
 
 
 def read_trace(path: Path) -> ExecutionTrace:
-    """Read the trace at `path`: a bundle folder, its trace.json, or the journal of a recording that was cut off.
+    """Read the trace at `path`: a bundle folder, its trace.json, or the journal of an unfinished recording.
 
     Raises:
-        TraceMissingError: nothing lies there.
-        TraceSyntaxError: the text is no JSON, or is cut off.
-        TraceFieldError: a field is missing, unknown or wrong.
-        TraceVersionError: no version that can be read.
+        TraceMissingError: there is no trace.
+        TraceSyntaxError: the text is not JSON, or is truncated.
+        TraceFieldError: a field is missing, unknown or invalid.
+        TraceVersionError: the version is not supported.
     """
     file = trace_file(path)
     if file.suffix == ".jsonl":
@@ -53,38 +53,38 @@ def read_trace(path: Path) -> ExecutionTrace:
     try:
         data = file.read_bytes()
     except OSError as error:
-        message = f"{file}: the trace cannot be read ({error.strerror}); check the permissions of the file"
+        message = f"{file}: cannot read the trace ({error.strerror}); check the permissions of the file"
         raise TraceError(message) from error
     return parse_trace(data, str(file))
 
 
 def trace_file(path: Path) -> Path:
-    """Find the file that holds the trace: `path` itself, or the one in the folder `path`.
+    """Return the file that holds the trace: `path` itself, or a file in the folder `path`.
 
     Raises:
-        TraceMissingError: nothing lies there.
+        TraceMissingError: there is none.
     """
     if path.is_dir():
         for name in (TRACE_FILE, JOURNAL_FILE):
             if (path / name).is_file():
                 return path / name
-        message = f"{path}: wanted a bundle with {TRACE_FILE}, found a folder without one; name the bundle's own folder"
+        message = f"{path}: expected a bundle with {TRACE_FILE}, got a folder without one; use the folder of the bundle"
         raise TraceMissingError(message)
     if not path.exists():
-        message = f"{path}: wanted a bundle folder or its {TRACE_FILE}, found nothing; check the path"
+        message = f"{path}: expected a bundle folder or its {TRACE_FILE}, got nothing; check the path"
         raise TraceMissingError(message)
     return path
 
 
 def parse_trace(text: str | bytes, source: str) -> ExecutionTrace:
-    """Read a trace from the text of a `trace.json`; `source` names it in messages.
+    """Parse the text of a `trace.json`; `source` names it in messages.
 
-    Where a key stands twice in an object the last one counts, as for every JSON parser in Python.
+    Of duplicate keys the last one counts, as in Python's JSON parser.
 
     Raises:
-        TraceSyntaxError: the text is no JSON, or is cut off.
-        TraceFieldError: a field is missing, unknown or wrong.
-        TraceVersionError: no version that can be read.
+        TraceSyntaxError: the text is not JSON, or is truncated.
+        TraceFieldError: a field is missing, unknown or invalid.
+        TraceVersionError: the version is not supported.
     """
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     with collector_paused():
@@ -108,9 +108,9 @@ def _parsed(data: bytes, source: str) -> ExecutionTrace:
 
 
 def write_trace(trace: ExecutionTrace, path: Path) -> None:
-    """Write a trace whole, to `path` or into the bundle folder `path`.
+    """Write a trace atomically, to `path` or into the bundle folder `path`.
 
-    The same trace always gives the same bytes: UTF-8, one space of indent, fields in the order of the models.
+    Equal traces give equal bytes: UTF-8, indented by one space, fields in the order of the models.
 
     Raises:
         OutputError: the file cannot be written.
@@ -119,12 +119,12 @@ def write_trace(trace: ExecutionTrace, path: Path) -> None:
 
 
 def trace_bytes(trace: ExecutionTrace) -> bytes:
-    """Return the one text of a trace."""
+    """Return the serialized form of a trace."""
     return trace.model_dump_json(indent=1).encode() + b"\n"
 
 
 def _may_be_current(data: bytes) -> bool:
-    """Look at the version where we write it, first, so that a big older trace is not validated in vain."""
+    """Check the version where we write it, first, so that a large older trace is not validated for nothing."""
     found = _VERSION_FIRST.match(data[:256])
     return found is None or found[1] == str(TRACE_VERSION).encode()
 
@@ -142,9 +142,9 @@ def _plain(data: bytes, source: str) -> dict[str, object]:
     except json.JSONDecodeError as error:
         raise syntax_error(f"{error.msg} at line {error.lineno} column {error.colno}", source) from error
     except UnicodeDecodeError as error:
-        raise syntax_error(f"a byte that is no UTF-8 at offset {error.start}", source) from error
+        raise syntax_error(f"invalid UTF-8 at offset {error.start}", source) from error
     except RecursionError as error:
-        raise syntax_error("values nested too deep to read", source) from error
+        raise syntax_error("values nested too deeply", source) from error
     except ValueError as error:
         raise syntax_error(str(error), source) from error
     if not isinstance(plain, dict):
@@ -154,13 +154,13 @@ def _plain(data: bytes, source: str) -> dict[str, object]:
 
 def _version(plain: dict[str, object], source: str) -> object:
     version = plain.get("trace_version")
-    known = "the versions that can be read are " + ", ".join(map(str, READABLE_VERSIONS))
+    known = "supported versions are " + ", ".join(map(str, READABLE_VERSIONS))
     if "trace_version" not in plain:
         message = f"{source}: trace_version is missing; {known}"
         raise TraceVersionError(message)
     if isinstance(version, bool) or not isinstance(version, (int, str)) or version not in READABLE_VERSIONS:
         newer = isinstance(version, int) and version > TRACE_VERSION
-        advice = "; update Eikon to read a newer one" if newer else ""
+        advice = "; use a newer Eikon" if newer else ""
         message = f"{source}: trace_version is {shown(version)}; {known}{advice}"
         raise TraceVersionError(message)
     return version

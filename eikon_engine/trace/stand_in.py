@@ -1,4 +1,4 @@
-"""Stand-ins: what is written in the place of a secret that nobody named, of the same length and alphabet."""
+"""Stand-ins: generated replacements of secrets, with the same length and alphabet."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PUBLIC_KEY: Final = b"eikon stand-in"
-"""For values that nobody finds by trying, and for those that pages make from a public seed."""
+"""For values that cannot be guessed, and for those that pages derive from a public seed."""
 MARK: Final = "eikonredacted"
 SHORT_MARK: Final = "eikon"
 HEX_MARK: Final = "e1c0ded"
 _FULL: Final = 24
-"""Letters and digits from which the whole mark leaves enough of them to tell values apart."""
+"""Minimum number of letters and digits for the full mark, which leaves enough of them to keep values distinct."""
 _SHORT: Final = 13
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _KEPT_IN_UUID: Final = (14, 19)
-"""Version and variant (RFC 9562, section 4), which say how it was made."""
+"""Version and variant digits (RFC 9562, section 4)."""
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 def stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
-    """Return the stand-in of a value: same length, digits for digits, letters for letters, all else as it was.
+    """Return the stand-in of a value: same length, digits for digits, letters for letters, everything else unchanged.
 
-    The same value and key always give the same one, and never the value itself unless it has no letter or digit.
+    Deterministic for a value and key; differs from the value unless that has no letters or digits.
     """
     places = [place for place, char in enumerate(value) if char.isascii() and char.isalnum()]
     kept = {place for found in _ESCAPE.finditer(value) for place in range(found.start(), found.end())}
@@ -44,7 +44,7 @@ def stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
 
 
 def is_stand_in(text: str) -> bool:
-    """Say whether a text is known for a stand-in by its look; short ones are not."""
+    """Return whether a text is recognizable as a stand-in; short stand-ins are not."""
     lower = "".join(char for char in text if char.isalnum()).lower()
     marks = (MARK, HEX_MARK) if len(lower) < _SHORT or len(lower) >= _FULL else (SHORT_MARK, HEX_MARK)
     return lower.startswith(marks)
@@ -74,7 +74,7 @@ def _mark(value: str, length: int) -> str:
 
 
 def _chance(value: str, key: bytes) -> Iterator[int]:
-    """Yield bytes that nobody foretells without the key."""
+    """Yield bytes that are unpredictable without the key."""
     block = 0
     while True:
         yield from hmac.new(key, block.to_bytes(4) + value.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
@@ -82,9 +82,9 @@ def _chance(value: str, key: bytes) -> Iterator[int]:
 
 
 def password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], number: int) -> str:
-    """Return what is typed for a password: of its length and with its kinds of characters, in an order of our own.
+    """Return a stand-in for a password, with its length and kinds of characters.
 
-    `classes` says whether it has small letters, capitals, digits, and others; `number` tells stand-ins apart.
+    `classes` are those of `classes_of`; `number` makes stand-ins distinct.
     """
     drawn = _chance(str(number), PUBLIC_KEY)
     alphabets = (string.ascii_lowercase, string.ascii_uppercase, string.digits, "!")
@@ -93,7 +93,7 @@ def password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], numbe
 
 
 def classes_of(value: str) -> tuple[bool, bool, bool, bool]:
-    """Say which kinds of characters a value has."""
+    """Return whether a value has lower-case letters, upper-case letters, digits, and other characters."""
     plain = string.ascii_letters + string.digits
     return (
         any(char in string.ascii_lowercase for char in value),

@@ -1,4 +1,4 @@
-"""Replace found secrets by their stand-ins, and put back those that pages make themselves."""
+"""Replace found secrets by their stand-ins, and restore those that pages generate themselves."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
 _CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,}")
 _RUN: Final = re.compile(r"[A-Za-z0-9_+/-]{8,}")
-"""What is in every text that holds such a value, also in Base64."""
+"""Occurs in every text that contains such a value, also in Base64."""
 _CANDIDATE_BYTES: Final = re.compile(rb"[A-Za-z0-9_-]{8,}")
 
 
 class StandIns:
-    """Values and their stand-ins; mutable, since values are found while pages run.
+    """Values and their stand-ins; mutable, because values are found while pages run.
 
-    Texts are searched for each value first, which is many times quicker than one pattern of all of them.
+    Each value is first searched for on its own, which is much faster than one pattern of all values.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without values."""
         self._places: dict[str, str] = {}
         self._byte_places: dict[bytes, bytes] = {}
         self._is_plain = True
-        """Whether all values are long runs of letters and digits, so that a text without one holds none."""
+        """Whether all values are long alphanumeric runs, so that a text without such a run needs no search."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether no text is ever changed."""
+        """Whether no text is changed."""
         return not self._places
 
     def add(self, value: str, replacement: str) -> None:
-        """Replace a value from now on, in all encodings; longer ones first, so that one inside another is whole."""
+        """Replace a value from now on, in all encodings; longer values take precedence over values they contain."""
         self._is_plain = self._is_plain and bool(_CANDIDATE.fullmatch(value))
         for _, encode in ENCODINGS:
             self._places.setdefault(encode(value), encode(replacement))
@@ -45,7 +45,7 @@ class StandIns:
         self._byte_places = {old.encode(): new.encode() for old, new in self._places.items()}
 
     def text(self, text: str) -> str:
-        """Return the text with stand-ins."""
+        """Return a text with values replaced by stand-ins."""
         if len(text) < SHORTEST or (self._is_plain and not _RUN.search(text)):
             return text
         present = [each for each in self._places if each in text]
@@ -54,7 +54,7 @@ class StandIns:
         return re.sub("|".join(map(re.escape, present)), lambda found: self._places[found[0]], text)
 
     def data(self, data: bytes) -> bytes:
-        """Return the bytes with stand-ins."""
+        """Return bytes with values replaced by stand-ins."""
         if len(data) < SHORTEST:
             return data
         present = [each for each in self._byte_places if each in data]
@@ -63,19 +63,19 @@ class StandIns:
         return re.sub(b"|".join(map(re.escape, present)), lambda found: self._byte_places[found[0]], data)
 
     def restore(self, data: bytes) -> bytes:
-        """Return recorded bytes: in a recording, stand-ins stay what they are."""
+        """Return the data unchanged: recording never restores values."""
         return data
 
 
 class KnownStandIns(StandIns):
-    """The stand-ins of a recording, for a replay of it.
+    """The stand-ins of a recording, for its replay.
 
-    What was served stands in the recording as its stand-in, and pages have nothing else. What pages make themselves
-    they make again: it is known by what its stand-in would be, and put back into what they are answered.
+    Served values are stand-ins in the recording, and pages see nothing else. Values that pages generate themselves are
+    recognized by their stand-ins, and restored in the responses the pages receive.
     """
 
     def __init__(self, known: Iterable[str]) -> None:
-        """Recognize the values behind stand-ins that are made with the public key."""
+        """Recognize values whose stand-ins, made with the public key, are `known`."""
         super().__init__()
         self._known = frozenset(known)
         self._lengths = frozenset(map(len, self._known))
@@ -88,19 +88,19 @@ class KnownStandIns(StandIns):
         return not self._known
 
     def text(self, text: str) -> str:
-        """Return the text with the stand-ins of what is recognized in it."""
+        """Return a text with recognized values replaced by stand-ins."""
         if self._known:
             self._learn(_CANDIDATE.findall(text))
         return super().text(text)
 
     def data(self, data: bytes) -> bytes:
-        """Return the bytes with the stand-ins of what is recognized in them."""
+        """Return bytes with recognized values replaced by stand-ins."""
         if self._known:
             self._learn(each.decode() for each in _CANDIDATE_BYTES.findall(data))
         return super().data(data)
 
     def restore(self, data: bytes) -> bytes:
-        """Return recorded bytes with what the pages of this replay made themselves."""
+        """Return recorded bytes with the values that the pages of this replay generated."""
         present = [each for each in self._made if each in data]
         if not present:
             return data

@@ -1,4 +1,4 @@
-"""What a session begins with: cookies, local storage, IndexedDB, and the session storage of its first page."""
+"""The start state of a session: cookies, local storage, IndexedDB, and session storage of the first page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STORAGE_STATE_FILE: Final = "storage_state.json"
 SESSION_STORAGE_FILE: Final = "session_storage.json"
 
 StorageState: TypeAlias = dict[str, Any]
-"""Playwright's format, which it does not export as one type: `{cookies: […], origins: […]}`."""
+"""Playwright's format, for which it exports no complete type: `{cookies: […], origins: […]}`."""
 Origin: TypeAlias = Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+$")]
 SessionStorage: TypeAlias = dict[Origin, dict[str, str]]
 
@@ -28,54 +28,54 @@ _SESSION_ONLY: Final = -1
 
 
 def parse_storage_state(text: bytes) -> StorageState:
-    """Read a storage state; what is inside its lists is checked by the browser.
+    """Parse a storage state; the browser validates the items of its lists.
 
     Raises:
-        ValueError: it is none, in one line.
+        ValueError: the text is not a storage state; the message is one line.
     """
     state = from_json(text)
     if not isinstance(state, dict):
-        message = f"wanted an object with cookies and origins, found {_named(state)}"
-        raise ValueError(message)  # noqa: TRY004 - a value of the file is wrong, not a type of ours
+        message = f"expected an object with cookies and origins, got {_named(state)}"
+        raise ValueError(message)  # noqa: TRY004 - a value of the file is invalid, not a type in our code
     for name in ("cookies", "origins"):
         if not isinstance(state.get(name, []), list):
-            message = f"wanted a list of {name}, found {_named(state[name])}"
+            message = f"expected a list of {name}, got {_named(state[name])}"
             raise ValueError(message)  # noqa: TRY004 - as above
     return state
 
 
 def read_storage_state(path: Path) -> StorageState:
-    """Read a storage state that somebody gives.
+    """Read a storage state provided by the user.
 
     Raises:
-        UsageError: there is no such file, or it holds something else.
+        UsageError: the file is missing or invalid.
     """
     try:
         return parse_storage_state(path.read_bytes())
     except (OSError, ValueError) as error:
-        message = f"wanted a storage state (JSON, Playwright's format) at {path}, found {error}"
+        message = f"expected a storage state (JSON, Playwright's format) at {path}, got {error}"
         raise UsageError(message) from error
 
 
 def parse_session_storage(text: bytes) -> SessionStorage:
-    """Read a session storage.
+    """Parse a session storage.
 
     Raises:
-        ValueError: it is none, in one line.
+        ValueError: the text is not a session storage; the message is one line.
     """
     try:
         return _SESSION_STORAGE.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
-        message = f"wanted {{origin: {{key: value}}}} with texts and origins like https://example.com, found {place}: "
+        message = f"expected {{origin: {{key: value}}}} with strings, origins like https://example.com, got {place}: "
         raise ValueError(message + first["msg"]) from error
 
 
 def kept_alive(state: StorageState, now_s: float) -> StorageState:
-    """Return a recorded state in which cookies that expired since last as long as the session.
+    """Return a recorded state in which cookies that have expired since become session cookies.
 
-    They were alive when the mission began; a browser of today would refuse them, and the mission began signed out.
+    They were valid when the mission began; without this, the browser rejects them and the mission starts signed out.
     """
     cookies = [_kept(cookie, now_s) for cookie in state.get("cookies", [])]
     return {**state, "cookies": cookies}

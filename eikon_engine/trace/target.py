@@ -1,4 +1,4 @@
-"""What an action acts on, and which element it was when the mission was recorded."""
+"""The target of an action, and the identity of the recorded element."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Box(Record):
 
 
 class Ancestor(Record):
-    """One element on the way from the target to the document, nearest first."""
+    """An ancestor of the target."""
 
     tag: str
     id: str = ""
@@ -25,7 +25,7 @@ class Ancestor(Record):
 
 
 class Identity(Record):
-    """The element that was hit: enough to tell it from every other one, whatever selector found it."""
+    """Identity of the element an action acted on: tells it from all others, whatever selector found it."""
 
     tag: str
     role: str = ""
@@ -38,7 +38,7 @@ class Identity(Record):
     """Stable attributes (`id`, `name`, `type`, `href`, `data-testid` …), sorted by name."""
     ancestors: tuple[Ancestor, ...] = ()
     ordinal: int = 0
-    """Position among the elements of the same tag and text in its document or shadow root, from 0."""
+    """Position among the elements with the same tag and text in its document or shadow root, from 0."""
     box: Box | None = None
     """Evidence only: it depends on fonts and viewport and is never compared."""
 
@@ -49,12 +49,12 @@ class Target(Record):
     selector: str = Field(min_length=1)
     """Playwright selector, as recorded."""
     frames: tuple[str, ...] = ()
-    """Selectors of the iframes that lead to the element, outermost first; empty for the main frame."""
+    """Selectors of the enclosing iframes, outermost first; empty for the main frame."""
     alternatives: tuple[str, ...] = ()
     """Other selectors known at recording; shown in explanations, never tried."""
     identity: Identity | None = None
-    """None where the recording did not know the element (older formats, not yet recorded)."""
+    """None if the recording did not identify the element (older formats, edits)."""
 
     def __str__(self) -> str:
-        """Read as a path of frames ending in the selector."""
+        """Return the frame selectors and the selector, joined by ` >> `."""
         return " >> ".join((*self.frames, self.selector))

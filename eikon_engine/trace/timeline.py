@@ -1,4 +1,4 @@
-"""When recorded answers come in a sealed replay, where that is not when they came to the recording."""
+"""When recorded responses are delivered in a sealed replay, if that differs from the recording."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from eikon_engine.trace.record import Record
 
 
 class Moved(Record):
-    """A moment of the recorded network, and the one that takes its place.
+    """A moment of the recorded network and its replacement.
 
-    An agent that does not wait acts while answers are on their way. Replays let pages come to rest after each action,
-    as whoever compares them has to; certifying finds out what comes then.
+    An agent that does not wait acts while responses are pending. Replays wait for idle pages after each action, as any
+    comparison requires; `eikon certify` determines what is delivered when.
     """
 
     was: int = Field(ge=0)
-    """Place in the order of everything that came to the recording."""
+    """Position in the order of everything delivered in the recording."""
     order: int = Field(ge=0)
-    """Place in the order of everything that comes to a replay."""
+    """Position in the order of everything delivered in a replay."""
     at_ms: int = Field(ge=0)
-    """Page time since the mission began."""
+    """Page time since the start of the mission."""
     phase: int = Field(ge=0)
-    """Which part of the mission it comes in, as in the recorded network."""
+    """Phase of the mission in which it is delivered, as in the recorded network."""

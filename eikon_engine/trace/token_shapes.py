@@ -1,6 +1,6 @@
-"""Known shapes of tokens: what gives access by its look alone, whatever it is called.
+"""Known token formats: secrets recognizable by their form, whatever they are called.
 
-Sources: RFC 7519 (JWT), GitHub, GitLab, Slack, Stripe, OpenAI, Google, AWS and npm, each in its page on token formats.
+Sources: RFC 7519 (JWT); the documentation of token formats of GitHub, GitLab, Slack, Stripe, OpenAI, Google, AWS, npm.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token in a text, and the part of it that is secret."""
+    """A token in a text and its secret part."""
 
     kind: str
     secret: str = field(repr=False)
     begin: int
-    """Where the token begins."""
+    """Start of the token."""
     start: int
     end: int
-    """Where its secret part does, and where it ends."""
+    """Start and end of its secret part."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
     kind: str
     begins: tuple[str, ...]
-    """One of these is looked for first, as that is quick."""
+    """Fixed prefixes, searched first because that is fast."""
     pattern: re.Pattern[str]
     """Its only group is the secret part."""
 
@@ -58,13 +58,13 @@ PRIVATE_KEY: Final = re.compile(
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of known shape in a text."""
+    """Yield the tokens of known formats in a text."""
     for shape in SHAPES:
         yield from _found(shape, text)
 
 
 def _found(shape: _Shape, text: str) -> Iterator[Token]:
-    """Look for the beginnings first: searching for a fixed text is many times quicker than for a pattern."""
+    """Search for the prefixes first: searching a fixed text is much faster than searching a pattern."""
     for begin in shape.begins:
         place = text.find(begin)
         while place >= 0:

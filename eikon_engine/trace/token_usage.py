@@ -1,4 +1,4 @@
-"""What an answer of a language model cost."""
+"""Token counts of a response of a language model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eikon_engine.trace.record import Record
 
 
 class TokenUsage(Record):
-    """Tokens of one answer; None where the model did not say."""
+    """Tokens of one response; None if the model did not report them."""
 
     prompt_tokens: int | None = Field(default=None, ge=0)
     completion_tokens: int | None = Field(default=None, ge=0)

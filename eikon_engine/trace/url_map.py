@@ -1,8 +1,8 @@
-"""Replay against another deployment: addresses of the recording on one side, addresses of today on the other.
+"""Replay against another deployment: map recorded URLs to current ones and back.
 
-A rule is a pair of base URLs. What the mission does is mapped from old to new before it is done, what is observed from
-new to old before it is compared. A base URL is found in any text, in the forms in which texts hold it, and only as a
-whole: `http://h:80` is not found in `http://h:8080`, nor `http://h/app` in `http://h/application`.
+A rule is a pair of base URLs. Actions are mapped from old to new before they are performed, observations from new to
+old before they are compared. A base URL is matched in any text, in all its encodings, and only as a whole:
+`http://h:80` does not match in `http://h:8080`, nor `http://h/app` in `http://h/application`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 URL_ATTRIBUTES: Final = frozenset(
     {"action", "background", "cite", "data", "formaction", "href", "longdesc", "poster", "src", "xlink:href"}
 )
-"""Attributes whose value is one URL."""
+"""Attributes whose value is a single URL."""
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _SOCKETS: Final = {"http": "ws", "https": "wss"}
 _FORMS: Final[tuple[Callable[[str], str], ...]] = (
@@ -30,7 +30,7 @@ _FORMS: Final[tuple[Callable[[str], str], ...]] = (
     lambda url: quote(url, safe="").replace("%3A", "%3a").replace("%2F", "%2f"),
     quote,
 )
-"""As it is; in JSON of PHP; as encodeURIComponent and forms write it, also in lower case; as Python's quote does."""
+"""Plain; as PHP's JSON; as encodeURIComponent and forms, also in lower case; as Python's quote."""
 
 _BEFORE: Final = r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2})|(?<=\\[bfnrt]))"
 _BEFORE_RELATIVE: Final = r"(?<![:\w/\\])"
@@ -42,30 +42,30 @@ _AFTER_CODED_PATH: Final = r"(?![\w\-~@+=$]|[.,;:!'](?=\w)|%(?!2[02367CFcf]|3[CE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """One base URL, in the form in which browsers write it."""
+    """A base URL, normalized as browsers write it."""
 
     scheme: str
     authority: str
     path: str
-    """Without a slash at its end; empty for a whole site."""
+    """Without a trailing slash; empty for a whole site."""
 
     @property
     def origin(self) -> str:
-        """Return scheme, host and port."""
+        """Scheme, host and port."""
         return f"{self.scheme}://{self.authority}"
 
     @property
     def host(self) -> str:
-        """Return the host without its port."""
+        """The host without its port."""
         return urlsplit(self.origin).hostname or ""
 
     @property
     def url(self) -> str:
-        """Return the whole of it."""
+        """The whole URL."""
         return self.origin + self.path
 
     def spellings(self) -> Iterator[tuple[str, str]]:
-        """Yield how it can be written, each way with its name; a default port may be given or not."""
+        """Yield a name and the text of each way to write it; a default port may be given or not."""
         ports = ("",) if self.authority != self._bare else ("", f":{_DEFAULT_PORTS[self.scheme]}")
         for scheme in (self.scheme, _SOCKETS[self.scheme], ""):
             for port in ports:
@@ -81,17 +81,17 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlRule:
-    """One pair of deployments."""
+    """A pair of deployments."""
 
     old: Base
-    """Where the mission was recorded."""
+    """Base URL of the recording."""
     new: Base
-    """Where it is replayed."""
+    """Base URL of the replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substitution:
-    """Replace base URLs in texts, all in one pass."""
+    """Replaces base URLs in texts, all in one pass."""
 
     pattern: re.Pattern[str]
     targets: Mapping[str, str]
@@ -101,7 +101,7 @@ class Substitution:
         return self.pattern.sub(lambda found: self.targets[found[0]], text) if self.targets else text
 
     def data(self, data: bytes) -> bytes:
-        """Return bytes with every base URL replaced; what is no UTF-8 stays as it is."""
+        """Return bytes with every base URL replaced; invalid UTF-8 is kept."""
         if not self.targets:
             return data
         return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -131,7 +131,7 @@ def _bounded(spelling: str, source: Base, *, coded: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlMap:
-    """All rules of a replay; one without rules changes nothing."""
+    """All rules of a replay; without rules nothing is mapped."""
 
     rules: tuple[UrlRule, ...] = ()
     to_new: Substitution = field(init=False)
@@ -143,20 +143,20 @@ class UrlMap:
         object.__setattr__(self, "to_old", _substitution([(rule.new, rule.old) for rule in self.rules]))
 
     def __bool__(self) -> bool:
-        """Say whether there is any rule."""
+        """Return whether there are any rules."""
         return bool(self.rules)
 
     @property
     def moves_paths(self) -> bool:
-        """Say whether a rule changes the path, so that links without a host change too."""
+        """Whether a rule changes the path, so that host-relative links change too."""
         return any(rule.old.path != rule.new.path for rule in self.rules)
 
     def is_stray(self, url: str) -> bool:
-        """Say whether a URL of today lies in a recorded deployment that another one stands for."""
+        """Return whether a current URL points to a recorded deployment that is replaced by another."""
         return bool(self.rules) and self.to_new.pattern.match(url) is not None and not self.to_old.pattern.match(url)
 
     def old_path(self, path: str, document: str) -> str:
-        """Return the recorded form of a link without a host (`/app/x`) in the document of a URL of today."""
+        """Return the recorded form of a host-relative link (`/app/x`) in a document at a current URL."""
         if not path.startswith("/") or path.startswith("//"):
             return path
         origin = document.split("/", 3)[:3]
@@ -166,7 +166,7 @@ class UrlMap:
         return mapped.removeprefix(found.origin) if found is not None else path
 
     def new_path(self, path: str) -> str:
-        """Return the form of today of a recorded link without a host; the longest rule that fits counts."""
+        """Return the current form of a recorded host-relative link; the longest matching rule applies."""
         if not path.startswith("/") or path.startswith("//"):
             return path
         for rule in sorted(self.rules, key=lambda rule: -len(rule.old.path)):
@@ -177,39 +177,39 @@ class UrlMap:
 
 
 def url_map(base_urls: Mapping[str, str]) -> UrlMap:
-    """Build a map from pairs of old and new base URLs.
+    """Build a map from pairs of recorded and current base URLs.
 
     Raises:
-        UsageError: one is no absolute HTTP URL, or two rules share a side, so that nothing could be mapped back.
+        UsageError: a URL is not an absolute HTTP URL, or two rules share a side and could not be mapped back.
     """
     rules = tuple(UrlRule(old=parse_base(old), new=parse_base(new)) for old, new in base_urls.items())
     for side in ("old", "new"):
         bases = [getattr(rule, side).url for rule in rules]
         twice = next((base for base in bases if bases.count(base) > 1), None)
         if twice is not None:
-            message = f"--base-url: {twice} is the {side} address of two rules; keep one of them"
+            message = f"--base-url: {twice} is the {side} URL of two rules; remove one of them"
             raise UsageError(message)
     return UrlMap(rules=rules)
 
 
 def parse_base(text: str) -> Base:
-    """Read a base URL.
+    """Parse a base URL.
 
     Raises:
-        UsageError: it is no absolute HTTP URL, or has user, query or fragment.
+        UsageError: the text is not an absolute HTTP URL, or has a user, query or fragment.
     """
     try:
         parts = urlsplit(text)
         port = parts.port
         host = (parts.hostname or "").encode("idna").decode() if not text.isascii() else parts.hostname or ""
     except ValueError as error:
-        message = f"--base-url: wanted an absolute http or https URL, found {text!r} ({error})"
+        message = f"--base-url: expected an absolute http or https URL, got {text!r} ({error})"
         raise UsageError(message) from error
     sound = parts.scheme in _DEFAULT_PORTS and host and not re.search(r"[\s*?#@]", text)
     if not sound:
         message = (
-            f"--base-url: wanted an absolute http or https URL without user, query and fragment, found {text!r}; "
-            "write OLD=NEW like http://127.0.0.1:8000=https://staging.example"
+            f"--base-url: expected an absolute http or https URL without user, query and fragment, got {text!r}; "
+            "use OLD=NEW, such as http://127.0.0.1:8000=https://staging.example"
         )
         raise UsageError(message)
     name = f"[{host}]" if ":" in host else host
@@ -222,19 +222,19 @@ def parse_base(text: str) -> Base:
 
 
 def parse_rules(texts: Iterable[str]) -> dict[str, str]:
-    """Read rules written `OLD=NEW`, for `url_map`.
+    """Parse rules of the form `OLD=NEW`, for `url_map`.
 
     Raises:
-        UsageError: a text is no pair of URLs, or an old one is named twice.
+        UsageError: a text is not a pair of URLs, or an old URL is given twice.
     """
     rules: dict[str, str] = {}
     for text in texts:
         old, equals, new = re.sub(r"=(?=https?://)", "\n", text, count=1).partition("\n")
         if not equals:
-            message = f"--base-url: wanted OLD=NEW, two absolute http or https URLs, found {text!r}"
+            message = f"--base-url: expected OLD=NEW, two absolute http or https URLs, got {text!r}"
             raise UsageError(message)
         if old in rules:
-            message = f"--base-url: {old} is given two new addresses; keep one of them"
+            message = f"--base-url: {old} has two new URLs; remove one of them"
             raise UsageError(message)
         rules[old] = new
     return rules

@@ -1,7 +1,7 @@
-"""Variables: parts of texts and URLs of actions that may have another value in each replay.
+"""Variables: parts of texts and URLs of actions that may have a different value in each replay.
 
-`{{name}}` is a variable only where the trace declares that name; a mission may have typed such a text itself. Secrets
-(`{{eikon-secret:NAME}}`) are something else: their names have a hyphen, and their values are written nowhere.
+`{{name}}` is a variable only if the trace declares that name; otherwise it is text that the mission typed. Secrets
+(`{{eikon-secret:NAME}}`) are different: their names contain a hyphen, and their values are never written.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _MARK: Final = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
 
 
 _HALF: Final = re.compile(r"[\ud800-\udfff]")
-"""Halves of characters, as bytes of a command line become that are no UTF-8; no file can hold them."""
+"""Lone surrogates: command line bytes that are not UTF-8, which no file can hold."""
 
 
 def mark_of(name: str) -> str:
-    """Return the text that stands for a variable."""
+    """Return the reference to a variable, `{{name}}`."""
     return "{{" + name + "}}"
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Return the names that stand in a text as variables do, declared or not."""
+    """Return the names of all variable references in a text, declared or not."""
     return frozenset(_MARK.findall(text))
 
 
 def resolved_action(action: actions.Action, values: Mapping[str, str | None]) -> actions.Action:
-    """Return an action with values in the place of variables; what has no value stays as it is.
+    """Return an action with variable references replaced by values; references without a value are kept.
 
-    All are replaced in one pass: a value that looks like a variable is a text.
+    All are replaced in one pass, so a value that looks like a reference is plain text.
     """
 
     def fill_in(found: re.Match[str]) -> str:
@@ -50,7 +50,7 @@ def resolved_action(action: actions.Action, values: Mapping[str, str | None]) ->
 
 
 def resolved_trace(trace: ExecutionTrace) -> ExecutionTrace:
-    """Return a trace with the recorded values in the place of its variables."""
+    """Return a trace with variable references replaced by their recorded values."""
     if not trace.variables:
         return trace
 
@@ -61,7 +61,7 @@ def resolved_trace(trace: ExecutionTrace) -> ExecutionTrace:
 
 
 def used_in(action: actions.Action) -> frozenset[str]:
-    """Return the names that stand where variables may, declared or not."""
+    """Return the variables referenced by an action, declared or not."""
     found: set[str] = set()
 
     def look(text: str) -> str:
@@ -73,24 +73,24 @@ def used_in(action: actions.Action) -> frozenset[str]:
 
 
 def used_variables(trace: ExecutionTrace) -> tuple[str, ...]:
-    """Name the variables of a trace that some action uses, in the order of its declarations."""
+    """Return the variables of a trace that an action uses, in order of declaration."""
     steps = (step for attempt in trace.subgoal_traces for step in attempt.steps if isinstance(step, ActionTrace))
     used = frozenset[str]().union(*(used_in(step.action) for step in steps))
     return tuple(name for name in trace.variables if name in used)
 
 
 def demand_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
-    """Make sure that every variable has a value, and that every value has a variable.
+    """Check that every variable has a value and every value has a variable.
 
     Raises:
-        UsageError: no action uses a variable that is given.
-        VariableMissingError: a variable was recorded without a value, and nobody gave one.
+        UsageError: a value is given for a variable that no action uses.
+        VariableMissingError: a variable without a recorded value was given none.
     """
     used = used_variables(trace)
     for name in given:
         if name not in used:
             known = f"its variables are {', '.join(used)}" if used else "it has no variables"
-            message = f"--var {name}: wanted a variable that an action of the trace uses, found none; {known}"
+            message = f"--var {name}: expected a variable that an action of the trace uses, got an unused name; {known}"
             raise UsageError(message)
     for name in used:
         if trace.variables[name] is None and name not in given:
@@ -99,51 +99,51 @@ def demand_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
 
 
 def demand_whole(text: str, where: str) -> None:
-    """Make sure that a text of the command line can stand in a file; `where` says in messages where it stood.
+    """Check that a command line text can be written to a file; `where` names the option in messages.
 
     Raises:
-        UsageError: it has bytes that are no UTF-8.
+        UsageError: the text is not valid UTF-8.
     """
     if _HALF.search(text):
-        message = f"{where}: wanted text in UTF-8, found {text!r}"
+        message = f"{where}: expected text in UTF-8, got {text!r}"
         raise UsageError(message)
 
 
 def demand_names(names: Iterable[str], where: str) -> None:
-    """Make sure that variables have names; `where` says in messages who gave them.
+    """Check the names of variables; `where` names their origin in messages.
 
     Raises:
-        UsageError: one is no name.
+        UsageError: a name is invalid.
     """
     for name in names:
         if not _MARK.fullmatch(mark_of(name)):
-            message = f"{where}: wanted a name of ASCII letters, digits and underscores, found {name!r}; choose another"
+            message = f"{where}: expected a name of ASCII letters, digits and underscores, got {name!r}; choose another"
             raise UsageError(message)
 
 
 def parse_variables(texts: Iterable[str]) -> dict[str, str]:
-    """Read `NAME=VALUE`, as given on the command line.
+    """Parse `NAME=VALUE` options.
 
     Raises:
-        UsageError: a text is something else, or a name is given twice.
+        UsageError: a text has another form, or a name is given twice.
     """
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         demand_whole(text, "--var")
         if not equals:
-            message = f"--var: wanted NAME=VALUE, found {text!r}"
+            message = f"--var: expected NAME=VALUE, got {text!r}"
             raise UsageError(message)
         demand_names([name], "--var")
         if name in values:
-            message = f"--var {name}: wanted one value, found two; drop one of them"
+            message = f"--var {name}: expected one value, got two; remove one of them"
             raise UsageError(message)
         values[name] = value
     return values
 
 
 def _with_texts(action: actions.Action, change: Callable[[str], str]) -> actions.Action:  # noqa: PLR0911 - one case a kind
-    """Change the texts and URLs of an action in which variables may stand."""
+    """Apply `change` to the texts and URLs of an action that may reference variables."""
     match action:
         case actions.Navigate(url=url):
             return action.model_copy(update={"url": change(url)})

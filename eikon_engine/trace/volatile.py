@@ -1,4 +1,4 @@
-"""Rules about parts of requests that change from run to run, so that a replay may look past them."""
+"""Rules for parts of requests that vary between runs and are ignored when a replay matches requests."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from eikon_engine.trace.record import Record
 
 
 class _Rule(Record):
-    """What every rule says."""
+    """Fields that all rules share."""
 
     kind: str
     url: str = Field(default="*", pattern=r"^[^?#]+$")
-    """URLs it holds for, without query and fragment; `*` stands for any characters, also for `/`."""
+    """URLs it applies to, without query and fragment; `*` matches any characters, including `/`."""
     method: str | None = Field(default=None, min_length=1)
-    """Method it holds for; `WEBSOCKET` is that of sockets and their messages; null for every method."""
+    """Method it applies to, `WEBSOCKET` for sockets and their messages; null for every method."""
     reason: str = Field(min_length=1)
-    """Why the part may change without meaning anything; shown in reports."""
+    """Why the part may vary; shown in reports."""
 
 
 class QueryKeyRule(_Rule):
-    """The values of one name in the query are not compared."""
+    """Ignore the values of one query parameter."""
 
     kind: Literal["query_key"] = "query_key"
     name: str = Field(min_length=1)
-    """As the page means it, not percent-encoded."""
+    """Decoded, not percent-encoded."""
 
 
 class QueryStampRule(_Rule):
-    """A part of the query that is nothing but a number, as the time in `?1700000000000`, is not compared."""
+    """Ignore a part of the query that is only a number, such as the time in `?1700000000000`."""
 
     kind: Literal["query_stamp"] = "query_stamp"
 
 
 class JsonPathRule(_Rule):
-    """The values at one place of a JSON body, or of a message of a socket, are not compared."""
+    """Ignore the values at one path of a JSON body or a WebSocket message."""
 
     kind: Literal["json_path"] = "json_path"
     path: str = Field(pattern=r'^\$(\.[^.\[\]"]+|\[[0-9]+\]|\[\*\]|\["[^"\\]+"\])+$')
@@ -44,13 +44,13 @@ class JsonPathRule(_Rule):
 
 
 class TimestampRule(_Rule):
-    """Times in a body, or in a message of a socket, text or binary, are not compared: ISO 8601 with date and time."""
+    """Ignore ISO 8601 times (date and time) in a body or a WebSocket message, text or binary."""
 
     kind: Literal["timestamp"] = "timestamp"
 
 
 class HeaderRule(_Rule):
-    """One header does not decide between recorded answers."""
+    """Ignore one header when recorded responses are matched."""
 
     kind: Literal["header"] = "header"
     name: str = Field(min_length=1)
@@ -58,7 +58,7 @@ class HeaderRule(_Rule):
 
 
 class FormFieldRule(_Rule):
-    """The values of one field of a form are not compared, urlencoded or multipart."""
+    """Ignore the values of one form field, urlencoded or multipart."""
 
     kind: Literal["form_field"] = "form_field"
     name: str = Field(min_length=1)
@@ -71,13 +71,13 @@ VolatileRule: TypeAlias = Annotated[
 
 
 def describe(rule: VolatileRule) -> str:
-    """Say in a few words what a rule leaves out, and where."""
+    """Describe in a few words what a rule ignores, and where."""
     where = rule.url if rule.method is None else f"{rule.method} {rule.url}"
     return part(rule) if where == "*" else f"{part(rule)} of {where}"
 
 
 def part(rule: VolatileRule) -> str:
-    """Name the part of a request that a rule leaves out."""
+    """Describe the part of a request that a rule ignores."""
     match rule:
         case QueryKeyRule():
             return f"query {rule.name}"

@@ -1,4 +1,4 @@
-"""The clock and the chance of the outside world, for the edges that hand them in."""
+"""Wall time and randomness, for entry points that pass them on."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 
 def utc_now() -> datetime:
-    """Return the time of day."""
-    return datetime.now(UTC)  # noqa: TID251 - the one place that reads it
+    """Return the current wall time in UTC."""
+    return datetime.now(UTC)  # noqa: TID251 - the only place that reads it
 
 
 def fresh_key() -> bytes:
-    """Draw a key that nobody foretells."""
+    """Return a random key of 32 bytes."""
     return secrets.token_bytes(32)
 
 
 def fresh_id() -> str:
-    """Draw an id that nobody else has."""
-    return str(uuid.uuid4())  # noqa: TID251 - the one place that draws one
+    """Return a random UUID."""
+    return str(uuid.uuid4())  # noqa: TID251 - the only place that creates one

@@ -1,4 +1,4 @@
-"""Write files whole or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FILE_MODE = 0o666
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put `data` at `path` in one step: a reader sees the old file or the new one, never half of it.
+    """Replace the file at `path` atomically: a reader sees the old content or the new one, never a part.
 
-    The folder is made if it is missing. The content reaches the disk before the name does.
+    Creates the parent folder. The content is synced to disk before the file is renamed.
 
     Raises:
         OutputError: the file cannot be written.
@@ -41,12 +41,12 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def cannot_write(path: Path, error: OSError) -> str:
-    """Say which file could not be written, and why."""
-    return f"cannot write {path}: {error.strerror or error}; choose a folder that can be written"
+    """Return the message for a file that cannot be written."""
+    return f"cannot write {path}: {error.strerror or error}; choose a writable folder"
 
 
 def _current_umask() -> int:
-    """Ask for the umask; the only way to read it is to set it."""
+    """Return the umask; the only way to read it is to set it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

@@ -1,9 +1,9 @@
-"""Read YAML that people write, as JSON values that know where they stand.
+"""Read YAML written by people, as JSON values with their positions in the text.
 
-YAML 1.2 with its core schema (https://yaml.org/spec/1.2.2/#103-core-schema): `no`, `on` and dates are text. Of YAML
-1.2 only what JSON can say is taken: one document, text as keys, no key twice, no anchors, aliases and tags, no
-infinities. ruamel.yaml parses, since it knows YAML 1.2 and gives the place of everything; PyYAML ends at YAML 1.1. What
-the parser makes of scalars is not used: the few lines of the core schema stand here.
+YAML 1.2 with its core schema (https://yaml.org/spec/1.2.2/#103-core-schema): `no`, `on` and dates are strings. Only
+what JSON can express is accepted: one document, string keys, no duplicate keys, anchors, aliases, tags or infinities.
+ruamel.yaml is the parser, since it supports YAML 1.2 and reports positions; PyYAML supports YAML 1.1 only. Its scalar
+resolution is not used: the core schema is implemented here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys and positions that lead to a value, from the whole text."""
+"""Keys and indices that lead to a value, from the root."""
 Model = TypeVar("Model", bound=BaseModel)
 
 _NULL: Final = re.compile(r"null|Null|NULL|~|")
@@ -36,51 +36,51 @@ _HEXADECIMAL: Final = re.compile(r"0x([0-9a-fA-F]+)")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NO_NUMBER: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _MOST_DIGITS: Final = 400
-"""Python reads no longer numbers without ado, and nobody writes them."""
+"""Limit of the digits of a number: Python refuses longer integers by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A place in a text, from 1."""
+    """A position in a text, from 1."""
 
     line: int
     column: int
 
     def __str__(self) -> str:
-        """Read as `line 3, column 5`."""
+        """Return `line 3, column 5`."""
         return f"line {self.line}, column {self.column}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlText:
-    """What a text says, and where."""
+    """A parsed YAML document with the positions of its values."""
 
     source: str
     """Names the file in messages."""
     data: JsonValue
     places: Mapping[Path, Place]
-    """Where each value begins; nothing where the data come from no text."""
+    """Start of each value; empty if the data was not parsed from a text."""
     keys: Mapping[Path, Place]
-    """Where the key of each value in a mapping begins."""
+    """Start of the key of each mapping value."""
 
     def place(self, path: Path) -> Place:
-        """Return where a value begins, or the nearest one around it."""
+        """Return the start of a value, or of its nearest ancestor with a known position."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, Place(line=1, column=1))
 
     def error(self, path: Path, message: str, *, at_key: bool = False) -> YamlError:
-        """Say what is wrong with a value, at its place."""
+        """Build the error for a value, with its position."""
         place = (self.keys.get(path) if at_key else None) or self.place(path)
         where = f"{place}: " if self.places else ""
         name = path_text(path)
         return YamlError(f"{self.source}: {where}{name + ': ' if name else ''}{message}")
 
     def read_as(self, model: type[Model], path: Path = ()) -> Model:
-        """Read the value at `path` as a strict model.
+        """Validate the value at `path` as a strict model.
 
         Raises:
-            YamlError: a field is missing, unknown or wrong; the message has its place.
+            YamlError: a field is missing, unknown or invalid; the message contains its position.
         """
         value = self.value(path)
         try:
@@ -93,7 +93,7 @@ class YamlText:
             raise self.error((*path, *parts), fault_text(here), at_key=is_key) from error
 
     def value(self, path: Path) -> JsonValue:
-        """Return the value at a path that is there."""
+        """Return the value at an existing path."""
         value: Any = self.data
         for part in path:
             value = value[part]
@@ -102,27 +102,27 @@ class YamlText:
 
 
 def read_yaml_file(path: FilePath) -> YamlText:
-    """Read a file.
+    """Read a YAML file.
 
     Raises:
-        YamlError: it cannot be read, is no text, or no YAML of the kind described above.
-        RequirementError: the library for YAML is not installed.
+        YamlError: the file cannot be read, or is not YAML as described above.
+        RequirementError: ruamel.yaml is not installed.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise YamlError(f"{path}: the file cannot be read ({error.strerror}); check the path") from error
+        raise YamlError(f"{path}: cannot read the file ({error.strerror}); check the path") from error
     except UnicodeDecodeError as error:
-        raise YamlError(f"{path}: wanted text in UTF-8, found other bytes from byte {error.start} on") from error
+        raise YamlError(f"{path}: expected UTF-8 text, got invalid bytes at offset {error.start}") from error
     return read_yaml(text, str(path))
 
 
 def read_yaml(text: str, source: str) -> YamlText:
-    """Read a text; `source` names it in messages. A text with nothing in it is null.
+    """Parse a YAML text; `source` names it in messages. An empty text is null.
 
     Raises:
-        YamlError: it is no YAML of the kind described above; the message has line and column.
-        RequirementError: the library for YAML is not installed.
+        YamlError: the text is not YAML as described above; the message contains line and column.
+        RequirementError: ruamel.yaml is not installed.
     """
     builder = _Builder(source)
     for event in _events(text, source):
@@ -136,7 +136,7 @@ def _events(text: str, source: str) -> Iterator[Any]:
         from ruamel.yaml import YAML  # noqa: PLC0415 - an extra, and slow to import
         from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
     except ImportError as error:
-        message = f"{source}: wanted the library ruamel.yaml to read YAML, found none; install eikon-engine[scenario]"
+        message = f"{source}: missing library: ruamel.yaml, to read YAML; install eikon-engine[scenario]"
         raise RequirementError(message) from error
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
@@ -144,24 +144,24 @@ def _events(text: str, source: str) -> Iterator[Any]:
         mark = error.problem_mark or error.context_mark
         where = f"{Place(line=mark.line + 1, column=mark.column + 1)}: " if mark else ""
         problem = error.problem or error.context
-        raise YamlError(f"{source}: {where}wanted YAML, found: {problem}; correct the line") from error
+        raise YamlError(f"{source}: {where}invalid YAML: {problem}; correct the line") from error
     except YAMLError as error:
-        raise YamlError(f"{source}: wanted YAML, found: {str(error).partition(chr(10))[0]}") from error
+        raise YamlError(f"{source}: invalid YAML: {str(error).partition(chr(10))[0]}") from error
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end is not read yet."""
+    """A list or mapping that is still being read."""
 
     value: list[JsonValue] | dict[str, JsonValue]
     path: Path
     key: str | None = None
-    """Key whose value comes next."""
+    """Key of the next value."""
 
 
 @dataclass(slots=True)
 class _Builder:
-    """Build values from the events of the parser."""
+    """Builds values from parser events."""
 
     source: str
     data: JsonValue = None
@@ -171,13 +171,13 @@ class _Builder:
     documents: int = 0
 
     def take(self, event: Any) -> None:  # noqa: ANN401 - events of ruamel.yaml, imported where they are made
-        """Take the next event."""
+        """Process the next event."""
         place = Place(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
         match type(event).__name__:
             case "DocumentStartEvent":
                 self.documents += 1
                 if self.documents > 1:
-                    raise self._error(place, "wanted one document, found a second one")
+                    raise self._error(place, "expected one document, got a second one")
             case "ScalarEvent":
                 self._demand_plain(event, place)
                 self._scalar(event, place)
@@ -188,7 +188,7 @@ class _Builder:
             case "SequenceEndEvent" | "MappingEndEvent":
                 self.open.pop()
             case "AliasEvent":
-                raise self._error(place, f"wanted a value, found the alias *{event.anchor}; write the value out")
+                raise self._error(place, f"expected a value, got the alias *{event.anchor}; write the value out")
             case _:
                 pass
 
@@ -202,23 +202,23 @@ class _Builder:
 
     def _key(self, inner: _Open, value: JsonValue, place: Place) -> None:
         if not isinstance(value, str):
-            raise self._error(place, f"wanted text as a key, found {json.dumps(value)}; write it in quotes")
+            raise self._error(place, f"expected a string as a key, got {json.dumps(value)}; write it in quotes")
         path = (*inner.path, value)
         if path in self.keys:
-            raise self._error(place, f"wanted each key once, found {value!r} again, first in {self.keys[path]}")
+            raise self._error(place, f"duplicate key {value!r}, first in {self.keys[path]}; remove one of them")
         self.keys[path] = place
         inner.key = value
 
     def _begin(self, event: Any, place: Place, value: list[JsonValue] | dict[str, JsonValue]) -> None:  # noqa: ANN401 - as above
         self._demand_plain(event, place)
         if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
-            raise self._error(place, "wanted text as a key, found a list or a mapping")
+            raise self._error(place, "expected a string as a key, got a list or a mapping")
         if len(self.open) == MAX_DEPTH:
-            raise self._error(place, f"wanted at most {MAX_DEPTH} levels of lists and mappings, found more")
+            raise self._error(place, f"expected at most {MAX_DEPTH} levels of lists and mappings, got more")
         self.open.append(_Open(value=value, path=self._add(value, place)))
 
     def _add(self, value: JsonValue, place: Place) -> Path:
-        """Put a value where it belongs; return the path to it."""
+        """Add a value to the open collection; return its path."""
         if not self.open:
             self.data = value
             self.places[()] = place
@@ -237,12 +237,12 @@ class _Builder:
 
     def _demand_plain(self, event: Any, place: Place) -> None:  # noqa: ANN401 - as above
         if event.anchor is not None:
-            raise self._error(place, f"wanted a plain value, found the anchor &{event.anchor}; write values out")
+            raise self._error(place, f"expected a plain value, got the anchor &{event.anchor}; write values out")
         if event.tag is not None:
-            raise self._error(place, f"wanted a plain value, found the tag {event.tag}; leave it out")
+            raise self._error(place, f"expected a plain value, got the tag {event.tag}; remove it")
 
     def _plain_value(self, text: str, place: Place) -> JsonValue:
-        """Read a scalar without quotes by the core schema."""
+        """Resolve an unquoted scalar by the core schema."""
         if _NULL.fullmatch(text):
             return None
         if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
@@ -253,20 +253,18 @@ class _Builder:
         if _FLOAT.fullmatch(text) is not None and len(text) <= _MOST_DIGITS:
             number = int(text) if _DECIMAL.fullmatch(text) else float(text)
             if number in (float("inf"), float("-inf")):
-                raise self._error(place, f"wanted a number, found {text}, which is too large")
+                raise self._error(place, f"expected a number, got {text}, which is too large")
             return number
         if _NO_NUMBER.fullmatch(text):
-            raise self._error(place, f"wanted a finite number, found {text}; write text in quotes")
+            raise self._error(place, f"expected a finite number, got {text}; write text in quotes")
         return text
 
     def _text(self, text: str, place: Place) -> str:
-        """Join what JSON writes as two escapes for one character."""
+        """Join surrogate pairs, which JSON writes as two escapes, into one character."""
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError as error:
-            raise self._error(
-                place, "wanted text, found half a character (a surrogate without its other one)"
-            ) from error
+            raise self._error(place, "expected text, got a lone surrogate (half of a character)") from error
 
     def _error(self, place: Place, message: str) -> YamlError:
         return YamlError(f"{self.source}: {place}: {message}")

@@ -82,7 +82,7 @@ def test_a_skill_that_outlives_its_subgoal_is_refused(tmp_path: Path) -> None:
                 while not model.asked:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(0.01)
             answers.set()
-            with pytest.raises(UsageError, match="await the skill before that"):
+            with pytest.raises(UsageError, match="await the skill"):
                 await question
 
     with serve_pages() as site, serve_model() as model:

@@ -130,7 +130,7 @@ def test_an_element_that_was_not_seen_in_time_is_remembered(
     target = getattr(deeds(tmp_path / "b")[0], "target", None)
     assert target is not None
     assert (target.identity and target.identity.name) == was
-    assert ("before the action is not known" in warnings(tmp_path / "b")) == (was is None)
+    assert ("could not be identified: it appeared late" in warnings(tmp_path / "b")) == (was is None)
 
 
 def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_the_end_of_a_script_is_that_of_the_command(
         assert "ZeroDivisionError" in done.stderr
         assert "ZeroDivisionError" in open_bundle(tmp_path / "b").trace.failures[0].message
     if status:
-        assert f"agent.py ended with exit status {status}; what it did until then is recorded" in done.stderr
+        assert f"agent.py exited with status {status}; everything before that is recorded" in done.stderr
 
 
 def test_a_script_that_dies_keeps_what_it_did(button: str, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_script_that_dies_keeps_what_it_did(button: str, tmp_path: Path) -> No
     done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
 
     assert done.returncode == USAGE
-    assert "its process ended with status 9 before it was done; what was recorded is kept" in done.stderr
+    assert "its process exited with status 9 without a result; partial recordings remain" in done.stderr
     assert steps(tmp_path / "b")[0].action.type == "navigate"
 
 
@@ -157,7 +157,7 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
 
     assert done.returncode == USAGE
     assert done.stdout == "nothing to do\n"
-    assert "quiet.py: wanted a browser context of Playwright to record, found none" in done.stderr
+    assert "quiet.py: nothing recorded: the script opened no browser context" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "b").exists()
 
@@ -165,11 +165,11 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["--script", "missing.py"], "wanted a Python script or a test of pytest at missing.py, found none"),
+        (["--script", "missing.py"], "missing.py: no such Python script or pytest test"),
         (["--script", "missing.py", "--trace", "b"], "found --trace and --script"),
-        ([], "wanted one of --trace, --script and --url, which say where the mission comes from, found none"),
-        (["--script", "a.py", "--clock", "stepped"], "--script has no use for --clock; leave it out"),
-        (["--script", "a.py", "--var", "a=b"], "--script has no use for --var; leave it out"),
+        ([], "expected one of --trace, --script and --url, got none"),
+        (["--script", "a.py", "--clock", "stepped"], "--clock does not apply to --script; remove it"),
+        (["--script", "a.py", "--var", "a=b"], "--var does not apply to --script; remove it"),
     ],
 )
 def test_wrong_usage_is_one_line(
@@ -218,7 +218,7 @@ def test_a_pattern_that_is_none_is_refused(button: str, tmp_path: Path) -> None:
     done = record("--script", script, "-o", tmp_path / "b", "--redact-pattern", "(", "--", button)
 
     assert (done.returncode, len(done.stderr.splitlines())) == (USAGE, 1)
-    assert "wanted a regular expression of secret values, found '('" in done.stderr
+    assert "malformed redaction pattern '('" in done.stderr
 
 
 def test_why_a_recording_is_not_certified_is_told_as_a_diagnostic(button: str, tmp_path: Path) -> None:
@@ -248,5 +248,5 @@ def test_a_folder_that_is_taken_is_refused(button: str, tmp_path: Path) -> None:
 
     assert done.returncode == USAGE
     assert "already" in done.stderr
-    assert "wanted a browser context of Playwright to record, found none that could be recorded" in done.stderr
+    assert "nothing recorded: the script opened no browser context that can be recorded" in done.stderr
     assert (tmp_path / "b" / "trace.json").read_bytes() == before

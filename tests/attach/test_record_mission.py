@@ -167,7 +167,7 @@ def test_subgoals_do_not_nest(chromium: Browser, tmp_path: Path) -> None:
     with (
         watched(chromium, tmp_path / "b") as agent,
         agent.mission.subgoal("outer"),
-        pytest.raises(UsageError, match=r"^subgoal 'inner' begins inside subgoal subgoal_1; end that one first$"),
+        pytest.raises(UsageError, match=r"^subgoal 'inner' started inside subgoal subgoal_1; end that subgoal first$"),
     ):
         agent.mission.subgoal("inner").__enter__()
 
@@ -203,7 +203,7 @@ def test_a_page_that_shows_something_is_too_late(chromium: Browser, site: PageSi
     page.goto(url)
 
     with (
-        pytest.raises(UsageError, match=rf"^wanted pages that show nothing yet, found {re.escape(url)}; record from"),
+        pytest.raises(UsageError, match=rf"^page {re.escape(url)} is already loaded; start recording"),
         record_mission(page, mission_text="Late", directory=tmp_path / "b", options=QUICK),
     ):
         pass
@@ -232,9 +232,7 @@ def test_what_others_put_into_a_folder_stays(chromium: Browser, site: PageSite, 
 def test_what_is_no_page_is_refused(chromium: Browser, tmp_path: Path) -> None:
     """A browser, or anything else, is no context: one line says what is."""
     for wrong, name in ((chromium, "Browser"), ("page", "str")):
-        with pytest.raises(
-            UsageError, match=rf"^wanted a BrowserContext or a Page of Playwright to record, found {name}$"
-        ):
+        with pytest.raises(UsageError, match=rf"^cannot record {name}: expected a Playwright BrowserContext or Page$"):
             record_mission(wrong, mission_text="Wrong", directory=tmp_path / "b", options=QUICK)
 
 
@@ -243,7 +241,9 @@ def test_the_block_is_of_the_agents_kind(chromium: Browser, tmp_path: Path) -> N
     context = chromium.new_context()
     block = record_mission(context, mission_text="Wrong", directory=tmp_path / "b", options=QUICK)
 
-    with pytest.raises(UsageError, match=r"^wanted `with record_mission\(…\)` around an agent that drives the sync"):
+    with pytest.raises(
+        UsageError, match=r"^the agent uses Playwright's synchronous API; use `with record_mission\(…\)`"
+    ):
         block.__aenter__().send(None)
 
     context.close()

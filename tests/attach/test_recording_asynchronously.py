@@ -148,7 +148,9 @@ def test_a_block_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
             with record_mission(page, mission_text="Wrong", directory=tmp_path / "b", options=QUICK):
                 pass
 
-    with pytest.raises(UsageError, match=r"^wanted `async with record_mission\(…\)` around an agent that drives"):
+    with pytest.raises(
+        UsageError, match=r"^the agent uses Playwright's asynchronous API; use `async with record_mission\(…\)`"
+    ):
         asyncio.run(work())
 
     assert not (tmp_path / "b").exists()

@@ -133,7 +133,7 @@ def test_responses_of_another_recording_are_not_mixed_in(recorded: Recorded, chr
         (kept / path.name).write_bytes(path.read_bytes())
 
     with (
-        pytest.raises(OutputError, match="responses are there already"),
+        pytest.raises(OutputError, match="responses exist already"),
         watched(chromium, tmp_path / "b"),
     ):
         pass

@@ -53,5 +53,5 @@ def test_a_download_that_goes_on_for_too_long_is_told(
         agent.page.goto(url)
         agent.page.click("a")
 
-    told = f"its download was still running 0.3 s after the mission, and replays do not have it: {site.url}/endless"
+    told = f"the download was still running 0.3 s after the mission; replays do not have it: {site.url}/endless"
     assert told in warnings(tmp_path / "b")

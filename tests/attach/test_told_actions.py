@@ -23,7 +23,7 @@ def test_the_first_of_several_is_said(chromium: Browser, site: PageSite, tmp_pat
     (click,) = deeds(tmp_path / "b")
     assert isinstance(click, Click)
     assert click.target.selector == ".item >> nth=0"
-    assert ".item matched 2 elements, the first was taken" in warnings(tmp_path / "b")
+    assert ".item matched 2 elements; recorded the first" in warnings(tmp_path / "b")
 
 
 def test_what_fails_is_recorded_and_fails_for_the_agent(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
@@ -56,12 +56,12 @@ def test_what_is_not_repeated_is_told(chromium: Browser, site: PageSite, tmp_pat
     told = warnings(tmp_path / "b")
     assert kinds(tmp_path / "b") == []
     assert "Frame.evaluateExpression was called 2 times: what a script" in told
-    assert "APIRequestContext.fetch was called once: requests of the agent itself" in told
+    assert "APIRequestContext.fetch was called once: requests that the agent sends itself" in told
     assert "BrowserContext.addCookies was called once" in told
-    assert "ElementHandle.selectText was called once: a text that was selected" in told
+    assert "ElementHandle.selectText was called once: the text selection is not replayed" in told
     assert "Frame.hover was called once: `force`" in told
-    assert "ElementHandle.screenshot was called once: a picture of one element" in told
-    assert "Frame.waitForFunction was called once: it is not waited for again" in told
+    assert "ElementHandle.screenshot was called once: element screenshots" in told
+    assert "Frame.waitForFunction was called once: a replay takes as long as the agent took" in told
     assert "Frame.blur was called once" in told
 
 
@@ -75,7 +75,7 @@ def test_a_call_without_a_deadline_is_told(chromium: Browser, site: PageSite, tm
         page.click("#go")
 
     assert [step.action.timeout_ms for step in steps(tmp_path / "b")] == [300_000, 300_000, 300_000, 20_000]
-    assert "calls without a deadline (timeout=0): 3; a replay gives up after 300 s" in warnings(tmp_path / "b")
+    assert "calls without a deadline (timeout=0): 3; a replay times out after 300 s" in warnings(tmp_path / "b")
 
 
 def test_a_press_at_an_unknown_place_is_told(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
@@ -85,4 +85,4 @@ def test_a_press_at_an_unknown_place_is_told(chromium: Browser, site: PageSite, 
         agent.page.mouse.down()
 
     assert kinds(tmp_path / "b") == ["note"]
-    assert "where the pointer was is not known" in warnings(tmp_path / "b")
+    assert "the pointer position is unknown" in warnings(tmp_path / "b")

@@ -157,7 +157,7 @@ def test_switch_to_a_page_that_never_opens_fails(desk: Desk) -> None:
     """What is open is listed."""
     desk.show("<p>alone")
 
-    assert "found open pages: 0" in desk.fails(SwitchPage(page=1, timeout_ms=300), "page-missing")
+    assert "is not open; open pages: 0" in desk.fails(SwitchPage(page=1, timeout_ms=300), "page-missing")
     desk.fails(Click(page=3, target=at("p")), "page-missing")
 
 

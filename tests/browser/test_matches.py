@@ -89,9 +89,9 @@ def test_what_cannot_be_asked_is_refused(desk: Desk) -> None:
 
     with pytest.raises(ActionRejectedError, match=r"looking for li\["):
         desk.portal.call(matches_in, session, "li[", 0)
-    with pytest.raises(PageMissingError, match=r"wanted page 3 .*, found open pages: 0"):
+    with pytest.raises(PageMissingError, match=r"page 3 .* is not open; open pages: 0"):
         desk.portal.call(matches_in, session, "li", 3)
-    with pytest.raises(PageMissingError, match=r"wanted frame '0.1' of page 0, found frames: ''"):
+    with pytest.raises(PageMissingError, match=r"no frame '0.1' on page 0; its frames: ''"):
         desk.portal.call(matches_in, session, "li", 0, "0.1")
 
 

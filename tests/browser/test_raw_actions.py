@@ -288,7 +288,7 @@ def test_a_page_with_another_ordinal_is_not_opened(desk: Desk, ordinal: int) -> 
     """The order of opening is what pages are known by."""
     message = desk.fails(OpenPage(page=ordinal), "action-rejected")
 
-    assert message.startswith(f"wanted page {ordinal} to open, found that the next one is page 1")
+    assert message.startswith(f"cannot open page {ordinal}: the next page in order of opening is 1")
     assert len(desk.worker.session.ledger.pages) == 1
 
 

@@ -142,7 +142,7 @@ def test_targets_in_frames_and_shadow_trees_are_bound(desk: Desk, sealed_browser
 
 def test_page_without_snapshot_cannot_be_played(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
     """It is said that the recording lacks it, and what to do instead."""
-    with playing(sealed_browser, tmp_path) as stage, pytest.raises(NetworkPartMissingError, match="replay it sealed"):
+    with playing(sealed_browser, tmp_path) as stage, pytest.raises(NetworkPartMissingError, match="Replay it sealed"):
         stage.do(Click(target=at("b")))
 
 

@@ -72,18 +72,24 @@ def test_page_that_does_what_it_did_is_no_miss(
 
 
 OTHERS = {
-    ("bytes", "text"): ("message 1 of the page on this socket is another one", ("form: recorded binary, sent text",)),
-    ("text", "bytes"): ("message 1 of the page on this socket is another one", ("form: recorded text, sent binary",)),
+    ("bytes", "text"): (
+        "message 1 of the page on this socket differs from the recorded one",
+        ("form: recorded binary, sent text",),
+    ),
+    ("text", "bytes"): (
+        "message 1 of the page on this socket differs from the recorded one",
+        ("form: recorded text, sent binary",),
+    ),
     ("fatal", "done"): (
-        "the page closed this socket in another way than in the recording (4001 'done' for 4001 'fatal')",
+        "the page closed this socket (4001 'done'); recorded: 4001 'fatal'",
         ("end: recorded 4001 'fatal', sent 4001 'done'",),
     ),
     ("fatal", "plain"): (
-        "the page closed this socket in another way than in the recording (without a code for 4001 'fatal')",
+        "the page closed this socket (without a code); recorded: 4001 'fatal'",
         ("end: recorded 4001 'fatal', sent without a code",),
     ),
-    ("nothing", "fatal"): ("the page closed this socket (4001 'fatal'), which it did not in the recording", ()),
-    ("text", "plain"): ("the page closed this socket (without a code), which it did not in the recording", ()),
+    ("nothing", "fatal"): ("the page closed this socket (4001 'fatal'); the recording did not", ()),
+    ("text", "plain"): ("the page closed this socket (without a code); the recording did not", ()),
 }
 
 

@@ -188,7 +188,7 @@ def test_another_browser_is_noted_and_named_beside_a_finding(
     assert same.verdict == "faithful"
     assert "browser_version: 99.0.1 -> " in " ".join(same.environment_differences)
     assert other.divergences[0].code == "title-changed"
-    assert "a possible cause: the environment is another one: browser_version 99.0.1" in other.reasons[1]
+    assert "possible cause: the environment differs: browser_version 99.0.1" in other.reasons[1]
 
 
 def test_a_header_that_holds_a_secret_asks_for_it(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:

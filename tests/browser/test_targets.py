@@ -143,7 +143,7 @@ def test_ambiguous_frame_is_not_entered(desk: Desk) -> None:
 
     message = desk.fails(Click(target=at("button", "iframe")), "target-ambiguous")
 
-    assert "wanted one frame, found 2" in message
+    assert "expected one frame, found 2" in message
     assert "hit" not in desk.trail()
     assert "frame" in desk.fails(
         Assert(expectation=AssertCount(target=at("button", "iframe"), count=1)), "target-ambiguous"

@@ -252,7 +252,7 @@ def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_brows
         pass_time(desk, 40)
 
         (note,) = desk.network().notes
-        assert note.startswith(f"worker: {site.url}/w.js (1 times) could not be started under the clock of its page")
+        assert note.startswith(f"worker: {site.url}/w.js (1 times) could not be put under the clock of its page")
         assert said(desk) == ["got 1", "got 2"]
 
 
@@ -339,7 +339,7 @@ def test_worker_that_computes_for_ever_is_waited_for_once(live_browser: Room, si
 
         assert said(desk) == ["tick", "tick", "tick"]
         (note,) = desk.network().notes
-        assert note.startswith("worker: blob:... (1 times) did not answer in time")
+        assert note.startswith("worker: blob:... (1 times) did not respond in time")
         assert time.monotonic() - begin < 8
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN_S: Final = 30.0
 """Within which the bar shows a new subgoal."""
-READY = "window.__eikon__?.hand !== undefined && document.readyState === 'complete'"
+READY = "window.__eikon__?.recorder !== undefined && document.readyState === 'complete'"
 
 
 class Port:

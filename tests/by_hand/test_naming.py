@@ -41,13 +41,13 @@ def name() -> Iterator[Callable[[str, str], Names]]:
         naming = own_script("by_hand/naming.js").strip()
         for script in init_scripts(SessionOptions(environment=environment(), natural=True)):
             context.add_init_script(script)
-        context.add_init_script(f"({naming[naming.index(chr(10) + '(') :]})(window.hand = {{}}, window.__eikon__)")
+        context.add_init_script(f"({naming[naming.index(chr(10) + '(') :]})(window.recorder = {{}}, window.__eikon__)")
         page = context.new_page()
 
         def ask(html: str, css: str) -> Names:
             page.goto("about:blank")
             page.goto(f"data:text/html,<!doctype html>{html.replace('#', '%23')}")
-            names: Names = page.locator(css).evaluate("e => (window.target = e, hand.name(e))")
+            names: Names = page.locator(css).evaluate("e => (window.target = e, recorder.name(e))")
             for each in names:
                 found = page.locator(each["selector"]).evaluate_all("all => all.length === 1 && all[0] === target")
                 assert found, f"{each['selector']} in {html}"

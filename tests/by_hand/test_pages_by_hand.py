@@ -137,4 +137,4 @@ def test_whoever_goes_on_before_a_document_has_come_is_told(tmp_path: Path) -> N
         record(tmp_path / "b", site.put("<p>first</p>"), act)
 
     (told,) = [each for each in read_trace(tmp_path / "b").warnings if "went on before" in each]
-    assert told.startswith("subgoal_1__attempt_1_action_002: the person went on before its document had come")
+    assert told.startswith("subgoal_1__attempt_1_action_002: the next action started before the document arrived")

@@ -54,11 +54,11 @@ def test_a_signal_ends_the_recording_and_keeps_it_whole(
 @pytest.mark.parametrize(
     ("options", "told", "status"),
     [
-        (("--url", "http://127.0.0.1:9/x"), "wanted a display", 2),
-        (("--url", "shop"), "wanted an address", 2),
+        (("--url", "http://127.0.0.1:9/x"), "no display", 2),
+        (("--url", "shop"), "expected a URL", 2),
         (("--url", "http://x/", "--trace", "y"), "found --trace and --url", 2),
         (("--url", "http://x/", "--headless", "--viewport", "0x3"), "wanted WIDTHxHEIGHT", 2),
-        (("--trace", "y", "--headless"), "--trace has no use for --headless", 2),
+        (("--trace", "y", "--headless"), "--headless does not apply to --trace", 2),
         ((), "found none", 2),
     ],
 )
@@ -86,7 +86,7 @@ def test_a_page_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     command = start("-o", str(tmp_path / "b"), "--url", "http://127.0.0.1:9/x", "--headless")
     _, said = command.communicate(timeout=60)
 
-    told = "wanted a document, found none"
+    told = "cannot open"
     assert (command.returncode, told in said, said.count("\n")) == (1, True, 1), said
     assert not (tmp_path / "b").exists()
 
@@ -104,7 +104,7 @@ def test_a_recording_that_did_not_begin_writes_nothing_more(
     monkeypatch.setattr(Window, "stop", stop_late)
     options = ByHandOptions(url="http://127.0.0.1:9/x", mission_text="x", headless=True)
 
-    with pytest.raises(NavigationError, match="wanted a document, found none"):
+    with pytest.raises(NavigationError, match="cannot open"):
         asyncio.run(record_by_hand(tmp_path / "b", options))
 
     assert not caplog.records

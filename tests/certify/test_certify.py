@@ -85,7 +85,7 @@ def test_a_random_text_is_masked_and_nothing_else(bundle: Callable[[str], Path],
     outcome = replay(folder, tmp_path / "run")
     assert (outcome.verdict, outcome.certified) == ("faithful", "certified")
     assert [step.masked for step in outcome.subgoals[0].steps if step.kind == "action"] == [("key-text",)] * 2
-    assert "mask key-text: hid something at 2 actions" in (tmp_path / "run" / "replay_summary.txt").read_text()
+    assert "mask key-text: hid a difference at 2 actions" in (tmp_path / "run" / "replay_summary.txt").read_text()
 
 
 def test_the_browsers_of_all_rounds_have_one_driver(

@@ -49,7 +49,7 @@ def test_proposals_are_shown_and_only_written_when_accepted(bundle: Callable[[st
 
     assert shown.returncode == 3, shown.stderr
     assert shown.stdout.count('-     "observation": null,') == 2
-    assert "--accept writes them" in shown.stderr
+    assert "Apply them with --accept" in shown.stderr
     assert untouched
     assert accepted.returncode == 0, accepted.stderr
     report = CertificationReport.model_validate_json(accepted.stdout)

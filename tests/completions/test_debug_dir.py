@@ -41,7 +41,7 @@ def test_the_first_run_captures_and_the_second_replays(tmp_path: Path) -> None:
     assert captured == ["a 0", "b 0", "a 1"]
     assert replayed == ["a 0", "a 1", "b 0"]
     assert told == [
-        f"Capture mode: 0 responses recorded; what models answer is saved to {tmp_path / 'd'}",
+        f"Capture mode: 0 responses recorded; new responses are saved to {tmp_path / 'd'}",
         f"Capture mode: 3 responses saved to {tmp_path / 'd'}",
         f"Replay mode: 3 responses from {tmp_path / 'd'}; no model is asked",
         "Replay mode: 3 of 3 responses used",
@@ -61,7 +61,7 @@ def test_more_requests_than_were_recorded_fail(tmp_path: Path) -> None:
     capture(tmp_path, "a", "a")
     with opened(tmp_path, never) as used:
         assert [used.client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
-        with pytest.raises(NoReplayDataError, match="recorded 2 times, and is asked once more"):
+        with pytest.raises(NoReplayDataError, match="recorded 2 times and requested once more"):
             used.client.complete(request("a"))
         assert used.counts.missed == 1
 
@@ -116,7 +116,7 @@ def test_a_killed_capture_reads_back_and_is_not_taken_for_whole(tmp_path: Path) 
     """What was answered is there, the folder is refused, and --append goes on from it."""
     kill_capture(tmp_path)
 
-    with pytest.raises(ResponsesIncompleteError, match=r"stopped after 3 responses.*--append.*--refresh"):
+    with pytest.raises(ResponsesIncompleteError, match=r"interrupted after 3 responses.*--append.*--refresh"):
         opened(tmp_path, never)
     with opened(tmp_path, append=True) as used:
         texts = [used.client.complete(request(f"prompt {number}")).text for number in range(4)]
@@ -147,7 +147,7 @@ def test_a_run_that_was_cut_off_is_marked(tmp_path: Path, stop: Exception, *, is
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
     """The second is told; when the first has ended it may."""
     first = opened(tmp_path)
-    with pytest.raises(ResponsesError, match="another run that does so now"):
+    with pytest.raises(ResponsesError, match="another run is writing responses"):
         opened(tmp_path)
     first.close()
 
@@ -176,7 +176,7 @@ def test_an_answer_after_the_end_is_refused(tmp_path: Path) -> None:
     used = opened(tmp_path)
     used.close()
 
-    with pytest.raises(UsageError, match="found one after it"):
+    with pytest.raises(UsageError, match="a response arrived after the recording ended"):
         used.client.complete(request())
     assert files(tmp_path) == []
 
@@ -198,10 +198,10 @@ def test_an_end_before_an_answer_came_is_not_whole(tmp_path: Path) -> None:
         asked.wait()
         used.close()
         released.set()
-        with pytest.raises(UsageError, match="found one after it"):
+        with pytest.raises(UsageError, match="a response arrived after the recording ended"):
             answer.result()
 
-    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is marked as incomplete"
+    assert told[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is marked as incomplete"
 
 
 def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:

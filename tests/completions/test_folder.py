@@ -59,22 +59,22 @@ def test_an_edited_prompt_is_found_by_its_digest(tmp_path: Path, edit: dict[str,
     (bad,) = files(tmp_path)
     _change(bad, **edit)
 
-    with pytest.raises(ResponseCorruptError, match=rf"{bad.name}.*edited after they were recorded"):
+    with pytest.raises(ResponseCorruptError, match=rf"{bad.name}.*edited after recording"):
         opened(tmp_path, never)
 
 
 @pytest.mark.parametrize(
     ("edit", "fault"),
     [
-        ({"format_version": 2}, "wanted format_version 1, found 2; update Eikon"),
-        ({"format_version": "1"}, "wanted format_version 1, found the string"),
-        ({"error": {"code": "odd", "message": ""}, "response": None}, "wanted the code of a failed completion"),
+        ({"format_version": 2}, "expected format_version 1, got 2; update Eikon"),
+        ({"format_version": "1"}, "expected format_version 1, got the string"),
+        ({"error": {"code": "odd", "message": ""}, "response": None}, "expected the code of a failed completion"),
         ({"error": {"code": "completion-failed", "message": ""}}, "either a response or an error"),
         ({"response": None}, "either a response or an error"),
         ({"sample_index": -1}, "sample_index"),
-        ({"duration_seconds": "1"}, "wanted a number"),
+        ({"duration_seconds": "1"}, "expected a number"),
         ({"extra": 1}, "this field is unknown"),
-        ({"metric_id": "other"}, "wanted the name other-"),
+        ({"metric_id": "other"}, "expected other-"),
     ],
 )
 def test_a_file_that_says_something_else_is_named(tmp_path: Path, edit: dict[str, object], fault: str) -> None:
@@ -106,7 +106,7 @@ def test_a_folder_with_something_else_is_refused_in_every_mode(tmp_path: Path, n
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("mine")
         for mode in ({}, {"refresh": True}, {"append": True}):
-            with pytest.raises(ResponsesError, match=rf"found {name.partition('/')[0]}"):
+            with pytest.raises(ResponsesError, match=rf"got {name.partition('/')[0]}"):
                 opened(folder, never, **mode)
         assert (folder / name).read_text() == "mine"
 
@@ -139,7 +139,7 @@ def test_responses_of_two_recordings_do_not_mix(tmp_path: Path) -> None:
     (stranger,) = files(tmp_path / "two")
     shutil.copy(stranger, tmp_path / "one")
 
-    with pytest.raises(ResponsesError, match=rf"{stranger.name}.*mixes two recordings"):
+    with pytest.raises(ResponsesError, match=rf"{stranger.name}.*expected a response of recording"):
         opened(tmp_path / "one", never)
 
 
@@ -150,7 +150,7 @@ def test_a_response_that_is_gone_is_missed(tmp_path: Path) -> None:
     text = json.loads(gone.read_text())["prompt"][0]["content"]
     gone.unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=r"wanted 2 responses.*found 1: files are gone"):
+    with pytest.raises(ResponsesIncompleteError, match=r"expected 2 responses.*got 1; restore"):
         opened(tmp_path, never)
     with opened(tmp_path, EchoClient, append=True) as used:
         used.client.complete(request(text))
@@ -162,7 +162,7 @@ def test_all_responses_gone_is_no_empty_folder(tmp_path: Path) -> None:
     capture(tmp_path, "a")
     files(tmp_path)[0].unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=r"wanted 1 response.*found 0"):
+    with pytest.raises(ResponsesIncompleteError, match=r"expected 1 response.*got 0"):
         opened(tmp_path, never)
 
 
@@ -173,7 +173,7 @@ def test_an_earlier_answer_that_is_gone_is_named(tmp_path: Path, mode: dict[str,
     gone = files(tmp_path)[0]
     gone.unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=rf"{gone.name}: wanted sample 0"):
+    with pytest.raises(ResponsesIncompleteError, match=rf"{gone.name}: sample 0"):
         opened(tmp_path, never, **mode)
 
 

@@ -27,7 +27,9 @@ def test_a_changed_prompt_fails_with_the_nearest_recorded_one(tmp_path: Path) ->
 
     miss = _miss(tmp_path, asked)
 
-    assert miss.message.startswith(f"no replay data for title {prompt_digest(asked)[:12]}: nearest recorded prompt is")
+    assert miss.message.startswith(
+        f"no replay data for title {prompt_digest(asked)[:12]}: the nearest recorded prompt is"
+    )
     assert miss.difference.splitlines()[3:] == [
         " Bread 2.10",
         " ",
@@ -44,9 +46,9 @@ def test_a_changed_setting_is_named_alone(tmp_path: Path) -> None:
 
     miss = _miss(tmp_path, request(model="gpt-5", parameters={"temperature": 0.0}))
 
-    assert "the same prompt was recorded with another model: recorded gpt-4, asked gpt-5" in miss.message
-    assert "parameter seed: recorded 1, asked none" in miss.message
-    assert "parameter temperature: recorded 0, asked 0.0" in miss.message
+    assert "the same prompt was recorded with a different model: recorded gpt-4, requested gpt-5" in miss.message
+    assert "parameter seed: recorded 1, requested none" in miss.message
+    assert "parameter temperature: recorded 0, requested 0.0" in miss.message
     assert miss.difference == ""
 
 
@@ -55,7 +57,10 @@ def test_another_metric_is_named(tmp_path: Path) -> None:
     capture(tmp_path, "a")
 
     assert "the same prompt was recorded for title" in _miss(tmp_path, request("a", "heading")).message
-    assert "nothing was recorded for this metric, only for title" in _miss(tmp_path, request("b", "heading")).message
+    assert (
+        "nothing was recorded for this metric; recorded metrics: title"
+        in _miss(tmp_path, request("b", "heading")).message
+    )
 
 
 def test_a_long_difference_is_cut_and_says_so(tmp_path: Path) -> None:

@@ -76,17 +76,17 @@ FAILURES = (
     (answer_error(500, "boom"), CompletionServerError, "status 500: boom"),
     (Scripted(status=503, body=b"<html>down</html>"), CompletionServerError, "status 503: <html>down</html>"),
     (Scripted(status=502, body=b""), CompletionServerError, "status 502: no reason given"),
-    (Scripted(body=b"not json"), CompletionMalformedError, "no JSON"),
-    (Scripted(body=b""), CompletionMalformedError, "no JSON"),
-    (answer_json([]), CompletionMalformedError, "found a list"),
+    (Scripted(body=b"not json"), CompletionMalformedError, "not JSON"),
+    (Scripted(body=b""), CompletionMalformedError, "not JSON"),
+    (answer_json([]), CompletionMalformedError, "got a list"),
     (answer_json({}), CompletionMalformedError, "no choices"),
-    (answer_json({"choices": [{}, {}]}), CompletionMalformedError, "2 choices where one is wanted"),
+    (answer_json({"choices": [{}, {}]}), CompletionMalformedError, "2 choices instead of one"),
     (
         answer_json({"choices": [{"message": {"content": None}, "finish_reason": "tool_calls"}]}),
         CompletionMalformedError,
-        r"no text in its message \(finish_reason tool_calls\)",
+        r"a message without text \(finish_reason tool_calls\)",
     ),
-    (Scripted(body=b'{"choices": [', hangs_up=True), CompletionUnreachableError, "went away"),
+    (Scripted(body=b'{"choices": [', hangs_up=True), CompletionUnreachableError, "closed the connection"),
 )
 
 
@@ -127,7 +127,7 @@ def test_a_server_that_is_gone_is_told_with_its_address() -> None:
     with OpenAIClient(api_key=KEY, base_url=url) as client, pytest.raises(CompletionUnreachableError) as caught:
         client.complete(request(model="gpt-test"))
 
-    assert caught.value.message.startswith(f"{model.url}: wanted the server of gpt-test, could not reach it")
+    assert caught.value.message.startswith(f"{model.url}: the server of gpt-test is unreachable")
     assert caught.value.exit_status == 69
 
 
@@ -143,7 +143,7 @@ def test_counts_and_names_that_are_odd_are_left_out(model: ModelServer, client: 
 @pytest.mark.parametrize("name", ["messages", "model", "n", "stream", "stream_options"])
 def test_what_the_client_sets_is_no_parameter(client: OpenAIClient, model: ModelServer, name: str) -> None:
     """One question has one answer, whole."""
-    with pytest.raises(UsageError, match=f"parameter {name} is set by the client itself"):
+    with pytest.raises(UsageError, match=f"parameter {name} is set by the client"):
         client.complete(request(model="m", parameters={name: 2}))
     assert model.asked == []
 
@@ -160,9 +160,9 @@ def test_the_environment_says_whom_to_ask(model: ModelServer) -> None:
 
 def test_what_is_not_here_is_asked_for_by_name() -> None:
     """Each line names the variable."""
-    with pytest.raises(ModelClientMissingError, match="wants a key in OPENAI_API_KEY, found none"):
+    with pytest.raises(ModelClientMissingError, match="OPENAI_API_KEY is not set"):
         OpenAIClient.from_environment({})
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL: wanted an address"):
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL: expected a URL"):
         OpenAIClient.from_environment({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "localhost:80"})
     with pytest.raises(ModelClientMissingError, match="printable"):
         OpenAIClient.from_environment({"OPENAI_API_KEY": "schlüssel"})
@@ -183,7 +183,7 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     )
 
-    assert done.stdout.startswith('78 asking a model wants the library of the extra "llm", found none; pip install ')
+    assert done.stdout.startswith("78 missing: openai; run pip install ")
 
 
 def test_the_key_is_in_no_file_and_no_traceback(tmp_path: Path, model: ModelServer, client: OpenAIClient) -> None:

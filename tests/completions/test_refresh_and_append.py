@@ -40,7 +40,7 @@ def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: type[Com
 
     with opened(tmp_path / "old", never) as used:
         assert used.client.complete(request("one")).text == "one 0"
-    assert "are as they were" in told[1]
+    assert "are unchanged" in told[1]
     assert capture(tmp_path / "new", "one") == ["one 0"]
 
 
@@ -87,7 +87,7 @@ def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
 
     with opened(tmp_path, never, told) as used:
         assert used.client.complete(request("prompt 0")).text == "prompt 0 0"
-    assert "3 responses of a refresh that was stopped" in told[1]
+    assert "3 responses of an interrupted refresh" in told[1]
     with opened(tmp_path, EchoClient, refresh=True) as used:
         used.client.complete(request("prompt 0"))
     assert len(files(tmp_path)) == 1
@@ -166,10 +166,10 @@ def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> 
         used.client.complete(request("b"))
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is as it was"
+    assert told[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is unchanged"
 
 
 def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
     """Nobody can mean both."""
-    with pytest.raises(UsageError, match="drop one of the two"):
+    with pytest.raises(UsageError, match="use one of them"):
         opened(tmp_path, never, refresh=True, append=True)

@@ -111,7 +111,7 @@ def captured(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         model.reply = lambda _asked: f"{ANSWER}, said {next(numbers)} times"
         status, lines = run(bundle, folder.parent / "run", "--debug-dir", str(folder), model=model)
     assert (status, len(model.asked)) == (0, 2), lines
-    assert lines[0] == f"Capture mode: 0 responses recorded; what models answer is saved to {folder}"
+    assert lines[0] == f"Capture mode: 0 responses recorded; new responses are saved to {folder}"
     assert [line.partition(":")[0] for line in lines[1:3]] == ["debug"] * 2
     assert lines[3] == f"Capture mode: 2 responses saved to {folder}"
     assert "business" not in "".join(path.read_text() for path in folder.iterdir())
@@ -173,7 +173,7 @@ def test_without_a_folder_the_bundle_answers_and_nobody_else(
         status, lines = run_here(bundle, tmp_path / "none", model=model)
         assert status == 78
         assert "no response was recorded; the bundle has no such response in responses/" in lines[-1]
-        assert "unless --debug-dir says so (code no-replay-data)" in lines[-1]
+        assert "A replay calls no model without --debug-dir (code no-replay-data)" in lines[-1]
 
         own = Path(shutil.copytree(bundle, tmp_path / "bundle"))
         shutil.copytree(captured, own / RESPONSES_FOLDER)
@@ -184,9 +184,9 @@ def test_without_a_folder_the_bundle_answers_and_nobody_else(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--refresh",), "--refresh wants the folder of the responses, found none"),
-        (("--append",), "--append wants the folder of the responses, found none"),
-        (("--debug-dir", "d", "--refresh", "--append"), "drop one of the two"),
+        (("--refresh",), "--refresh requires --debug-dir DIR"),
+        (("--append",), "--append requires --debug-dir DIR"),
+        (("--debug-dir", "d", "--refresh", "--append"), "use one of them"),
     ],
 )
 def test_modes_that_make_no_sense_are_refused(
@@ -204,5 +204,5 @@ def test_no_key_is_told_when_a_model_is_to_be_asked(run_here: Run, bundle: Path,
     status, lines = run_here(bundle, tmp_path / "run", "--debug-dir", str(tmp_path / "debug"))
 
     assert status == 78
-    assert "asking a model wants a key in OPENAI_API_KEY, found none" in lines[-1]
+    assert "OPENAI_API_KEY is not set" in lines[-1]
     assert files(tmp_path / "debug") == []

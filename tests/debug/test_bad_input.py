@@ -65,9 +65,9 @@ def test_an_unknown_session_is_told(tmp_path: Path) -> None:
 
     assert (none.status, "begin one with" in none.err) == (78, True)
     assert unknown.status == 78
-    assert "--session s9: wanted a debug session, found s1; run `eikon debug sessions`" in unknown.err
+    assert "--session s9: no such session, the latest are s1; run `eikon debug sessions`" in unknown.err
     assert no_source.status == 78
-    assert "--from-session s9: wanted a debug session, found s1; run `eikon debug sessions`" in no_source.err
+    assert "--from-session s9: no such session, the latest are s1; run `eikon debug sessions`" in no_source.err
     assert (ended.status, "s1 has ended" in ended.err) == (69, True)
 
 
@@ -83,7 +83,7 @@ def test_two_running_sessions_have_to_be_told_apart(tmp_path: Path) -> None:
         assert (first.state(), second.state()) == ("running", "running")
     assert said.status == 2
     assert said.err == (
-        "eikon: wanted one running session, found s1 and s2; name one with --session (code session-ambiguous)\n"
+        "eikon: several sessions are running: s1 and s2; choose one with --session (code session-ambiguous)\n"
     )
 
 
@@ -111,7 +111,7 @@ def test_a_session_without_its_file_is_listed_all_the_same(tmp_path: Path) -> No
     (listed,) = said.out.splitlines()
     assert said.status == 0
     assert listed.startswith("s1  unreadable: ")
-    assert "session.json: wanted a debug session, found No such file" in listed
+    assert "session.json: the session cannot be read (No such file" in listed
 
 
 def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
         said = say("debug", "pause", "--timeout", "0.05", "--sessions-dir", str(tmp_path))
 
     assert said.status == 69
-    assert "within 0.05 s, found none" in said.err
+    assert "did not respond within 0.05 s" in said.err
 
 
 def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> Non
         signal.signal(signal.SIGALRM, before)
 
     assert (said.status, '"pause"' in folder.commands.read_text()) == (130, True)
-    assert "stopped by the user while an answer was waited for; the command stays given" in said.err
+    assert "stopped by the user while waiting for the response; the command stays queued" in said.err
 
 
 def test_the_folder_of_sessions_is_found() -> None:
@@ -190,13 +190,13 @@ def test_commands_are_read_in_pieces() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (b"resume", "wanted one command as JSON, found"),
-        (b"\xff\xfe", "wanted one command as JSON, found"),
-        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"fly"}}', 'found the string "fly"'),
+        (b"resume", "expected one command as JSON, got"),
+        (b"\xff\xfe", "expected one command as JSON, got"),
+        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"fly"}}', 'got the string "fly"'),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"step","count":0}}', "1 or more"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"inspect","page":-1}}', "0 or more"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"pause"},"x":1}', "x: this field is unknown"),
-        (b"[" * 5000, "wanted one command"),
+        (b"[" * 5000, "expected one command"),
         (b"x" * (LONGEST_LINE + 1), "a line of more than"),
     ],
 )
@@ -232,7 +232,7 @@ def test_a_command_file_that_was_cut_is_told(at_start: Session) -> None:
     wait_for(at_start.folder / "events.jsonl", "command_rejected", len(at_start.events("command_rejected")) + 1)
 
     assert at_start.json("step")["iteration"] == 1
-    assert "found the file cut" in at_start.events("command_rejected")[-1].message
+    assert "file truncated from" in at_start.events("command_rejected")[-1].message
 
 
 def test_what_needs_the_pages_waits_until_they_stand_still(at_start: Session) -> None:
@@ -245,7 +245,7 @@ def test_what_needs_the_pages_waits_until_they_stand_still(at_start: Session) ->
 
     failed = {event.command_id: event for event in at_start.events("command_failed")}
     assert {failed[name].code for name in ("switch", "look")} == {"session-busy"}
-    assert "wanted a session that stands still, found one that does step" in failed["switch"].message
+    assert "expected a paused session, but step" in failed["switch"].message
     stand = Stand.model_validate_json(json.dumps(answer.result))
     assert stand.reason == "user"
     assert 1 <= stand.iteration < 29
@@ -254,15 +254,15 @@ def test_what_needs_the_pages_waits_until_they_stand_still(at_start: Session) ->
 @pytest.mark.parametrize(
     ("words", "status", "wanted"),
     [
-        ((), 2, "wanted --trace or --from-session"),
-        (("--trace", str(PASSING), "--from-session", "s1"), 2, "found both"),
+        ((), 2, "expected either --trace or --from-session"),
+        (("--trace", str(PASSING), "--from-session", "s1"), 2, "got both"),
         (("--trace", "nowhere"), 65, "nowhere"),
-        (("--trace", str(TRACES / "old_format")), 78, "wants a recorded network"),
-        (("--trace", str(PASSING), "--break", "weather"), 2, "wanted one of tool"),
-        (("--trace", str(PASSING), "--session", "../up"), 2, "--session: wanted letters"),
+        (("--trace", str(TRACES / "old_format")), 78, "needs a recorded network"),
+        (("--trace", str(PASSING), "--break", "weather"), 2, "expected one of tool"),
+        (("--trace", str(PASSING), "--session", "../up"), 2, "--session: expected up to 64 letters"),
         (("--trace", str(PASSING), "--var", "who=me"), 2, "who"),
         (("--trace", str(PASSING), "--browser-path", "/nowhere/chrome"), 69, "/nowhere/chrome"),
-        (("--from-session", "s9"), 78, "wanted a debug session"),
+        (("--from-session", "s9"), 78, "no such session"),
     ],
 )
 def test_a_session_that_cannot_be_leaves_nothing(
@@ -285,7 +285,7 @@ def test_a_folder_of_sessions_that_cannot_be_is_told_before_a_browser_starts(tmp
     for folder in (taken, taken / "below"):
         said = say(*no_browser, "--sessions-dir", str(folder))
         assert (said.status, said.out) == (2, "")
-        assert f"--sessions-dir {folder}: wanted a folder, found the file {taken}; choose another" in said.err
+        assert f"--sessions-dir {folder}: expected a folder, got the file {taken}; choose another" in said.err
 
     assert list(tmp_path.iterdir()) == [taken]
 
@@ -303,7 +303,7 @@ def test_a_name_is_used_once(shop: Session) -> None:
     said = say("debug", "start", "--trace", str(PASSING), "--session", "s1", "--sessions-dir", str(shop.parent))
 
     assert said.status == 2
-    assert said.err.startswith("eikon: --session s1: wanted a new id, found one that is taken by ")
+    assert said.err.startswith("eikon: --session s1: the id is taken by ")
     assert json.loads((shop.folder / "session.json").read_text())["pid"] == shop.process.pid
 
 
@@ -333,4 +333,4 @@ def test_a_deadline_is_a_number(tmp_path: Path) -> None:
     said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path), "--timeout", "nan")
 
     assert said.status == 2
-    assert "wanted a number of seconds, found nan" in said.err
+    assert "expected a number of seconds, got nan" in said.err

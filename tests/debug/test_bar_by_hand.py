@@ -87,6 +87,6 @@ def test_what_cannot_be_taken_is_told(acted: Acted) -> None:
     """A subgoal has no place on a branch, and a page that asks in vain may show what no step leads to."""
     subgoal, blocked = acted.notes[:2]
 
-    assert subgoal == "a branch begins no subgoals, so 'Pay' was not begun"
-    assert blocked.startswith("1 request of the pages that the person acted in had no recorded answer, and was blocked")
+    assert subgoal == "branches cannot begin subgoals; 'Pay' was ignored"
+    assert blocked.startswith("1 request had no recorded response while the user acted in the pages, and was blocked")
     assert blocked.endswith("/nowhere")

@@ -67,7 +67,7 @@ def test_the_fork_is_tracked(retried: Session) -> None:
     assert retry["fork_point"] == kept["fork_point"] == before["id"]
     assert retry["parent_sha256"] == kept["parent_sha256"]
     refused = retried("checkpoint", "delete", before["id"])
-    assert (refused.status, "at which retry does" in refused.err) == (2, True)
+    assert (refused.status, "branch retry was forked from" in refused.err) == (2, True)
 
 
 def test_branches_are_listed(retried: Session) -> None:
@@ -139,7 +139,7 @@ def test_branches_are_compared(retried: Session) -> None:
     text = retried.good("diff", "main", "retry")
 
     assert "-   9 click article.card h2 a" in text
-    assert "main is compared as it is recorded; the session saw something else at 9\n" in text
+    assert "main: compared as recorded; this session diverged from the recording at 9\n" in text
     assert "note: another way" in text
     assert retried("diff", "main", "nowhere").status == 2
 
@@ -167,15 +167,15 @@ def test_a_branch_replays_as_a_bundle_and_is_saved_as_a_patch(retried: Session, 
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("branch", "create", "retry"), "wanted a new name"),
-        (("branch", "create", "two\nlines"), "a name for a branch"),
+        (("branch", "create", "retry"), "already exists"),
+        (("branch", "create", "two\nlines"), "expected a branch name"),
         (("branch", "delete", "retry"), "the active branch"),
-        (("branch", "edit", "--step", "3", "action.url=x"), "wanted a step to come"),
+        (("branch", "edit", "--step", "3", "action.url=x"), "expected an upcoming step"),
         (("branch", "edit", "action.colour=red"), "colour"),
-        (("branch", "insert", "fly"), "wanted one of navigate"),
-        (("branch", "save", "retry"), "wanted --trace or --patch"),
-        (("branch", "skip", "--name", "third"), "leave it out"),
-        (("switch", "retry"), "another branch than the active one"),
+        (("branch", "insert", "fly"), "expected one of navigate"),
+        (("branch", "save", "retry"), "expected either --trace or --patch"),
+        (("branch", "skip", "--name", "third"), "remove --name"),
+        (("switch", "retry"), "is already the active branch"),
     ],
 )
 def test_a_branch_that_cannot_be_is_refused(retried: Session, words: tuple[str, ...], wanted: str) -> None:
@@ -230,7 +230,7 @@ def test_branches_are_named_as_people_name_things(retried: Session) -> None:
 
     assert back["branch"] == "alternative approach"
     assert bundles == ["branches/alternative_approach", "branches/Alternative_Approach-2"]
-    assert "no difference" in text
+    assert "no differences" in text
     assert sorted(each.name for each in (retried.folder / "branches").iterdir()) == ["retry"]
 
 

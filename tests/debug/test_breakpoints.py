@@ -155,11 +155,11 @@ def test_the_session_pauses_where_a_selector_appears(at_start: Session) -> None:
     ("words", "wanted"),
     [
         (("pattern", "("), "regular expression"),
-        (("weather", "rain"), "wanted one of tool, iteration"),
+        (("weather", "rain"), "expected one of tool, iteration"),
         (("iteration", "99"), "from 1 to 29"),
         (("tool", "clik"), "did you mean 'click'?"),
         (("selector", "###"), "selector"),
-        (("error", "x"), "wanted nothing behind it"),
+        (("error", "x"), "takes no value"),
     ],
 )
 def test_a_breakpoint_that_cannot_be_is_refused(shop: Session, words: tuple[str, ...], wanted: str) -> None:

@@ -79,7 +79,9 @@ def test_a_checkpoint_is_loaded_from_its_file_and_verified(at_start: Session) ->
     path.write_text(whole)
 
     assert [said.status for said in refused] == [65, 65]
-    assert all("changed by hand" in said.err and said.err.endswith("(code checkpoint)\n") for said in refused)
+    assert all(
+        "was modified after it was written" in said.err and said.err.endswith("(code checkpoint)\n") for said in refused
+    )
     assert at_start.timeline()["branches"][0]["iteration"] == 2
     assert at_start.json("rewind", made, "--force")["iteration"] == 1
 
@@ -177,21 +179,21 @@ def test_what_is_discarded_is_kept_until_the_session_ends(at_start: Session) -> 
 @pytest.mark.parametrize(
     ("words", "status", "wanted"),
     [
-        (("rewind", "--iteration", "7", "--force"), 2, "wanted an iteration from 0 to 1"),
+        (("rewind", "--iteration", "7", "--force"), 2, "expected an iteration from 0 to 1"),
         (("rewind", "--iteration", "-1"), 2, ""),
-        (("rewind",), 2, "wanted a checkpoint or --iteration, found neither"),
-        (("rewind", "nowhere", "--force"), 78, "found 'nowhere'; there is"),
+        (("rewind",), 2, "expected either a checkpoint or --iteration, got neither"),
+        (("rewind", "nowhere", "--force"), 78, "no checkpoint 'nowhere' in this session; available"),
         (("rewind", "--iteration", "0"), 2, "add --force"),
-        (("run-to", "99"), 2, "from 2 to 29, found 99"),
-        (("switch", "elsewhere"), 2, "there are main"),
+        (("run-to", "99"), 2, "from 2 to 29, got 99"),
+        (("switch", "elsewhere"), 2, "available: main"),
         (("branch", "delete", "main"), 2, "the recording itself"),
-        (("branch", "create", ""), 2, "wanted a name for a branch"),
-        (("branch", "create", "x" * 300), 2, "found 300 characters"),
+        (("branch", "create", ""), 2, "expected a branch name"),
+        (("branch", "create", "x" * 300), 2, "got 300 characters"),
         (("eval", "1", "--page", "7"), 1, "page"),
-        (("checkpoint", "create", "two\nlines"), 2, "wanted one line as a label"),
-        (("checkpoint", "create", "x" * 101), 2, "found 101 characters"),
+        (("checkpoint", "create", "two\nlines"), 2, "expected a label of at most"),
+        (("checkpoint", "create", "x" * 101), 2, "got 101 characters"),
         (("locate", "###"), 2, "looking for ###"),
-        (("locate", " "), 2, "wanted a selector, found nothing"),
+        (("locate", " "), 2, "the selector is empty"),
     ],
 )
 def test_what_cannot_be_done_is_refused(shop: Session, words: tuple[str, ...], status: int, wanted: str) -> None:
@@ -223,7 +225,7 @@ def test_the_session_asks_itself_before_it_discards(at_start: Session) -> None:
 
     assert isinstance(answer.said, CommandFailed)
     assert (answer.said.code, answer.said.exit_status) == ("usage", 2)
-    assert "give --force" in answer.said.message
+    assert "confirm with --force" in answer.said.message
 
 
 def test_checkpoints_of_a_deleted_folder_are_told(at_start: Session, tmp_path: Path) -> None:
@@ -236,4 +238,4 @@ def test_checkpoints_of_a_deleted_folder_are_told(at_start: Session, tmp_path: P
     (tmp_path / "aside.json").rename(path)
 
     assert said.status == 65
-    assert "wanted a checkpoint" in said.err
+    assert "the checkpoint cannot be read" in said.err

@@ -51,7 +51,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def test_who_waits_is_told(killed: Session) -> None:
     """The command that waited for an answer ends with one line."""
-    assert "session s1 ended before it answered" in killed.started[-1]
+    assert "session s1 ended before it responded" in killed.started[-1]
 
 
 def test_a_killed_session_is_listed(killed: Session) -> None:
@@ -79,7 +79,7 @@ def test_a_killed_session_is_read(killed: Session) -> None:
     assert "prices" in killed.good("timeline")
     assert killed.json("checkpoint", "show", "prices")["iteration"] == 1
     assert [each["name"] for each in killed.json("branch", "list")] == ["main", "other"]
-    assert "no difference" in killed.good("diff", "main", "other")
+    assert "no differences" in killed.good("diff", "main", "other")
 
 
 def test_a_killed_session_is_replayed_as_events(killed: Session) -> None:
@@ -88,7 +88,7 @@ def test_a_killed_session_is_replayed_as_events(killed: Session) -> None:
 
     assert said.status == 0
     assert said.out.endswith("--- Replay complete ---\n")
-    assert "was cut off" in said.err
+    assert "is truncated" in said.err
 
 
 @pytest.mark.parametrize("words", [("step",), ("rewind", "prices", "--force"), ("quit",)])
@@ -139,10 +139,12 @@ def test_what_is_damaged_is_left_behind_and_told(killed: Session) -> None:
     deleted = killed("checkpoint", "delete", listed[3])
 
     assert (left & {listed[1], listed[3]}, branches) == (set(), ["main"])
-    assert any(f"not taken over: {listed[1]} of main" in each and "changed by hand" in each for each in notes)
-    assert any(f"not taken over: {listed[3]} of main" in each for each in notes)
-    assert "not taken over: branch other: no checkpoint is whole at which it could go on" in notes
-    assert (refused.status, "at which other does" in refused.err) == (2, True)
+    assert any(
+        f"not imported: {listed[1]} of main" in each and "was modified after it was written" in each for each in notes
+    )
+    assert any(f"not imported: {listed[3]} of main" in each for each in notes)
+    assert "not imported: branch other: no intact checkpoint to continue from" in notes
+    assert (refused.status, "branch other was forked from" in refused.err) == (2, True)
     assert (deleted.status, deleted.out.startswith(f"deleted {listed[3]}")) == (0, True)
     assert listed[3] not in {each["id"] for each in killed.json("checkpoint", "list")}
     assert not list(checkpoints.glob(f"{listed[3]}.*"))
@@ -188,7 +190,7 @@ def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: 
     out, _ = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == 130, out
-    assert out.splitlines()[-1] == "eikon: the session was stopped by SIGTERM; its files stay (code interrupted)"
+    assert out.splitlines()[-1] == "eikon: the session was stopped by SIGTERM; its files are kept (code interrupted)"
     assert "never retrieved" not in out
     assert "Traceback" not in out
 
@@ -251,8 +253,8 @@ def test_a_session_whose_browser_dies_ends_at_once(tmp_path: Path) -> None:
         end = running.events("run_end")[-1]
 
     assert status == 69
-    assert running.started[-1].startswith("eikon: the browser went away; all pages went with it")
-    assert (end.how, end.ended_early) == ("failed", "the browser went away; all pages went with it")
+    assert running.started[-1].startswith("eikon: the browser crashed or was closed; all its pages are gone")
+    assert (end.how, end.ended_early) == ("failed", "the browser crashed or was closed; all its pages are gone")
     assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  crashed, main at 2 of 29")
 
 

@@ -99,7 +99,7 @@ def test_a_speed_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     said = say("debug", "replay", str(PASSING), "--speed", text, "--sessions-dir", str(tmp_path))
 
     assert said.status == 2
-    assert "--speed: wanted a positive number such as 2x or 0.5x" in said.err
+    assert "--speed: expected a positive number such as 2x or 0.5x" in said.err
 
 
 def test_events_are_filtered() -> None:
@@ -118,7 +118,7 @@ def test_a_replay_starts_from_an_iteration() -> None:
 @pytest.mark.parametrize("late", [EventReplay(from_iteration=4), EventReplay(from_sequence=8)])
 def test_a_replay_from_beyond_the_end_is_refused(late: EventReplay) -> None:
     """It says how much there is; a filter that lets nothing through is no error."""
-    with pytest.raises(UsageError, match=r"found a recording of 3 steps and 7 events; begin earlier"):
+    with pytest.raises(UsageError, match=r"the recording has only 3 steps and 7 events; begin earlier"):
         told(late, SESSION)
 
     assert told(EventReplay(types=frozenset({"action"})), SESSION) == ([], [])
@@ -188,15 +188,15 @@ def test_what_a_kill_left_is_replayed(tmp_path: Path) -> None:
 
     assert said.status == 0
     assert [json.loads(line)["sequence"] for line in said.out.splitlines()] == [1, 2]
-    assert "line 3 was cut off" in said.err
-    assert "there is no run_end" in said.err
+    assert "line 3 is truncated" in said.err
+    assert "no run_end" in said.err
 
 
 @pytest.mark.parametrize(
     ("words", "status", "wanted"),
     [
-        (("nowhere",), 78, "nothing of this name"),
-        ((str(PASSING), "--filter", "walk"), 2, "found 'walk'"),
+        (("nowhere",), 78, "no such path"),
+        ((str(PASSING), "--filter", "walk"), 2, "unknown event type 'walk'"),
         ((str(PASSING.parent),), 78, "a folder with neither events.jsonl nor trace.json"),
     ],
 )

@@ -204,12 +204,12 @@ def test_a_way_on_which_javascript_was_run_is_not_faithful(ways: Ways) -> None:
     touched = ways.evaluated
 
     assert (touched.stand["verdict"], touched.stand["next"]) == ("unverifiable", None)
-    assert touched.stand["doubts"] == ["JavaScript was run by hand at 1"]
-    assert "main: 3 of 3, unverifiable (JavaScript was run by hand at 1)" in touched.branches
-    assert "'touched'  JavaScript was run by hand at 1" in touched.checkpoints
+    assert touched.stand["doubts"] == ["JavaScript was run manually at 1"]
+    assert "main: 3 of 3, unverifiable (JavaScript was run manually at 1)" in touched.branches
+    assert "'touched'  JavaScript was run manually at 1" in touched.checkpoints
     rows = [line.strip("│├└─ ").split(" [")[0] for line in touched.timeline.splitlines()]
-    assert rows[1] == "● main (active, JavaScript was run by hand at 1): unverifiable ?"
-    assert rows[3:5] == ["! run by hand: window.k = 7", "◆ touched"]
+    assert rows[1] == "● main (active, JavaScript was run manually at 1): unverifiable ?"
+    assert rows[3:5] == ["! run manually: window.k = 7", "◆ touched"]
 
 
 @pytest.mark.parametrize("when", ["skipped_first", "again"])
@@ -233,7 +233,7 @@ def test_a_saved_branch_with_a_skill_that_works_elsewhere_has_no_certificate(way
 
     assert first.endswith(": a bundle of its own, unverifiable, without a certificate:")
     assert step.endswith("(skill extract_table): cannot be compared")
-    assert "the trace has no document for the skill to work on" in why
+    assert "the trace has no document for the skill" in why
 
 
 def test_a_branch_without_the_last_step_is_not_faithful(ways: Ways) -> None:
@@ -241,8 +241,8 @@ def test_a_branch_without_the_last_step_is_not_faithful(ways: Ways) -> None:
     shown = ways.skipped_last
 
     assert (shown.stand["verdict"], shown.stand["next"]) == ("unverifiable", None)
-    assert "* last: 2 of 2, unverifiable (1 step left out, with nothing done instead)" in shown.branches
-    assert "- left out: navigate to " in shown.timeline.partition("● last")[2]
+    assert "* last: 2 of 2, unverifiable (1 step skipped without replacement)" in shown.branches
+    assert "- skipped: navigate to " in shown.timeline.partition("● last")[2]
 
 
 def test_what_is_certified_is_said_to_be(tmp_path: Path) -> None:
@@ -256,13 +256,13 @@ def test_what_is_certified_is_said_to_be(tmp_path: Path) -> None:
 
 def test_a_patch_replaces_no_file(ways: Ways) -> None:
     """The second one of that name is refused."""
-    assert "wanted a new file for the patch, found that something is there already" in ways.refused[0]
+    assert "the file for the patch already exists" in ways.refused[0]
 
 
 def test_breakpoints_know_the_steps_of_branches(ways: Ways) -> None:
     """The branch has one step more than the recording, and stops before it."""
     assert (ways.listed["iteration"], ways.listed["detail"]) == (3, "bp-3 iteration")
-    assert "from 1 to 4, found '5'" in ways.refused[1]
+    assert "from 1 to 4, got '5'" in ways.refused[1]
 
 
 def test_a_breakpoint_where_the_session_stands_stops_it_once(ways: Ways) -> None:
@@ -279,4 +279,4 @@ def test_a_difference_names_the_fields_that_were_changed(ways: Ways) -> None:
 
 def test_a_recording_that_was_changed_is_not_compared(ways: Ways) -> None:
     """It is not the one any more with which the session began."""
-    assert "wanted the trace with which session s1 began, found one that was changed since" in ways.changed
+    assert "the trace was modified since session s1 started" in ways.changed

@@ -141,9 +141,9 @@ def test_a_target_that_would_not_bind_is_told_with_what_it_may_have_become(
     assert problem_after("quantity.disabled = true").startswith("1: #quantity: <input#quantity>")
     assert "is disabled" in problem_after("0")
     assert problem_after("quantity.disabled = false; quantity.id = 'amount'") == (
-        "0: #quantity: wanted one element, found none; ['<input#amount>']"
+        "0: #quantity: expected one element, found none; ['<input#amount>']"
     )
-    assert "wanted one element, found 2" in problem_after(
+    assert "expected one element, found 2" in problem_after(
         "amount.outerHTML += '<input id=amount>'; for (const each of [...document.querySelectorAll('#amount')])"
         " each.id = 'quantity'"
     )
@@ -196,11 +196,11 @@ def test_pages_and_selectors_that_are_not_there_are_refused(
     here = stand(opened, "shop_passing", 0, tmp_path)
 
     for what in ("page", "storage", "all"):
-        with pytest.raises(PageMissingError, match=r"wanted page 4 .*, found open pages: 0"):
+        with pytest.raises(PageMissingError, match=r"page 4 .* is not open; open pages: 0"):
             here.look(what, page=4)
     with pytest.raises(ActionRejectedError, match=r"looking for \[\["):
         here.find("[[")
-    with pytest.raises(PageMissingError, match="wanted frame '7'"):
+    with pytest.raises(PageMissingError, match="no frame '7'"):
         here.find("p", frame="7")
 
 
@@ -227,10 +227,10 @@ def test_what_was_found_is_told_in_lines(opened: tuple[BlockingPortal, Lines], t
     told = render_inspection(here.look()).splitlines()
     found = render_location(here.find("rating-stars .star")).splitlines()
 
-    assert told[0] == "9 of 29 steps done; JavaScript was run by hand on the way"
+    assert told[0] == "9 of 29 steps done; JavaScript was run manually before this point"
     assert told[1].startswith("next: 10 fill #quantity")
     assert "  target #quantity matches 0 elements now" in told
-    assert "    would not bind now: #quantity: wanted one element, found none" in told
+    assert "    would not bind now: #quantity: expected one element, found none" in told
     assert any(line.startswith("    did you mean <input#amount>") for line in told)
     assert "divergences so far: none" in told
     assert any(line.startswith("  page 0 log: one \\x1b[2Jtwo") for line in told)

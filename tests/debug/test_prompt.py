@@ -95,12 +95,12 @@ def test_a_session_is_driven_from_the_prompt(at_start: Session) -> None:
         prompt.wait("main 0/29>")
         prompt.say("step 2", "main at 2 of 29, faithful so far (step)")
         prompt.say("flep", "No such command 'flep'")
-        prompt.say("rewind --iteration 9", "wanted an iteration from 0 to 2")
-        prompt.say("rewind --iteration 1", "this discards 1 step of main; go back? [y/N]")
+        prompt.say("rewind --iteration 9", "expected an iteration from 0 to 2")
+        prompt.say("rewind --iteration 1", "This discards 1 step of main. Rewind? [y/N]")
         prompt.say("y", "main at 1 of 29, faithful so far (rewind)")
         at_start.good("step")
         prompt.wait("skill         002 extract_table: faithful")
-        prompt.say("help rewind", "Restore the state of a checkpoint")
+        prompt.say("help rewind", "Restore a checkpoint")
         prompt.wait("main 2/29>")
         prompt.type("\x04")
         status = prompt.process.wait(timeout=DEADLINE_S)
@@ -145,7 +145,7 @@ def test_lines_are_read_from_a_pipe(at_start: Session) -> None:
     assert done.returncode == 2
     assert done.stdout.splitlines()[0].startswith("main at 1 of 29")
     first, second, third = done.stderr.splitlines()
-    assert first.endswith("found no terminal to ask on; add --force (code usage)")
+    assert first.endswith("No terminal to ask on; add --force (code usage)")
     assert second.endswith("(code breakpoint)")
     assert "close the quotes" in third
 

@@ -142,7 +142,7 @@ def test_what_a_person_did_is_done_as_steps(recorded: Recorded) -> None:
     """Each is told, performed after the way back, and leads to the page that the person saw."""
     assert recorded.seen[2] == "4,false"
     assert (recorded.taken["iteration"], recorded.taken["step_count"]) == (HERE + 3, recorded.begun["step_count"] + 3)
-    by_hand = [change.removeprefix("done by hand: ") for change in recorded.changes[:3]]
+    by_hand = [change.removeprefix("recorded interactively: ") for change in recorded.changes[:3]]
     assert [change.split(" ")[0] for change in by_hand] == ["check", "fill", "uncheck"]
     assert (recorded.warnings, recorded.ended) == ((), ("ok",) * 3)
     assert [(step.id, step.is_new) for step in recorded.branch.steps] == [
@@ -168,6 +168,6 @@ def test_what_cannot_be_is_refused(recorded: Recorded) -> None:
     """Ending what has not begun, beginning twice, and looking while a person acts; each says what to do."""
     none, again, twice, busy = recorded.refused
 
-    assert none == again == "branch record: wanted one that has begun, found none; begin one"
-    assert "end it, or discard it" in twice
+    assert none == again == "branch record: no recording is active; begin one"
+    assert "end or discard it" in twice
     assert "branch record end, or branch record discard" in busy

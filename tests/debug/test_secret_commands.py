@@ -105,9 +105,9 @@ def test_what_was_spelt_otherwise_is_hidden_in_what_it_comes_to(told: Session) -
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (("branch", "insert", "fill", "#password", "tulips"), "the password field #password, found its text"),
-        (("eval", f"send('{TOKEN}')"), "found what looks like a token (GitHub token)"),
-        (("breakpoint", "add", "pattern", TOKEN), "found what looks like a token"),
+        (("branch", "insert", "fill", "#password", "tulips"), "the password field #password, got its text"),
+        (("eval", f"send('{TOKEN}')"), "got what looks like a token (GitHub token)"),
+        (("breakpoint", "add", "pattern", TOKEN), "got what looks like a token"),
     ],
 )
 def test_what_can_only_be_a_secret_is_refused(told: Session, words: tuple[str, ...], found: str) -> None:

@@ -42,7 +42,7 @@ def test_who_gave_a_line_that_is_rejected_is_told(tmp_path: Path) -> None:
 
     with held_lock(folder.lock), EventLog(folder.root, lambda: NOW) as log:
         client = Client(folder=folder, new_id=lambda: _reject(log, 2))
-        with pytest.raises(SessionError, match=r"pause: .*commands\.jsonl: line 2: no command; somebody else writes"):
+        with pytest.raises(SessionError, match=r"pause: .*commands\.jsonl: line 2: no command; another process writes"):
             client.send(Pause(), timeout_s=20)
 
 

@@ -17,7 +17,7 @@ mission shop_failing, session s1
 ├── ✓ 1 navigate to http://127.0.0.1:8642/
 ├── ◆ the catalogue [cp_1]
 │   └── ● try-search (from main at [cp_1], active): faithful ✓
-│       ├── - left out: click #redeem-voucher
+│       ├── - skipped: click #redeem-voucher
 │       ├── ✓ 2 fill #search ('Search') with 'voucher' (new)
 │       ├── ✓ 3 press Tab (new)
 │       └── ▶ here: 3 of 3 steps done

@@ -7,7 +7,8 @@ from eikon_engine.errors import CompletionTimeoutError, ProposalMalformedError
 from eikon_engine.fix.context import Context, ContextPiece
 from eikon_engine.fix.failure import Analysis, Frame, TestFailure
 from eikon_engine.fix.generate import generate_fix
-from eikon_engine.fix.prompting import fenced, fix_request
+from eikon_engine.fix.prompt_text import fenced
+from eikon_engine.fix.prompting import fix_request
 from eikon_engine.fix.proposal import NoFix, ReplaceText, TextFix
 from eikon_engine.fix.step_values import Attempt, FixQuestion
 
@@ -84,7 +85,7 @@ def test_the_question_holds_failure_code_limits_and_what_was_tried() -> None:
         "```\npytest -q\n```",
         "The first failure: test_calc.py::test_add in test_calc.py, line 5\n\nassert -1 == 3",
         "Other failures\n\n- test_b: boom",
-        "Only these files may be changed:\n\n- calc.py",
+        "Only change these files:\n\n- calc.py",
         "test_calc.py, lines 4 to 5 (fails here)",
         "calc.py, lines 1 to 4 (same words; defines add)\n\n```\nimport json\n\ndef add():\n    1\n```",
         "Attempt 1: test_add: assert 0 == 3\n\n```\n--- a/calc.py",

@@ -96,8 +96,8 @@ def test_filters_are_joined(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tools=web_fetch", ("found 'tools'", "tool, type")),
-        ("type=action_end", ("found 'action_end'", "action_start, ")),
+        ("tools=web_fetch", ("got 'tools'", "tool, type")),
+        ("type=action_end", ("got 'action_end'", "action_start, ")),
         ("passed=yes", ("true, false, null",)),
         ("sequence=first", ("a whole number",)),
         ("tool", ("FIELD=VALUE",)),
@@ -124,7 +124,7 @@ def test_what_was_cut_off_is_told(tmp_path: Path) -> None:
 
     assert cut.returncode == 0
     assert len(cut.stdout.splitlines()) == len(EVERY_KIND) - 1
-    assert b"line 29 was cut off" in cut.stderr
+    assert b"line 29 is truncated" in cut.stderr
     assert b"no run_end" in cut.stderr
     assert (broken.returncode, missing.returncode) == (65, 65)
     assert b"line 13, column" in broken.stderr

@@ -156,8 +156,8 @@ def test_what_cannot_be_read_outweighs_all(tmp_path: Path) -> None:
     told = done.stderr.splitlines()
     assert len(told) == 4, done.stderr
     assert "line 2, column" in told[0]
-    assert "line 3 was cut off" in told[1]
-    assert "found 2" in told[2]
+    assert "line 3 is truncated" in told[1]
+    assert "got 2" in told[2]
     assert "nothing" in told[3]
 
 
@@ -171,6 +171,6 @@ def test_gates_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
     for done in (judged, replay):
         assert done.returncode == 65
         assert done.stderr.count("\n") == 1
-        assert "line 2, column 3: gates.max_action: wanted the name of a gate" in done.stderr
+        assert "line 2, column 3: gates.max_action: expected the name of a gate" in done.stderr
         assert "(code gates)" in done.stderr
     assert not (tmp_path / "run").exists()

@@ -81,9 +81,9 @@ def test_masks_rules_environment_and_skills_are_those_of_the_recording(
     assert after.network == network
     (attempt,) = after.subgoal_traces
     assert [rows_of(each) for each in attempt.skills_used] == [[{"Fruit": "Plum", "Price": "4"}]]
-    told = [each for each in after.warnings if each.startswith("not recorded anew: ")]
+    told = [each for each in after.warnings if each.startswith("not recorded again: ")]
     assert len(told) == 2
-    assert "1 call of a tool" in told[0]
+    assert "1 tool call" in told[0]
     assert "1 extraction" in told[1]
 
 
@@ -128,5 +128,5 @@ def test_the_page_of_a_skill_is_known_or_nothing_is_done() -> None:
     assert page_of(used("a:1"), seen) == 0
     assert page_of(used(None), Observation(pages=pages[2:])) == 2
     for unknown in (used("a:2"), used("a:3"), used(None)):
-        with pytest.raises(UsageError, match=r"extract_table \(read\): wanted the page on which it was used, found 3"):
+        with pytest.raises(UsageError, match=r"extract_table \(read\): 3 pages were open"):
             page_of(unknown, seen)

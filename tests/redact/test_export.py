@@ -62,7 +62,7 @@ def test_what_was_recorded_in_clear_is_exported_redacted(
     assert left_in(bundle, given) == set()
     assert left_in(folder, given) != set()
     assert scan_folder(bundle, allowed=()) == ()
-    assert "certify it before you rely on" in " ".join(open_bundle(bundle).trace.warnings)
+    assert "certify the bundle before relying on" in " ".join(open_bundle(bundle).trace.warnings)
     assert "values replaced" in capsys.readouterr().out
 
 

@@ -79,7 +79,7 @@ def test_a_sealed_replay_needs_no_session(bundle: Path, tmp_path: Path) -> None:
 
 def test_a_live_replay_asks_for_a_session(bundle: Path, tmp_path: Path) -> None:
     """It says that what the recording began with is redacted, and how another session is given."""
-    with pytest.raises(SecretMissingError, match="its storage state; give one with --storage-state FILE"):
+    with pytest.raises(SecretMissingError, match=r"storage state \(supply one with --storage-state FILE"):
         replay(bundle, tmp_path / "run", secrets={}, network="live")
 
     assert not (tmp_path / "run").exists()
@@ -97,7 +97,7 @@ def test_a_live_replay_begins_with_the_session_that_is_given(site: str, bundle: 
 
 def test_a_sealed_replay_refuses_a_session(bundle: Path, tmp_path: Path) -> None:
     """It begins as the recording did, and nothing else would be faithful."""
-    with pytest.raises(UsageError, match="--storage-state wants --network live"):
+    with pytest.raises(UsageError, match="--storage-state requires --network live"):
         replay(bundle, tmp_path / "run", secrets={}, storage_state=tmp_path / "state.json")
 
 

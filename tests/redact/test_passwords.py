@@ -61,7 +61,7 @@ def test_a_password_whose_digest_was_sent_is_asked_for(tmp_path: Path) -> None:
         replay(bundle, tmp_path / "run", secrets={})
     outcome = replay(bundle, tmp_path / "run", secrets={"PASSWORD": PASSWORD})
 
-    assert "a digest of secret PASSWORD was recorded" in " ".join(open_bundle(bundle).trace.warnings)
+    assert "the recording contains a digest of secret PASSWORD" in " ".join(open_bundle(bundle).trace.warnings)
     assert outcome.verdict == "faithful"
 
 

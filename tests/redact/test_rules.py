@@ -28,7 +28,7 @@ def test_a_pattern_that_is_none_ends_the_command(tmp_path: Path, capsys: pytest.
     arguments = ["record", "--trace", bundle, "-o", str(tmp_path / "b"), "--redact-pattern", "("]
 
     assert run_command(eikon, arguments, "eikon") == 2
-    assert "wanted a regular expression of secret values, found '('" in capsys.readouterr().err
+    assert "malformed redaction pattern '('" in capsys.readouterr().err
     assert not (tmp_path / "b").exists()
 
 

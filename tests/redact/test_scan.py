@@ -78,7 +78,7 @@ def test_what_is_allowed_is_not_told(bundle: Path, tmp_path: Path, capsys: pytes
 def test_a_line_of_the_list_that_says_nothing_is_refused() -> None:
     """The message names the line."""
     assert read_allowed("body a\n\n* b # c\n", "x") == (Allowed(kind="body", name="a"), Allowed(kind="*", name="b"))
-    with pytest.raises(UsageError, match="x, line 2: wanted KIND NAME, found 'body'"):
+    with pytest.raises(UsageError, match="x, line 2: expected KIND NAME, got 'body'"):
         read_allowed("# ok\nbody\n", "x")
 
 
@@ -90,14 +90,14 @@ def test_a_blob_that_cannot_be_read_is_an_error(
     (bundle / "network" / "blobs" / "bad.zst").write_bytes(content)
 
     assert scan(str(bundle)) == 65
-    assert "bad.zst: wanted a file that can be read whole" in capsys.readouterr().err
+    assert "bad.zst: cannot read the file" in capsys.readouterr().err
 
 
 def test_another_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder that is no bundle, and one that is not there, are no clean bundles."""
     assert scan(str(tmp_path)) == 65
     assert scan(str(tmp_path / "none")) == 65
-    assert "wanted a bundle or the folder of a run" in capsys.readouterr().err
+    assert "neither a bundle nor a run folder" in capsys.readouterr().err
 
 
 def test_links_are_not_followed(bundle: Path, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_the_other_deployment_without_a_rule_is_another_site(deployed: Deployed,
     outcome = replay(deployed.bundle, tmp_path / "run", base_urls={f"{deployed.base}lication": "http://127.0.0.1:1"})
 
     assert outcome.verdict == "faithful"
-    assert [warning for warning in outcome.warnings if "stands nowhere in the recording" in warning] != []
+    assert [warning for warning in outcome.warnings if "does not occur in the recording" in warning] != []
 
 
 def test_a_request_to_the_recorded_deployment_is_no_pass(deployed: Deployed, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_only_a_live_replay_visits_a_deployment(deployed: Deployed, tmp_path: Pa
     rules = {deployed.base: "http://127.0.0.1:1"}
     options = ReplayOptions(artifacts_dir=tmp_path / "run", network=mode, base_urls=rules)  # type: ignore[arg-type] # a parameter
 
-    with pytest.raises(UsageError, match="--base-url wants --network live"):
+    with pytest.raises(UsageError, match="--base-url requires --network live"):
         ReplayEngine(options).replay(deployed.bundle)
 
 

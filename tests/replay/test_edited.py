@@ -160,7 +160,7 @@ def test_a_mission_is_recorded_anew_with_another_value(recorded: Recorded, with_
 
     trace = open_bundle(tmp_path / "new").trace
     assert trace.variables == {"fruit": "carrot"}
-    assert [each.partition(" of the older")[0] for each in trace.warnings] == ["not recorded anew: 1 extraction"]
+    assert [each.partition(" of the older")[0] for each in trace.warnings] == ["not recorded again: 1 extraction"]
     assert '"text":"{{fruit}}"' in trace.model_dump_json()
     assert replay(tmp_path / "new", tmp_path / "run").verdict == "faithful"
 

@@ -77,7 +77,7 @@ def test_a_broken_har_ends_before_anything_starts(bundle: Path, tmp_path: Path) 
 
     done = run_replay(bundle, tmp_path / "run", "--har", str(tmp_path / "bad.har"))
 
-    assert_one_line(done, 65, "bad.har: log.entries[0].request: wanted an object, found null", "code trace-field")
+    assert_one_line(done, 65, "bad.har: log.entries[0].request: expected an object, got null", "code trace-field")
     assert not (tmp_path / "run").exists()
 
 
@@ -85,7 +85,7 @@ def test_a_har_is_for_sealed_replays(bundle: Path, har: Path, tmp_path: Path) ->
     """With a live network there is nothing for a HAR to answer: wrong usage."""
     done = run_replay(bundle, tmp_path / "run", "--har", str(har), "--network", "live")
 
-    assert_one_line(done, 2, "--har answers a sealed replay, found --network live")
+    assert_one_line(done, 2, "--har requires a sealed replay, got --network live")
 
 
 @pytest.fixture

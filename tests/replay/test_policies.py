@@ -44,7 +44,7 @@ def test_a_change_that_touches_nothing_is_a_finding_if_asked(
     ("change", "place", "why"),
     [
         ("renamed-target", ("add_to_cart", 1), "click #add-to-cart ('Add to cart') (sequence 2) depends on it"),
-        ("other-price", ("prices", 1), "skill extract_table (sequence 2) returns something else"),
+        ("other-price", ("prices", 1), "skill extract_table (sequence 2) returns a different value"),
         ("error-on-submit", ("check_out", 6), ""),
     ],
 )

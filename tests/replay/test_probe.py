@@ -21,7 +21,7 @@ EXPLAINED = (
     ("renamed-target", "order", "GET {url}/product/1: body line ", "recorded add-to-cart, live buy-now"),
     ("frame-text", "banana", "GET {url}/reviews-frame?product=1: body line ", "live What people say"),
     ("shadow-text", "banana", "GET {url}/static/product.js: body line ", ""),
-    ("dialog-text", "banana", "GET {url}/static/cart.js, during check_cart", "body line "),
+    ("dialog-text", "banana", "GET {url}/static/cart.js (at step ", "body line "),
     ("error-on-submit", "order", "POST {url}/checkout sha256:", "status: recorded 200, live 500"),
 )
 

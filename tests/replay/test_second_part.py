@@ -58,7 +58,7 @@ def test_mission_goes_on_sealed_after_what_leads_there(earlier: Path) -> None:
     done = run_replay(PASSING, earlier, "--from", "4")
 
     assert done.returncode == 0, done.stderr
-    assert "second part, from step 4" in done.stderr
+    assert "resumed at step 4" in done.stderr
     outcome = read_outcome(earlier / "outcome.json")
     assert (first.second_part, first.plan_digest) == (None, outcome.plan_digest)
     place = SecondPart(step=4, subgoal="find_banana__attempt_1", sequence=1, network="sealed")
@@ -102,13 +102,13 @@ def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Record
     events = [line.event for line in read_events(tmp_path / "run" / "events.jsonl").lines]
     notes = [(number, event.text) for number, event in enumerate(events) if isinstance(event, Note)]
     assert [text for _, text in notes] == [
-        "second part, from step 18: every request is really made",
-        *(f"the site has not seen {key}" for key in place.unseen),
-        f"goes along from the recording: {place.carried[0]}",
+        "resumed at step 18: all requests are sent to the site",
+        *(f"the site did not receive {key}" for key in place.unseen),
+        f"carried over from the recording: {place.carried[0]}",
     ]
     assert sum(isinstance(event, ActionTaken | SkillUsed) for event in events[: notes[-1][0]]) == 17
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
-    assert f"Not seen     {place.unseen[0]}, by the site\n" in summary
+    assert f"Not received {place.unseen[0]}, by the site\n" in summary
     assert "Network      sealed until step 17, live from step 18\n" in summary
 
 
@@ -159,14 +159,14 @@ def test_divergence_on_the_way_ends_the_run(tmp_path: Path) -> None:
     assert done.returncode == 1
     outcome = read_outcome(tmp_path / "run" / "outcome.json")
     assert outcome.ended_early is not None
-    assert "step 2 diverged, so the run cannot go on from step 3" in outcome.ended_early
+    assert "cannot resume at step 3: step 2, which leads there, diverged" in outcome.ended_early
     assert len(steps_of(outcome)) == 2
     assert outcome.network.live == 0
     end = read_events(tmp_path / "run" / "events.jsonl").lines[-1].event
     assert isinstance(end, RunEnd)
     assert end.ended_early == outcome.ended_early
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
-    assert "every request really made; not reached" in summary
+    assert "every request sent to the site; not reached" in summary
 
 
 def test_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
@@ -177,13 +177,13 @@ def test_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
 
     refused = run_replay(bundle, earlier, "--from", "3")
 
-    assert_one_line(refused, 2, "plan-changed", "the run cannot go on", "outcome.json", "--plan-digest")
+    assert_one_line(refused, 2, "plan-changed", "the plan has changed", "outcome.json", "--plan-digest")
     assert (earlier / "outcome.json").read_bytes() == before
     assert not earlier.with_name("run.1").exists()
     plan = plan_replay(open_bundle(bundle), ReplayOptions(from_step=3))
     stated = refused.stderr.split("--plan-digest ")[1].split()[0]
     assert require_plan(plan, ReplayOptions(plan_digest=stated.upper()), earlier / "outcome.json") == ()
-    with pytest.raises(PlanChangedError, match=f"--plan-digest has the plan {OTHER[:12]}"):
+    with pytest.raises(PlanChangedError, match=rf"expected {OTHER[:12]} \(--plan-digest\)"):
         require_plan(plan, ReplayOptions(plan_digest=OTHER), earlier / "none")
 
 
@@ -193,7 +193,7 @@ def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
     outcome, file = read_outcome(earlier / "outcome.json"), earlier / "outcome.json"
 
     file.write_text(outcome.model_copy(update={"plan_digest": None}).model_dump_json(), encoding="utf-8")
-    assert "tells no digest" in require_plan(plan, options, file)[0]
+    assert "holds no plan digest" in require_plan(plan, options, file)[0]
     file.write_text(outcome.model_copy(update={"mission_id": "other", "plan_digest": OTHER}).model_dump_json())
     assert require_plan(plan, options, file) == ()
     file.write_text('{"outcome_version": 1', encoding="utf-8")
@@ -203,12 +203,12 @@ def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (ReplayOptions(from_step=30), "the number of a step, 1 to 29, found 30"),
-        (ReplayOptions(from_step=0), "the number of a step, 1 to 29, found 0"),
-        (ReplayOptions(then="live"), "--from N, which was not given"),
-        (ReplayOptions(from_step=3, network="live"), "found --network live"),
-        (ReplayOptions(from_step=3, base_urls={"http://a": "http://b"}), "found --base-url"),
-        (ReplayOptions(from_step=3, then="live", answers=PASSING), "--answers answers instead"),
+        (ReplayOptions(from_step=30), "expected a step number from 1 to 29, got 30"),
+        (ReplayOptions(from_step=0), "expected a step number from 1 to 29, got 0"),
+        (ReplayOptions(then="live"), "--then live requires --from N"),
+        (ReplayOptions(from_step=3, network="live"), "got --network live"),
+        (ReplayOptions(from_step=3, base_urls={"http://a": "http://b"}), "got --base-url"),
+        (ReplayOptions(from_step=3, then="live", answers=PASSING), "but --responses-from serves them"),
     ],
 )
 def test_what_cannot_be_is_a_matter_of_usage(options: ReplayOptions, words: str) -> None:

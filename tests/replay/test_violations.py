@@ -55,7 +55,7 @@ def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
         [("CONNECT", "127.0.0.1:8099")] if escapes else []
     )
     assert any("CONNECT 127.0.0.1:8099" in reason for reason in outcome.reasons) == escapes
-    assert ("blocked behind the routes (page): CONNECT 127.0.0.1:8099" in summary) == escapes
+    assert ("bypassed the routes, blocked (page): CONNECT 127.0.0.1:8099" in summary) == escapes
 
 
 async def _record(url: str, folder: Path) -> None:

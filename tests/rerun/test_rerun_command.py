@@ -143,14 +143,14 @@ def test_a_change_of_a_skill_shows_exactly_the_pages_it_changes(bundles: Path, s
         if number % 7 == 0
     ]
     assert (before.returncode, before.stdout) == (0, "")
-    assert "20 bundles, 240 uses of skills: 240 unchanged, 0 changed, 0 not rerun" in before.stderr
+    assert "20 bundles, 240 skill uses: 240 unchanged, 0 changed, 0 not rerun" in before.stderr
     assert after.returncode == 1
     assert changed == expected
     assert report.count("unchanged") == 240 - len(expected)
     assert shown.returncode == 1
     assert shown.stdout.startswith(
-        f"{bundles}/mission-00: 2 changed of 12 uses\n"
-        "  look #1 price_of (version 1, now 2): the output differs in 1 place\n"
+        f"{bundles}/mission-00: 2 changed of 12 skill uses\n"
+        "  look #1 price_of (version 1 when recorded, 2 now): the output differs in 1 place\n"
         '    $.price: changed\n      - "€ 0.99"\n      + "€ 0.49"\n'
     )
 
@@ -175,8 +175,8 @@ def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None
 
     first, second = open_bundle(folder).trace.subgoal_traces[0].skills_used
     assert accepted.returncode == 0, accepted.stderr
-    assert "1 changed of 2 uses; accepted" in accepted.stdout
-    assert "stale now: 1 certificate, first that of" in accepted.stderr
+    assert "1 changed of 2 skill uses; accepted" in accepted.stdout
+    assert "1 certificate invalidated, first" in accepted.stderr
     assert (first.output, first.version, second) == ({"price": "€ 0"}, 2, untouched)
     assert (again.returncode, again.stdout) == (0, "")
 
@@ -198,7 +198,7 @@ def test_the_mission_of_a_run_is_not_accepted(
     compared = run(SKILL, "rerun", named)
 
     assert (refused.returncode, compared.returncode) == (2, 1)
-    assert "the mission of a run, whose outputs.json would not fit" in refused.stderr
+    assert "the mission of a scenario run, whose outputs.json would no longer match" in refused.stderr
     assert [(each / "trace.json").read_bytes() for each in bundles] == before
 
 
@@ -227,10 +227,10 @@ def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tm
     done = run(SKILL, "rerun", str(tmp_path))
 
     assert done.returncode == 65
-    assert "a: 1 changed of 1 use" in done.stdout
+    assert "a: 1 changed of 1 skill use" in done.stdout
     assert "b: cannot be read: " in done.stdout
     assert "look #1 price_of: cannot be read: " in done.stdout
-    assert "3 bundles, 2 uses of skills: 0 unchanged, 1 changed, 0 not rerun, 2 unreadable" in done.stderr
+    assert "3 bundles, 2 skill uses: 0 unchanged, 1 changed, 0 not rerun, 2 unreadable" in done.stderr
 
 
 @pytest.mark.parametrize("left", ["dom", CERTIFICATE_FILE])
@@ -248,7 +248,7 @@ def test_a_bundle_whose_trace_is_gone_is_told_beside_another(run: Run, tmp_path:
     done = run(SKILL, "rerun", str(tmp_path))
 
     assert done.returncode == 65
-    assert f"{gone}: cannot be read: {gone}: wanted a bundle with trace.json" in done.stdout
+    assert f"{gone}: cannot be read: {gone}: expected a bundle with trace.json" in done.stdout
 
 
 def test_what_cannot_be_rerun_is_told_and_never_a_pass(run: Run, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_what_cannot_be_rerun_is_told_and_never_a_pass(run: Run, tmp_path: Path)
     assert (done.returncode, broken.returncode) == (3, 3)
     for line in (
         f"look #1 price_of: not rerun: {NO_DOCUMENT}",
-        "look #2 price_of: not rerun: the recording kept no output of the skill to compare with",
+        "look #2 price_of: not rerun: the recording contains no output of the skill to compare with",
         "look #3 price_off: not rerun: unknown skill 'price_off'",
         "look #4 ask_page: not rerun: ",
     ):
@@ -287,7 +287,7 @@ def test_a_skill_that_fails_now_has_changed(run: Run, tmp_path: Path) -> None:
     done = run(SKILL.replace('css_first(".price")', "nothing"), "rerun", str(folder))
 
     assert done.returncode == 1
-    assert "succeeded when it was recorded, failed (price_of: wanted an output of price-skills 1.0" in done.stdout
+    assert "succeeded when recorded, failed (price_of: the skill of price-skills 1.0 raised" in done.stdout
 
 
 def test_a_skill_that_ends_the_process_has_failed(run: Run, tmp_path: Path) -> None:
@@ -299,8 +299,8 @@ def test_a_skill_that_ends_the_process_has_failed(run: Run, tmp_path: Path) -> N
     imported = run("raise SystemExit(0)", "run", "price_of", str(html))
 
     assert (done.returncode, imported.returncode) == (1, 78)
-    assert "price_of: wanted an output of price-skills 1.0, found SystemExit: 0" in done.stderr
-    assert "wanted a skill that can be imported, found SystemExit: 0" in imported.stderr
+    assert "price_of: the skill of price-skills 1.0 raised SystemExit: 0" in done.stderr
+    assert "cannot be imported: SystemExit: 0" in imported.stderr
 
 
 def test_questions_to_a_model_are_captured_once_and_replayed(
@@ -357,8 +357,8 @@ def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path
     none = run(SKILL, "rerun", str(lone), "--skill", "extract_table")
 
     assert (empty.returncode, unknown.returncode, none.returncode) == (65, 78, 3)
-    assert "wanted bundles in the folder, found none" in empty.stderr
-    assert "no use of a skill was found: nothing was compared" in none.stderr
+    assert "the folder contains no bundle" in empty.stderr
+    assert "no skill use found; nothing was compared" in none.stderr
     assert all(len(each.stderr.splitlines()) == 1 for each in (empty, unknown))
 
 
@@ -371,7 +371,7 @@ def test_a_file_in_another_encoding_is_read_as_it_says_or_refused(run: Run, tmp_
     done = run(SKILL, "run", "price_of", str(html))
 
     assert (refused.returncode, json.loads(done.stdout)) == (65, {"price": "5 é"})
-    assert "found byte 0xe9" in refused.stderr
+    assert "got byte 0xe9" in refused.stderr
 
 
 def test_installed_skills_are_listed_shown_and_run(run: Run, tmp_path: Path) -> None:

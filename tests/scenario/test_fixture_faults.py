@@ -41,7 +41,7 @@ def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
     edit(path, result=2)
 
-    with pytest.raises(FixtureCorruptError, match=rf"{path}: the digest that stands in it.*edited by hand"):
+    with pytest.raises(FixtureCorruptError, match=rf"{path}: expected digest .* as in the file.*was edited"):
         replayed(tmp_path)[0].call("echo", {"value": 1})
 
 
@@ -53,7 +53,7 @@ def test_a_fixture_in_the_place_of_another_is_named(tmp_path: Path, fields: dict
     path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
     reseal(path, **fields)
 
-    with pytest.raises(FixtureCorruptError, match=rf"{path}: wanted .* as its path says"):
+    with pytest.raises(FixtureCorruptError, match=rf"{path}: expected .* to match the path"):
         replayed(tmp_path)[0].call("echo", {"value": 1})
 
 
@@ -76,7 +76,7 @@ def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_n
     box, calls = replayed(ours)
     box.call("echo", {"value": 1})
 
-    with pytest.raises(FixturesMixedError, match=r"wanted a fixture of run run_1 .*, found one of run run_2"):
+    with pytest.raises(FixturesMixedError, match=r"expected a fixture of run run_1, got one of run run_2"):
         box.call("echo", {"value": 2})
     with pytest.raises(FixturesMixedError):
         ReplayedCalls(FixtureFolder(ours), {}).close()
@@ -88,15 +88,15 @@ def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
     calls = RecordedCalls(tmp_path, "run_1", FindingSecrets({}, None, b""), lambda: NOON)
     ToolBox.of(echo).answered_by(calls).call("echo")
 
-    with pytest.raises(FixturesIncompleteError, match="found run run_1, which was killed or is still going on"):
+    with pytest.raises(FixturesIncompleteError, match="got run run_1, which was killed or is still running"):
         FixtureFolder(tmp_path)
 
 
 def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
     """A folder without a recording is refused."""
-    with pytest.raises(FixtureError, match=r"found no recording.json in it"):
+    with pytest.raises(FixtureError, match=r"got a folder without recording.json"):
         FixtureFolder(tmp_path)
-    with pytest.raises(FixtureError, match="found no folder"):
+    with pytest.raises(FixtureError, match="got no folder"):
         FixtureFolder(tmp_path / "nowhere")
 
 
@@ -106,5 +106,5 @@ def test_what_is_no_fixture_is_named(tmp_path: Path, name: str) -> None:
     record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
     (tmp_path / name).write_text("{}")
 
-    with pytest.raises(FixtureError, match="wanted nothing but fixtures"):
+    with pytest.raises(FixtureError, match="expected only <tool>"):
         FixtureFolder(tmp_path)

@@ -68,8 +68,8 @@ def test_a_killed_run_reads_back_and_is_no_recording(shop: Workshop) -> None:
     latest = shop.run("scenario.yaml", "--mode", "replay", "--latest")
     named = shop.run("scenario.yaml", "--mode", "replay", "--fixtures-dir", "runs/killed/fixtures")
     assert (latest.status, named.status) == (65, 65)
-    assert "killed is not complete: it was killed, or is still going on" in latest.err
-    assert "found run killed, which was killed or is still going on" in named.err
+    assert "killed is incomplete (killed or still running)" in latest.err
+    assert "got run killed, which was killed or is still running" in named.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -143,7 +143,7 @@ def test_a_changed_step_diverges_and_is_named(shown: Shown) -> None:
     replay = shown.shop.replay(shown.recorded, name="changed.yaml")
 
     assert replay.status == 1
-    assert "look__attempt_1_action_003: the scenario does click" in replay.err
+    assert "look__attempt_1_action_003: click" in replay.err
     assert '$.target.selector was recorded "#find", asked "#search"' in replay.err
     assert "(code scenario-diverged)" in replay.err
 
@@ -156,7 +156,7 @@ def test_a_step_that_is_left_out_diverges_and_is_named(shown: Shown) -> None:
     replay = shown.shop.replay(shown.recorded, name="shorter.yaml")
 
     assert replay.status == 1
-    assert "the scenario does click #find" in replay.err
+    assert "click #find" in replay.err
 
 
 def test_a_changed_prompt_is_told_with_its_difference(shown: Shown) -> None:
@@ -179,4 +179,4 @@ def test_fixtures_without_their_run_do_not_serve_a_scenario_with_pages(shown: Sh
         (tmp_path / "there").rename(shown.recorded.folder / "fixtures")
 
     assert replay.status == 65
-    assert "wanted the recorded run around its fixtures" in replay.err
+    assert "expected the run folder" in replay.err

@@ -95,7 +95,7 @@ def test_a_response_that_no_skill_asks_for_ends_a_replay(shown: Shown) -> None:
     replayed = shown.shop.run("scenario.yaml", "--mode", "replay", "--fixtures-dir", str(copy))
 
     assert replayed.status == 1, replayed.err
-    assert "recorded responses of models were not asked for: ask_page-" in replayed.err
+    assert "unused recorded model responses: ask_page-" in replayed.err
 
 
 def test_a_scenario_that_leaves_all_pages_out_is_not_the_one_that_was_recorded(shown: Shown) -> None:
@@ -111,7 +111,7 @@ def test_a_scenario_that_leaves_all_pages_out_is_not_the_one_that_was_recorded(s
     replayed = shown.shop.replay(recorded, name="none.yaml")
 
     assert (recorded.status, replayed.status) == (0, 1), recorded.err + replayed.err
-    assert "mission was recorded, and the scenario does nothing to pages" in replayed.err
+    assert "mission was recorded, but the scenario has no page steps" in replayed.err
 
 
 def both(shown: Shown) -> tuple[Ran, Ran]:

@@ -48,11 +48,11 @@ def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{{table.rows.2}}", "wanted 2 in table.rows, found a list of 2"),
-        ("{{table.columns}}", "wanted columns in table, found an object with rows"),
-        ("{{fruit.0}}", "wanted 0 in fruit, found 'banana'"),
-        ("x {{table.rows.1.price}}", "wanted price in table.rows.1, found 'null'"),
-        ("{{table.rows.-1}}", "wanted -1 in table.rows"),
+        ("{{table.rows.2}}", "expected 2 in table.rows, got a list of length 2"),
+        ("{{table.columns}}", "expected columns in table, got an object with rows"),
+        ("{{fruit.0}}", "expected 0 in fruit, got 'banana'"),
+        ("x {{table.rows.1.price}}", "expected price in table.rows.1, got 'null'"),
+        ("{{table.rows.-1}}", "expected -1 in table.rows"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_told(text: str, told: str) -> None:

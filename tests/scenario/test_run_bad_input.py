@@ -15,20 +15,20 @@ def test_a_run_id_is_used_once(run: Run) -> None:
 
     ended = run(THREE, "--run-id", "mine")
 
-    assert (ended.status, "a run of this id is there already" in ended.err) == (2, True)
+    assert (ended.status, "a run with this id exists" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--mode", "replay"), "wanted one of --fixtures-dir DIR and --latest, found none"),
-        (("--mode", "replay", "--latest", "--fixtures-dir", "x"), "found --fixtures-dir and --latest"),
-        (("--latest",), "--mode record has no use for --latest"),
-        (("--mode", "replay", "--latest", "--debug-dir", "x"), "--mode replay has no use for --debug-dir"),
-        (("--run-id", "../x"), "--run-id: wanted letters"),
-        (("--var", "x=1"), "--var x: wanted a variable of tried.yaml, found none of this name"),
-        (("--tools", "nowhere:tool"), "--tools nowhere:tool: wanted MODULE:NAME of a tool"),
-        (("--tools", "json"), "wanted MODULE:NAME of a function or a ToolBox"),
+        (("--mode", "replay"), "expected one of --fixtures-dir DIR and --latest, got none"),
+        (("--mode", "replay", "--latest", "--fixtures-dir", "x"), "got --fixtures-dir and --latest"),
+        (("--latest",), "--latest has no effect with --mode record"),
+        (("--mode", "replay", "--latest", "--debug-dir", "x"), "--debug-dir has no effect with --mode replay"),
+        (("--run-id", "../x"), "--run-id: expected at most 100 letters"),
+        (("--var", "x=1"), "--var x: unknown variable: expected one of tried.yaml"),
+        (("--tools", "nowhere:tool"), "--tools nowhere:tool: expected MODULE:NAME of a tool"),
+        (("--tools", "json"), "expected MODULE:NAME of a function or ToolBox"),
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_done(run: Run, arguments: tuple[str, ...], told: str) -> None:
@@ -43,29 +43,33 @@ def test_wrong_usage_is_told_before_anything_is_done(run: Run, arguments: tuple[
 @pytest.mark.parametrize(
     ("steps", "status", "told"),
     [
-        ("- {tool: echo", 65, "wanted YAML"),
-        ("- {tol: echo}", 65, "line 7, column 9: subgoals[0].steps[0]: wanted one of action, tool"),
-        ("- {tool: echo, note: x}", 65, "found tool and note"),
+        ("- {tool: echo", 65, "invalid YAML"),
+        ("- {tol: echo}", 65, "line 7, column 9: subgoals[0].steps[0]: expected exactly one of the keys action, tool"),
+        ("- {tool: echo, note: x}", 65, "got tool and note"),
         ("- {tool: echo, arg: 1}", 65, "line 7, column 22: subgoals[0].steps[0].arg: this field is unknown"),
         ("- {tool: web_fetch}", 78, "line 7, column 16: tool 'web_fetch' is not allowed"),
         ("- {tool: echo, args: {valu: 1}}", 2, "line 7, column 28: tool echo: valu"),
-        ("- {tool: fail, args: {why: 1}}", 2, "line 7, column 28: tool fail: why: wanted a string, found 1"),
-        ('- {note: "{{nothing}}"}', 65, "line 7, column 16: subgoals[0].steps[0].note: wanted a variable or an output"),
+        ("- {tool: fail, args: {why: 1}}", 2, "line 7, column 28: tool fail: why: expected a string, got 1"),
+        (
+            '- {note: "{{nothing}}"}',
+            65,
+            "line 7, column 16: subgoals[0].steps[0].note: expected a variable or an output",
+        ),
         (
             '- {tool: echo, as: a}\n- {note: "{{a.rows[0]}}"}',
             65,
-            "line 8, column 16: subgoals[0].steps[1].note: wanted a reference, {{name}} or {{name.path.0}}, found",
+            "line 8, column 16: subgoals[0].steps[1].note: expected a reference {{name}} or {{name.path.0}}, got",
         ),
-        ("- {tool: echo, as: a}\n- {tool: echo, as: a}", 65, "wanted a name of its own, found the output of line 7"),
+        ("- {tool: echo, as: a}\n- {tool: echo, as: a}", 65, "expected a new name, got the output of line 7"),
         ("- {skill: extract_tables}", 78, "unknown skill 'extract_tables'"),
-        ("- {action: {type: clik}}", 65, "subgoals[0].steps[0].action.type: wanted one of"),
+        ("- {action: {type: clik}}", 65, "subgoals[0].steps[0].action.type: expected one of"),
         ("- {action: {type: click}}", 65, "subgoals[0].steps[0].action.target: this field is missing"),
         (
             '- {tool: echo, args: {value: "{{eikon-secret:KEY}}"}}',
             78,
-            "the mission types secret KEY, which nobody gave",
+            "the mission types secret KEY, which was not provided",
         ),
-        ("- {completion: {}}", 65, "wanted one of prompt and messages"),
+        ("- {completion: {}}", 65, "expected one of prompt and messages"),
     ],
 )
 def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: int, told: str) -> None:
@@ -80,11 +84,11 @@ def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: i
 @pytest.mark.parametrize(
     ("rest", "status", "told"),
     [
-        ("gates: {max_tool_cals: 1}", 65, "line 8, column 9: gates.max_tool_cals: wanted the name of a gate"),
+        ("gates: {max_tool_cals: 1}", 65, "line 8, column 9: gates.max_tool_cals: expected the name of a gate"),
         (
             "gates: {max_tool_calls: {limit: 1, tool: ecko}}",
             65,
-            "line 8, column 42: gates.max_tool_calls.tool: wanted a",
+            "line 8, column 42: gates.max_tool_calls.tool: expected a",
         ),
         (
             "gates:\n  latency_ms: [{limit: 9, of: tool, name: ecko}]",
@@ -92,10 +96,10 @@ def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: i
             "line 9, column 43: gates.latency_ms[0].name: ",
         ),
         ("gates: {output_matches: [{tool: x, schema: {}}]}", 65, "line 8, column 33: gates.output_matches[0].tool: "),
-        ("variables: {x: null}", 78, "line 8, column 16: variable x has no value; use --var x="),
+        ("variables: {x: null}", 78, "line 8, column 16: variable x has no value. Use --var x="),
         ("format_version: 2", 65, "format_version"),
-        ("files: ..", 65, "line 8, column 8: files: wanted a folder below that of the scenario, found '..'"),
-        ("files: /", 65, "files: wanted a folder below"),
+        ("files: ..", 65, "line 8, column 8: files: expected a folder below that of the scenario, got '..'"),
+        ("files: /", 65, "files: expected a folder below"),
         ("colour: red", 65, "line 8, column 1: colour: this field is unknown"),
     ],
 )
@@ -114,4 +118,4 @@ def test_a_module_of_tools_that_ends_the_process_is_told(run: Run) -> None:
     ended = run(THREE, "--tools", "leaving_at_once:tool")
 
     assert ended.status == 2
-    assert "--tools leaving_at_once:tool: wanted MODULE:NAME of a tool, found SystemExit: 0" in ended.err
+    assert "--tools leaving_at_once:tool: expected MODULE:NAME of a tool, got SystemExit: 0" in ended.err

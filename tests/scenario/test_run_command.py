@@ -49,7 +49,7 @@ def test_a_failure_that_is_expected_and_does_not_come_fails_the_run(run: Run) ->
     ended = run("- {tool: echo, expect_error: true}")
 
     assert ended.status == 1
-    assert "one, step 1: wanted an error as expect_error says, found that it was done" in ended.err
+    assert "one, step 1: expected an error (expect_error), got success" in ended.err
 
 
 def test_a_result_that_cannot_be_stored_fails_the_run(run: Run) -> None:
@@ -57,9 +57,7 @@ def test_a_result_that_cannot_be_stored_fails_the_run(run: Run) -> None:
     ended = run("- {tool: pair}")
 
     assert ended.status == 1
-    assert (
-        "the result of tool pair, $: wanted a result that a fixture can hold, found a value of type tuple" in ended.err
-    )
+    assert "result of tool pair, $: expected a result that a fixture can hold, got a value of type tuple" in ended.err
     assert ended.events()[-1]["type"] == "run_end"
 
 
@@ -70,7 +68,7 @@ def test_a_gate_that_is_exceeded_stops_the_run_before_the_call(run: Run) -> None
     recorded = run(THREE, rest=gates)
 
     assert recorded.status == 1
-    assert re.search(r"gate max_tool_calls: .*; the run is stopped \(code gate-failed\)", recorded.err)
+    assert re.search(r"gate max_tool_calls: .*; the run stops \(code gate-failed\)", recorded.err)
     assert len(list((recorded.folder / "fixtures/next_number").iterdir())) == 2
     results = [each for each in recorded.events() if each["type"] == "gate_result"]
     assert [(each["gate"], each["passed"], each["while_running"]) for each in results] == [
@@ -101,7 +99,7 @@ def test_a_reference_into_nothing_fails_the_run_at_its_step(run: Run) -> None:
     ended = run("- {tool: echo, args: {value: {rows: [1]}}, as: a}\n- {tool: echo, args: {value: '{{a.rows.1}}'}}")
 
     assert ended.status == 1
-    assert "{{a.rows.1}}: wanted 1 in a.rows, found a list of 1" in ended.err
+    assert "{{a.rows.1}}: expected 1 in a.rows, got a list of length 1" in ended.err
 
 
 def test_a_secret_is_given_to_tools_and_written_nowhere(run: Run, tmp_path: Path) -> None:

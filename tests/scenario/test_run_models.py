@@ -99,7 +99,7 @@ def test_a_response_that_is_left_over_ends_a_replay_with_one(run: Run, model: Mo
     replayed = replay(run, ASKS.splitlines()[0])
 
     assert replayed.status == 1
-    assert "recorded responses of models were not asked for: one_2-" in replayed.err
+    assert "unused recorded model responses: one_2-" in replayed.err
 
 
 @pytest.mark.usefixtures("model")
@@ -123,4 +123,4 @@ def test_responses_are_left_over_where_no_step_asks_any_more(run: Run, model: Mo
     replayed = replay(run, "- {tool: next_number}")
 
     assert replayed.status == 1
-    assert "recorded responses of models were not asked for: one_1-" in replayed.err
+    assert "unused recorded model responses: one_1-" in replayed.err

@@ -26,7 +26,7 @@ def test_a_deleted_fixture_ends_a_replay(run: Run) -> None:
     replayed = replay(run, THREE)
 
     assert replayed.status == 78
-    assert f"{args_hash({})}.2.json is missing, and occurrence 3 is there" in replayed.err
+    assert f"{args_hash({})}.2.json is missing, but occurrence 3 exists" in replayed.err
     assert "(code fixture-missing)" in replayed.err
     assert replayed.note()["error"]["code"] == "fixture-missing"
     assert replayed.events()[-1]["how"] == "failed"
@@ -39,7 +39,7 @@ def test_a_changed_argument_ends_a_replay_and_is_named(run: Run) -> None:
     replayed = replay(run, "- {tool: echo, args: {value: 1, other: {kind: blue}}}")
 
     assert replayed.status == 78
-    assert '$.other.kind was recorded "red", asked "blue"' in replayed.err
+    assert '$.other.kind: expected "red", got "blue"' in replayed.err
 
 
 def test_an_unused_fixture_ends_a_replay_with_one(run: Run) -> None:
@@ -61,7 +61,7 @@ def test_a_changed_order_ends_a_replay_with_one(run: Run) -> None:
     replayed = replay(run, "\n".join(reversed(steps)))
 
     assert replayed.status == 1
-    assert "tool calls came in another order" in replayed.err
+    assert "tool calls were made in another order" in replayed.err
 
 
 def test_latest_passes_over_runs_that_are_not_complete_and_replays(run: Run) -> None:
@@ -78,7 +78,7 @@ def test_latest_passes_over_runs_that_are_not_complete_and_replays(run: Run) -> 
 
     assert replayed.status == 0
     assert replayed.note()["recording"] == "first"
-    assert "third is newer, and not used: it is not complete: it was killed, or is still going on" in replayed.err
+    assert "skipped third, which is newer but incomplete (killed or still running)" in replayed.err
 
 
 def test_without_a_complete_recording_latest_says_what_there_is(run: Run) -> None:
@@ -88,7 +88,7 @@ def test_without_a_complete_recording_latest_says_what_there_is(run: Run) -> Non
     replayed = replay(run, THREE)
 
     assert replayed.status == 65
-    assert "wanted a recording of scenario tried, found none that is complete: only is failed" in replayed.err
+    assert "expected a recording of scenario tried, got none that is complete (only is failed)" in replayed.err
 
 
 def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
@@ -98,7 +98,7 @@ def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
     replayed = replay(run, THREE.replace("as: c", "as: d"))
 
     assert replayed.status == 1
-    assert "$.c was recorded 3, and is not asked; $.d was not recorded, asked 3" in replayed.err
+    assert "$.c: expected 3, got nothing; $.d: expected nothing, got 3" in replayed.err
     assert "(code scenario-diverged)" in replayed.err
 
 
@@ -109,7 +109,7 @@ def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
     replayed = replay(run, THREE)
 
     assert replayed.status == 65
-    assert "wanted the recorded outputs, found no JSON" in replayed.err
+    assert "expected the recorded outputs, got invalid JSON" in replayed.err
 
 
 def test_a_recording_whose_outputs_are_gone_is_told(run: Run) -> None:
@@ -119,7 +119,7 @@ def test_a_recording_whose_outputs_are_gone_is_told(run: Run) -> None:
     replayed = replay(run, THREE)
 
     assert replayed.status == 65
-    assert "outputs.json: wanted the recorded outputs, found no file" in replayed.err
+    assert "outputs.json: expected the recorded outputs, got no file" in replayed.err
 
 
 def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
@@ -130,12 +130,10 @@ def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
     replayed = replay(run, "- {tool: next_number}")
 
     assert replayed.status == 78
-    assert "wanted 2 fixtures, as recording.json says, found 1; missing are those of calls: 2" in replayed.err
+    assert "expected 2 fixtures as in recording.json, got 1. Missing calls: 2" in replayed.err
 
 
-@pytest.mark.parametrize(
-    ("state", "told"), [("running", "was killed, or is still going on"), ("interrupted", "interr")]
-)
+@pytest.mark.parametrize(("state", "told"), [("running", "killed or still running"), ("interrupted", "interr")])
 def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, state: str, told: str) -> None:
     """A recording that was ended while it was certified, its calls all there, is refused where it is named."""
     recorded = run(THREE)
@@ -145,7 +143,7 @@ def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, sta
     replayed = run(THREE, "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
 
     assert replayed.status == 65
-    assert "wanted a run that came to its end, found one that is " in replayed.err
+    assert "expected a complete run, got one that is " in replayed.err
     assert told in replayed.err
 
 

@@ -87,13 +87,13 @@ def test_a_tool_that_ends_the_process_has_failed() -> None:
 
 def test_an_unknown_tool_is_named_with_the_nearest() -> None:
     """An unknown tool is named with the nearest."""
-    with pytest.raises(UnknownToolError, match=r"unknown tool 'ad'.*did you mean add"):
+    with pytest.raises(UnknownToolError, match=r"unknown tool 'ad'.*Did you mean add"):
         BOX.call("ad")
 
 
 def test_a_tool_that_is_not_allowed_is_not_called() -> None:
     """A tool that is not allowed is not called."""
-    with pytest.raises(ToolNotAllowedError, match="tool 'fail' is not allowed here; allowed tools: add"):
+    with pytest.raises(ToolNotAllowedError, match="tool 'fail' is not allowed: expected one of add"):
         BOX.allowing(["add"]).call("fail")
 
 
@@ -106,12 +106,12 @@ def test_only_known_tools_are_allowed() -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        ({"left": "2"}, "tool add: left: wanted a whole number, found"),
+        ({"left": "2"}, "tool add: left: expected a whole number, got"),
         ({}, "tool add: left"),
         ({"left": 1, "up": 2}, "tool add: up"),
-        ({"left": float("nan")}, "wanted arguments in JSON"),
-        ({"left": {1}}, "wanted arguments in JSON"),
-        ({"left": "\ud800"}, "wanted arguments in JSON"),
+        ({"left": float("nan")}, "expected JSON arguments"),
+        ({"left": {1}}, "expected JSON arguments"),
+        ({"left": "\ud800"}, "expected JSON arguments"),
     ],
 )
 def test_wrong_arguments_are_told_in_one_line(args: dict[str, object], told: str) -> None:
@@ -147,7 +147,7 @@ def test_names_are_taken_once_and_boxes_never_change() -> None:
 @pytest.mark.parametrize("name", ["", "..", "a/b", "recording.json", "a b"])
 def test_a_tool_has_a_name_that_can_be_a_folder(name: str) -> None:
     """A tool has a name that can be a folder."""
-    with pytest.raises(UsageError, match="wanted a tool with a name"):
+    with pytest.raises(UsageError, match="expected a tool name"):
         Tool(lambda: None, name=name or " ")
 
 
@@ -157,7 +157,7 @@ def test_a_tool_has_named_parameters() -> None:
     def shout(word: str, /) -> str:
         return word
 
-    with pytest.raises(UsageError, match="wanted parameters that are given by name"):
+    with pytest.raises(UsageError, match="expected keyword parameters"):
         Tool(shout)
 
 

@@ -116,11 +116,11 @@ def test_redirects_are_followed_and_told(site: str) -> None:
 @pytest.mark.parametrize(
     ("path", "limits", "told"),
     [
-        ("/hop/20", {}, "wanted an answer after 10 redirects at most"),
-        ("/out", {}, "wanted an address that begins with http:// or https://, found 'file:///etc/passwd'"),
-        ("/text/", {"max_bytes": 3}, "wanted at most 3 bytes, found more"),
+        ("/hop/20", {}, "expected at most 10 redirects"),
+        ("/out", {}, "expected an http:// or https:// URL, got 'file:///etc/passwd'"),
+        ("/text/", {"max_bytes": 3}, "expected at most 3 bytes, got more"),
         ("/drip", {"timeout_seconds": 0.3}, "before the deadline|timed out"),
-        ("/cut", {}, "the connection was cut off"),
+        ("/cut", {}, "the connection closed with"),
     ],
 )
 def test_what_is_beyond_a_limit_fails(site: str, path: str, limits: dict[str, float], told: str) -> None:
@@ -144,7 +144,7 @@ def test_a_server_that_is_gone_is_told() -> None:
     with served() as url:
         pass
 
-    with pytest.raises(ToolError, match="found ConnectionRefusedError"):
+    with pytest.raises(ToolError, match="no response: ConnectionRefusedError"):
         FETCH.call("web_fetch", {"url": url})
 
 
@@ -189,7 +189,7 @@ def test_nothing_else_is_read(below: Path, path: str) -> None:
 
 def test_a_file_that_is_too_large_is_refused(below: Path) -> None:
     """A file that is too large is refused."""
-    with pytest.raises(ToolError, match="wanted at most 4 bytes, found more"):
+    with pytest.raises(ToolError, match="expected at most 4 bytes, got more"):
         ToolBox.of(read_file_below(below)).call("read_file", {"path": "a.txt", "max_bytes": 4})
 
 

@@ -67,7 +67,7 @@ def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
 def test_our_own_fault_keeps_its_traceback_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A fault of ours ends with 70 and one line, and the traceback lies in the file that line names."""
+    """A fault of ours ends with 70 and one line, and traceback: the file that line names."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv("EIKON_TRACEBACK", raising=False)
 
@@ -76,9 +76,7 @@ def test_our_own_fault_keeps_its_traceback_in_a_file(
     line = capsys.readouterr().err
     (kept,) = tmp_path.iterdir()
     assert status == 70
-    assert line == (
-        f"eikon: internal error: ZeroDivisionError: by zero; the traceback lies in {kept} (code internal)\n"
-    )
+    assert line == (f"eikon: internal error: ZeroDivisionError: by zero; traceback: {kept} (code internal)\n")
     assert "Traceback (most recent call last)" in kept.read_text(encoding="utf-8")
 
 

@@ -1,1 +1,1 @@
-"""Watch the context of somebody else's Playwright client from inside its own event loop."""
+"""Observe a browser context of a Playwright client we do not own, inside its event loop."""

@@ -1,4 +1,4 @@
-"""Read the objects of a Playwright client that calls are made on; they have no public names."""
+"""Navigate the private objects of a Playwright client."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 def context_impl(call: Call) -> Any:  # noqa: ANN401 - the objects of the client have no public types
-    """Return the context that a call is made in; None for one of no context."""
+    """Return the context of a call; None if it has none."""
     found = call.object
-    while found is not None and found._type != "BrowserContext":  # noqa: SLF001 - the seam of this module
+    while found is not None and found._type != "BrowserContext":  # noqa: SLF001 - this module wraps private objects
         found = found._parent  # noqa: SLF001 - as above
     return found
 
 
 def page_impl(call: Call) -> Any:  # noqa: ANN401 - as above
-    """Return the page that a call is made on; None for one of no page."""
+    """Return the page of a call; None if it has none."""
     found = call.object
     while found is not None and found._type != "Page":  # noqa: SLF001 - as above
         found = found.page if found._type in {"Dialog", "Frame"} else found._parent  # noqa: SLF001 - as above
@@ -27,7 +27,7 @@ def page_impl(call: Call) -> Any:  # noqa: ANN401 - as above
 
 
 def frame_impl(call: Call) -> Any:  # noqa: ANN401 - as above
-    """Return the frame in which a call looks for elements: its own, or the main one of its page."""
+    """Return the frame in which a call resolves selectors: its own, or the main frame of its page."""
     found = call.object
     while found is not None and found._type != "Frame":  # noqa: SLF001 - as above
         found = found.main_frame if found._type == "Page" else found._parent  # noqa: SLF001 - as above
@@ -35,13 +35,13 @@ def frame_impl(call: Call) -> Any:  # noqa: ANN401 - as above
 
 
 def frames_of(call: Call) -> tuple[Any, ...]:
-    """Return all frames of the page that a call is made on, the main one first."""
+    """Return all frames of the page of a call, the main frame first."""
     page = page_impl(call)
     return () if page is None else tuple(page.frames)
 
 
 def frames_to(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
-    """Return selectors of the iframes that lead to a frame from its page, the outermost first."""
+    """Return selectors of the iframes that lead from the page to a frame, outermost first."""
     selectors: list[str] = []
     while frame is not None and frame.parent_frame is not None:
         siblings = frame.parent_frame.child_frames
@@ -53,21 +53,21 @@ def frames_to(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
 
 
 def handle_of(answer: Any) -> Any:  # noqa: ANN401 - as above
-    """Return the object behind a channel of an answer; None for none."""
+    """Return the object behind a channel in a result; None if there is none."""
     return getattr(answer, "_object", None)
 
 
 def failure_of(error: Exception, wanted: str) -> tuple[str, str]:
-    """Return code and message of a call that failed; `wanted` says what it was."""
+    """Return code and message of a failed call; `wanted` describes the call."""
     from playwright.async_api import Error
 
     if not isinstance(error, Error):
         return "unknown", f"{wanted}: {type(error).__name__}: {error}"
-    told = translate(error, wanted)
-    return told.code, told.message
+    translated = translate(error, wanted)
+    return translated.code, translated.message
 
 
 def dialog_of(call: Call) -> tuple[str, str, str]:
-    """Return kind, message and default value of a dialog."""
+    """Return type, message and default value of a dialog."""
     dialog = call.object
     return dialog.type, dialog.message, dialog.default_value

@@ -1,4 +1,7 @@
-"""Ask for the element that a call of somebody else is about, in the same breath: the answer is not waited for."""
+"""Scripts that describe the element of a call, and parsers for their results.
+
+They run just before and during the agent's call, without delaying it.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ _PATH: Final = """each => {
   return (parent ? path(parent) + ' > ' : outer()) + own;
 }"""
 OF_SELECTOR: Final = f"elements => {_SIGHT}"
-SOUGHT: Final = """(elements, told) =>
-  JSON.stringify(window.__eikon__?.seek?.(elements, JSON.parse(told)) ?? null)"""
-"""The same, of a target by its name, and whether it was hit: see init_hits.js. True begins a call, and forgets hits."""
+SOUGHT: Final = """(elements, value) =>
+  JSON.stringify(window.__eikon__?.seek?.(elements, JSON.parse(value)) ?? null)"""
+"""Describe a named target and whether it was hit, see init_hits.js. True marks a new call and forgets earlier hits."""
 OF_HANDLE: Final = f"""element => {{
   const elements = [element], seen = {_SEEN}, path = {_PATH};
   return JSON.stringify({{ count: 1, ...seen, path: path(element) }});
 }}"""
-"""Handles of file choosers live in another world than our scripts: of their elements it gives the path alone."""
+"""Handles of file choosers live in another world than our scripts; only their path is available."""
 _HIT: Final = """(document, x, y) => {
   let hit = document.elementFromPoint(x, y);
   while (hit?.shadowRoot) {
@@ -41,12 +44,12 @@ _HIT: Final = """(document, x, y) => {
   }
   return hit ? [hit] : [];
 }"""
-AT_POINT: Final = f"""told => {{
-  const elements = ({_HIT})(document, ...JSON.parse(told));
+AT_POINT: Final = f"""point => {{
+  const elements = ({_HIT})(document, ...JSON.parse(point));
   return {_SIGHT};
 }}"""
-IN_MIDDLE: Final = f"""(found, told) => {{
-  const [element] = [found].flat(), within = JSON.parse(told);
+IN_MIDDLE: Final = f"""(found, offset) => {{
+  const [element] = [found].flat(), within = JSON.parse(offset);
   const box = element.getBoundingClientRect();
   let x = box.x + (within ? within[0] : box.width / 2), y = box.y + (within ? within[1] : box.height / 2);
   let frame = window;
@@ -58,7 +61,7 @@ IN_MIDDLE: Final = f"""(found, told) => {{
   const elements = ({_HIT})(frame.document, x, y), seen = frame.{_SEEN.removeprefix("window.")};
   return JSON.stringify(seen && {{ ...seen, place: [x, y] }});
 }}"""
-"""What lies in the middle of an element, or at a place in it: where the pointer is after it acted there."""
+"""Describe what lies at the centre of an element, or at an offset in it: the pointer is there after acting on it."""
 FOCUSED: Final = f"""() => {{
   const deep = document => {{
     let found = document.activeElement;
@@ -71,70 +74,70 @@ FOCUSED: Final = f"""() => {{
   const elements = has && document.activeElement ? [deep(document)] : [];
   return {_SIGHT};
 }}"""
-"""Scripts that init scripts of ours have prepared the documents for; those without give nothing."""
+"""These scripts need documents prepared by our init scripts; other documents return null."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """What a call is about, at one moment."""
+    """What a call acts on, at one moment."""
 
     count: int
-    """How many elements match."""
+    """Number of matching elements."""
     identity: Identity | None = None
-    """Of the element, if it is one."""
+    """Identity of the element if exactly one matches."""
     is_ready: bool = False
-    """Whether a call would act on it at once."""
+    """Whether the element is actionable."""
     path: str = ""
-    """A selector made of places, where it was asked for by a handle."""
+    """Positional CSS path, if it was probed by a handle."""
     place: tuple[float, float] | None = None
-    """Where on the page the pointer is, if that was asked for."""
+    """Pointer position on the page, if it was probed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """What a target is at one moment, and whether the action has come to it."""
+    """A target at one moment, and whether the action has reached it."""
 
     element: Element
     document: float
-    """Stands for the document: when it began, in ms."""
+    """Identifies the document by its time origin, in ms."""
     is_early: bool
-    """Whether nothing in its document was hit since the call began."""
+    """Whether no element of the document was hit since the call started."""
     was_hit: bool = False
-    """Whether it was hit, or what was found before was."""
+    """Whether the element, or the one matched before, was hit."""
     before: Identity | None = None
-    """What it was before it was hit; None where that is not known."""
+    """Identity before the hit; None if unknown."""
 
 
 def argument(told: object = None) -> dict[str, Any]:
-    """Write an argument of a script as the protocol does: a text of JSON, or nothing."""
+    """Serialize a script argument for the protocol: JSON text or null."""
     value = {"v": "null"} if told is None else {"s": json.dumps(told)}
     return {"value": value, "handles": []}
 
 
 def read_element(answer: Mapping[str, Any]) -> Element | None:
-    """Read the answer; None where the document had not been prepared."""
-    told = _told(answer)
-    return None if told is None else _element(told)
+    """Parse a description; None if the document was not prepared."""
+    data = _told(answer)
+    return None if data is None else _element(data)
 
 
 def read_sought(answer: Mapping[str, Any]) -> Sought | None:
-    """Read the answer about a target; None where the document had not been prepared."""
-    told = _told(answer)
-    if told is None:
+    """Parse the description of a target; None if the document was not prepared."""
+    data = _told(answer)
+    if data is None:
         return None
     return Sought(
-        element=_element(told),
-        document=float(told["document"]),
-        is_early=bool(told["is_early"]),
-        was_hit=bool(told["was_hit"]),
-        before=_identity(told["before"]),
+        element=_element(data),
+        document=float(data["document"]),
+        is_early=bool(data["is_early"]),
+        was_hit=bool(data["was_hit"]),
+        before=_identity(data["before"]),
     )
 
 
 def _told(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     text = answer.get("value", {}).get("s")
-    told: dict[str, Any] | None = json.loads(text) if text else None
-    return told
+    data: dict[str, Any] | None = json.loads(text) if text else None
+    return data
 
 
 def _element(told: Mapping[str, Any]) -> Element:

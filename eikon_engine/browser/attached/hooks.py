@@ -1,7 +1,7 @@
-"""Meet every context that Playwright opens in this process, which is ours and runs somebody's script.
+"""Observe every context that Playwright opens in this process, which runs a recorded script.
 
-Each client tells of new contexts through its instrumentation (`playwright/_impl/client_instrumentation.py`), and waits
-for those who hear of them; it tells so of contexts that close, too, but for those that go with their browser.
+Clients announce contexts through their instrumentation (`playwright/_impl/client_instrumentation.py`) and wait for its
+listeners. Contexts that close together with their browser are not announced.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 class ContextHost(Protocol):
-    """Somebody who wants to know of contexts."""
+    """Receives new and closing contexts."""
 
     async def opened(self, wrapper: object) -> None:
-        """Hear of a context before its user has it."""
+        """Handle a context before its owner gets it."""
 
     async def closing(self, impl: object) -> None:
-        """Hear of a context before it is closed."""
+        """Handle a context before it closes."""
 
 
 class HeldContext:
-    """Stand for a context that its user holds: what is done with it is done inside the loop of its client."""
+    """A context for use inside the event loop of its own client."""
 
     def __init__(self, impl: Any) -> None:  # noqa: ANN401 - the objects of the client have no public types
-        """Stand for `impl`."""
+        """Wrap `impl`."""
         self._impl_obj = impl
         self._loop = impl._loop  # noqa: SLF001 - as above
         self._dispatcher_fiber = impl._dispatcher_fiber  # noqa: SLF001 - as above
 
 
 class _Instrument:
-    """What each client tells."""
+    """Instrumentation listener of one client."""
 
     def __init__(self, host: ContextHost) -> None:
         self._host = host
@@ -52,7 +52,7 @@ class _Instrument:
 
 
 def meet_contexts(host: ContextHost) -> None:
-    """Tell `host` of every context from now on."""
+    """Notify `host` of every context from now on."""
     from playwright._impl import browser
 
     connection: Any = import_module("playwright._impl.connection")
@@ -70,11 +70,11 @@ def meet_contexts(host: ContextHost) -> None:
         await close(self, *values, **named)
 
     connection.create_instrumentation = create_with_host
-    browser.Browser.close = close_after_telling  # type: ignore[method-assign] # this process is ours
+    browser.Browser.close = close_after_telling  # type: ignore[method-assign] # this process only runs the recorded script
 
 
 def launch_with(browser_path: Path | None, find: Callable[[], Path]) -> None:
-    """Let a script that names no browser have this one, or one that `find` finds where Playwright's own is missing."""
+    """Launch this browser for scripts that name none; call `find` if Playwright's own is not installed."""
     from playwright._impl.browser_type import BrowserType
 
     launch = BrowserType.launch
@@ -82,8 +82,8 @@ def launch_with(browser_path: Path | None, find: Callable[[], Path]) -> None:
     async def launch_found(self: Any, *values: Any, **named: Any) -> Any:  # noqa: ANN401 - as above
         chosen = named.get("executable_path") or named.get("channel")
         if not chosen and self.name == "chromium":
-            own = Path(self.executable_path).exists()  # noqa: ASYNC240 - once a browser
+            own = Path(self.executable_path).exists()  # noqa: ASYNC240 - once per browser
             named["executable_path"] = browser_path or (None if own else find())
         return await launch(self, *values, **named)
 
-    BrowserType.launch = launch_found  # type: ignore[method-assign] # this process is ours
+    BrowserType.launch = launch_found  # type: ignore[method-assign] # this process only runs the recorded script

@@ -1,4 +1,4 @@
-"""Take the DOM of a page of a watched context."""
+"""Take DOM snapshots in an attached context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def snapshot_of(session: Session, page: int) -> PageSnapshot:
-    """Take the DOM of an open page as it is now, without secrets.
+    """Take a redacted DOM snapshot of an open page.
 
     Raises:
         PageMissingError: the page is not open.

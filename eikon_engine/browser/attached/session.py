@@ -1,7 +1,7 @@
-"""Watch a browser context that somebody else drives: its pages, its network, and what its user does.
+"""Attach to a browser context that an agent or a person drives: its pages, network and calls.
 
-The context is left as it is but for three things that no page and no user should see: our init scripts run in documents
-to come, its HTTP cache is off, and its events are listened to.
+The context changes in three ways that neither pages nor owner notice: our init scripts run in new documents, the HTTP
+cache is disabled, and we listen to its events.
 """
 
 from __future__ import annotations
@@ -39,44 +39,44 @@ if TYPE_CHECKING:
     from eikon_engine.trace.start_state import StorageState
 
 NATURAL_TICK_MS: Final = 50.0
-"""Longest steps in which a replay repeats time that ran by itself."""
+"""Longest clock step, in ms, of a replay of a natural-clock recording."""
 SEED: Final = 1
 BLANK: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
 _UNREPEATED: Final = {
-    "bypassCSP": "pages were let off their content security policy",
+    "bypassCSP": "pages ran without their content security policy",
     "offline": "the context was offline",
-    "httpCredentials": "the browser answered questions for a user name and password by itself",
-    "clientCertificates": "the browser showed client certificates",
+    "httpCredentials": "the browser answered HTTP authentication",
+    "clientCertificates": "the browser used client certificates",
 }
-"""Options of contexts that a replay does not repeat, and what they did."""
+"""Context options that replays do not reproduce, with their effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """A context that is being watched."""
+    """A context we are attached to."""
 
     session: Session
     capture: NetworkCapture
     storage_state: StorageState
-    """What the context began with."""
+    """Storage state at the start."""
     warnings: tuple[str, ...]
 
 
 def context_of(wrapper: object) -> object:
-    """Return the context of a page, or the context itself, as its user holds it.
+    """Return the context of a page, or the context itself.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither a context nor a page.
     """
     kind = type(wrapper).__name__
     if not type(wrapper).__module__.startswith("playwright.") or kind not in {"BrowserContext", "Page"}:
-        message = f"wanted a BrowserContext or a Page of Playwright to record, found {type(wrapper).__qualname__}"
+        message = f"cannot record {type(wrapper).__qualname__}: expected a Playwright BrowserContext or Page"
         raise UsageError(message)
     return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
 
 
 def is_over(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
-    """Say whether the loop that a client ran in has ended."""
+    """Return whether the event loop of a client is closed."""
     fiber = getattr(wrapper, "_dispatcher_fiber", None)
     return bool(wrapper._loop.is_closed() or (fiber is not None and fiber.dead))  # noqa: SLF001 - has no public name
 
@@ -90,10 +90,10 @@ async def watch(
     now: datetime,
     on_fault: Callable[[Exception], None],
 ) -> Watched:
-    """Begin to watch a context in whose pages nothing has happened yet; runs in the event loop of its client.
+    """Attach to a context without a loaded document; runs in the event loop of its client.
 
     Raises:
-        UsageError: a page shows a document already, or the browser is not Chromium.
+        UsageError: a document is already loaded, or the browser is not Chromium.
     """
     with ours():
         options = impl_of(wrapper)._options  # noqa: SLF001 - the options of a context have no public name
@@ -149,19 +149,17 @@ async def _watched(
 def _require_new(context: BrowserContext) -> None:
     browser = context.browser
     if browser is not None and browser.browser_type.name != "chromium":
-        message = f"wanted Chromium, which replays run in, found {browser.browser_type.name}"
+        message = f"cannot record {browser.browser_type.name}: replays run in Chromium; use Chromium"
         raise UsageError(message)
     for page in context.pages:
         if page.url not in BLANK:
-            message = (
-                f"wanted pages that show nothing yet, found {page.url}; record from before its first navigation on"
-            )
+            message = f"page {page.url} is already loaded; start recording before the first navigation"
             raise UsageError(message)
 
 
 async def _prepare_documents(context: BrowserContext, environment: Environment) -> None:
-    """Let our init scripts run in documents to come; those that open are blank, and have to be caught up with."""
-    standstill = own_script("init_standstill.js")  # it writes to the console, to which the user may listen
+    """Add our init scripts; documents that are open already are blank and get them too."""
+    standstill = own_script("init_standstill.js")  # it writes to the console, which the agent may read
     scripts = init_scripts(SessionOptions(environment=environment, natural=True))
     for script in (*scripts, own_script("init_heard_sockets.js"), own_script("init_hits.js")):
         if script != standstill:
@@ -171,12 +169,12 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
 async def _environment(
     context: BrowserContext, options: Mapping[str, Any], now: datetime, secrets: Mapping[str, str]
 ) -> Environment:
-    """Describe what the context is like: by its options, and by what a page of it is told."""
+    """Describe the environment of a context from its options and from what its pages report."""
     from importlib.metadata import version
 
     browser = context.browser
     view, native = await asyncio.gather(_see_blank(context, options), _native(browser))
-    place = options.get("geolocation")
+    position = options.get("geolocation")
     return Environment(
         browser_version=browser.version if browser is not None else "",
         playwright_version=version("playwright"),
@@ -192,7 +190,7 @@ async def _environment(
         has_touch=bool(options.get("hasTouch")),
         is_mobile=bool(options.get("isMobile")),
         permissions=tuple(options.get("permissions") or ()),
-        geolocation=None if place is None else Geolocation(**place),
+        geolocation=None if position is None else Geolocation(**position),
         extra_http_headers=_extra_headers(options, secrets),
         cpu_count=native.cpu_count if native is not None else view.cpu_count,
         device_memory_gb=native.device_memory_gb if native is not None else None,
@@ -219,24 +217,24 @@ def _among(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN4
 
 
 async def _see_blank(context: BrowserContext, options: Mapping[str, Any]) -> PageView:
-    page, own = await _blank_page(context, options)
+    page, temporary = await _blank_page(context, options)
     try:
         return await see(page)
     finally:
-        if own is not None:
-            await own.close()
+        if temporary is not None:
+            await temporary.close()
 
 
 async def _blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tuple[Page, BrowserContext | None]:
-    """Return a page to ask, with the context to close after it: a new one of the same options where none is open."""
+    """Return an open page, or a new page in a temporary context with the same options and that context."""
     if context.pages:
         return context.pages[0], None
     browser = context.browser
     if browser is None:
-        message = "wanted a page, or a browser that can open one, found neither; open a page first"
+        message = "the context has no page and no browser to open one; open a page first"
         raise UsageError(message)
-    own = await _alike(browser, options)
-    return await own.new_page(), own
+    temporary = await _alike(browser, options)
+    return await temporary.new_page(), temporary
 
 
 async def _alike(browser: Browser, options: Mapping[str, Any]) -> BrowserContext:
@@ -257,11 +255,11 @@ async def _alike(browser: Browser, options: Mapping[str, Any]) -> BrowserContext
 
 
 def _unrepeated(options: Mapping[str, Any]) -> list[str]:
-    return [f"{what}; a replay does not repeat that" for name, what in _UNREPEATED.items() if options.get(name)]
+    return [f"{what}; replays do not reproduce that" for name, what in _UNREPEATED.items() if options.get(name)]
 
 
 async def unwatch(watched: Watched) -> None:
-    """Read what is still to be read, and listen no more."""
+    """Read pending data and detach."""
     from playwright.async_api import Error
 
     with ours():
@@ -271,7 +269,7 @@ async def unwatch(watched: Watched) -> None:
 
 
 def kept_options(watched: Watched) -> SessionOptions:
-    """Return what a session of this kind begins with, for the bundle."""
+    """Return the session options to store as start state."""
     session = watched.session
     return replace(
         SessionOptions(environment=session.environment),

@@ -1,7 +1,7 @@
-"""Hear of the WebSockets of a watched context over the DevTools protocol (domain Network); nothing is in between.
+"""Observe the WebSockets of an attached context over the DevTools protocol (domain Network), without a proxy.
 
-The protocol does not tell who closed a socket, with which code, nor what a Blob holds that a page sends. Documents tell
-that themselves, by `init_heard_sockets.js`.
+The protocol reports neither who closed a socket and with which code, nor the content of sent Blobs. Documents report
+both through `init_heard_sockets.js`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from eikon_engine.network.socket import Side
 
 BINDING: Final = "__eikon_sockets__"
-"""What documents tell of their sockets by; see init_heard_sockets.js."""
+"""Binding through which documents report their sockets; see init_heard_sockets.js."""
 TEXT_FRAME: Final = 1
-"""Opcode of a frame of text (RFC 6455, section 5.2); everything else is told in base64."""
+"""Opcode of a text frame (RFC 6455, section 5.2); all other payloads are base64."""
 NORMAL: Final = 1000
 END_S: Final = 2.0
-"""Wall time that a document has for telling how a socket ended that the browser says is closed."""
+"""Wall time for a document to report how a socket closed after the browser reported the close."""
 
 
 @dataclass(slots=True)
 class _News:
-    """Something that happened on a socket; what is to be told of a Blob is not known until its document has read it."""
+    """A queued socket event; its callback is None until the document has read the Blob."""
 
     hear: Callable[[SocketListener], None] | None
     blob: int | None = None
@@ -51,39 +51,39 @@ class _Heard:
     is_accepted: bool = False
     has_failed: bool = False
     is_told: bool = False
-    """Whether its document tells of it."""
+    """Whether its document reports it."""
     is_over: bool = False
     blobs: deque[int] = field(default_factory=deque)
-    """Blobs that are about to be sent."""
+    """Blobs about to be sent."""
     news: deque[_News] = field(default_factory=deque)
-    """What waits for the content of a Blob that was sent before it."""
+    """Events queued behind the content of a Blob."""
 
 
 class _Page:
-    """What one page tells, and the protocol tells of it."""
+    """The sockets of one page."""
 
     def __init__(self, devtools: DevTools) -> None:
         self.devtools = devtools
         self.heard: dict[str, _Heard] = {}
-        """Open sockets, by their names in the protocol."""
+        """Open sockets by protocol request id."""
         self.told: dict[tuple[int, int], _Heard] = {}
-        """Sockets by their document and their number in it."""
+        """Sockets by execution context and number within it."""
         self.newest: _Heard | None = None
-        """The socket that was made last: its document tells of it next."""
+        """The socket created last; its document reports it next."""
 
 
 class HeardSockets(LiveSockets):
-    """Tell whoever records of every socket."""
+    """Observe every socket and notify the recorder."""
 
     def __init__(self, session: Session) -> None:
-        """Begin with none."""
+        """Start without sockets."""
         super().__init__(session)
         self.background = Background(session.ledger)
         self._pages: list[_Page] = []
         self._binding: list[asyncio.Task[None]] = []
         self._count = 0
         self.unheard: list[str] = []
-        """What neither the browser nor a document told."""
+        """Warnings about messages whose content is unknown."""
 
     def hear(self, devtools: DevTools) -> None:
         """Listen to the sockets of a page."""
@@ -99,45 +99,45 @@ class HeardSockets(LiveSockets):
         self._binding.append(self.background.begin(_bind(devtools)))
 
     async def ready(self) -> None:
-        """Wait until the pages that are open can tell."""
+        """Wait until open pages have their binding."""
         await asyncio.gather(*self._binding, return_exceptions=True)
 
     async def stop(self) -> None:
-        """End what waits to be told."""
+        """Stop, and close the queues that wait for Blobs."""
         await super().stop()
         for page in self._pages:
-            for heard in {id(each): each for each in (*page.heard.values(), *page.told.values())}.values():
-                self._give_up(heard)
+            for socket in {id(each): each for each in (*page.heard.values(), *page.told.values())}.values():
+                self._give_up(socket)
 
     def _on_created(self, page: _Page, event: dict[str, Any]) -> None:
-        heard = page.newest = page.heard[event["requestId"]] = _Heard(self._count, event["url"])
+        socket = page.newest = page.heard[event["requestId"]] = _Heard(self._count, event["url"])
         self._count += 1
-        self.note_opened(heard.ordinal, heard.url)
-        self.inform(lambda listener: listener.opened(heard.ordinal, heard.url))
+        self.note_opened(socket.ordinal, socket.url)
+        self.inform(lambda listener: listener.opened(socket.ordinal, socket.url))
 
     def _on_accepted(self, page: _Page, event: dict[str, Any]) -> None:
-        heard = page.heard.get(event["requestId"])
-        if heard is None:
+        socket = page.heard.get(event["requestId"])
+        if socket is None:
             return
-        heard.is_accepted = True
+        socket.is_accepted = True
         headers = {name.lower(): value for name, value in event["response"].get("headers", {}).items()}
         protocol, extensions = headers.get("sec-websocket-protocol", ""), headers.get("sec-websocket-extensions", "")
-        self._tell(heard, lambda listener: listener.accepted(heard.ordinal, protocol, extensions))
+        self._tell(socket, lambda listener: listener.accepted(socket.ordinal, protocol, extensions))
         self.session.ledger.note_news()
 
     def _on_frame(self, page: _Page, sender: Side, event: dict[str, Any]) -> None:
-        heard = page.heard.get(event["requestId"])
-        if heard is None:
+        socket = page.heard.get(event["requestId"])
+        if socket is None:
             return
         frame = event["response"]
         text = frame["payloadData"]
         content = text if frame["opcode"] == TEXT_FRAME else base64.b64decode(text)
-        if sender == "page" and content == b"" and heard.blobs:
-            heard.news.append(_News(None, heard.blobs.popleft()))
+        if sender == "page" and content == b"" and socket.blobs:
+            socket.news.append(_News(None, socket.blobs.popleft()))
             return
-        if sender == "page" and content == b"" and not heard.is_told:
-            self._note_unheard(heard)
-        self._take(heard, sender, content)
+        if sender == "page" and content == b"" and not socket.is_told:
+            self._note_unheard(socket)
+        self._take(socket, sender, content)
 
     def _take(self, heard: _Heard, sender: Side, content: str | bytes) -> None:
         if sender == "page":
@@ -146,22 +146,22 @@ class HeardSockets(LiveSockets):
         self.session.ledger.note_news()
 
     def _on_error(self, page: _Page, event: dict[str, Any]) -> None:
-        heard = page.heard.get(event["requestId"])
-        if heard is not None:
-            heard.has_failed = True
+        socket = page.heard.get(event["requestId"])
+        if socket is not None:
+            socket.has_failed = True
 
     def _on_closed(self, page: _Page, event: dict[str, Any]) -> None:
-        heard = page.heard.pop(event["requestId"], None)
-        if heard is None or heard.is_over:
+        socket = page.heard.pop(event["requestId"], None)
+        if socket is None or socket.is_over:
             return
-        if heard.is_told:
-            self.background.begin(self._await_end(page, heard))
+        if socket.is_told:
+            self.background.begin(self._await_end(page, socket))
             return
-        lost = heard.has_failed or not heard.is_accepted
-        self._close(heard, "server", ABNORMAL if lost else NORMAL, "")
+        lost = socket.has_failed or not socket.is_accepted
+        self._close(socket, "server", ABNORMAL if lost else NORMAL, "")
 
     async def _await_end(self, page: _Page, heard: _Heard) -> None:
-        """Let a document tell of the end; one that was left does not, and has ended all its sockets by that."""
+        """Wait for the document to report the close; a document that was left closed all its sockets."""
         from playwright.async_api import Error
 
         with suppress(Error, TimeoutError):  # the page is gone
@@ -173,30 +173,30 @@ class HeardSockets(LiveSockets):
             self._close(heard, "page", None, "")
 
     def _on_told(self, page: _Page, event: dict[str, Any]) -> None:
-        """Take what a document tells of one of its sockets."""
+        """Process the report of a document about one of its sockets."""
         if event["name"] != BINDING:
             return
-        told = json.loads(event["payload"])
-        place = (event["executionContextId"], told["socket"])
-        if told["kind"] == "opened":
+        report = json.loads(event["payload"])
+        place = (event["executionContextId"], report["socket"])
+        if report["kind"] == "opened":
             if page.newest is not None:
                 page.newest.is_told = True
                 page.told[place] = page.newest
                 page.newest = None
             return
-        heard = page.told.get(place)
-        if heard is None:
+        socket = page.told.get(place)
+        if socket is None:
             return
-        match told["kind"]:
+        match report["kind"]:
             case "closing":
-                self._close(heard, "page", told["code"], told["reason"])
+                self._close(socket, "page", report["code"], report["reason"])
             case "closed":
-                heard.is_over = True
-                self._close(heard, "server", told["code"], told["reason"])
+                socket.is_over = True
+                self._close(socket, "server", report["code"], report["reason"])
             case "blob":
-                heard.blobs.append(told["blob"])
+                socket.blobs.append(report["blob"])
             case "content":
-                self._fill(heard, told["blob"], told["content"])
+                self._fill(socket, report["blob"], report["content"])
             case _:
                 return
 
@@ -204,7 +204,7 @@ class HeardSockets(LiveSockets):
         self._tell(heard, lambda listener: listener.closed(heard.ordinal, closer, code, reason))
 
     def _fill(self, heard: _Heard, blob: int, content: str | None) -> None:
-        """Put the content of a Blob where it was sent; None is one that could not be read."""
+        """Set the content of a queued Blob; None if it could not be read."""
         news = next((each for each in heard.news if each.blob == blob and each.hear is None), None)
         if news is None:
             return
@@ -216,13 +216,13 @@ class HeardSockets(LiveSockets):
         self._tell_known(heard)
 
     def _give_up(self, heard: _Heard) -> None:
-        """Wait no more for what Blobs hold."""
+        """Stop waiting for the content of Blobs."""
         for blob in [each.blob for each in heard.news if each.hear is None]:
             if blob is not None:
                 self._fill(heard, blob, None)
 
     def _tell(self, heard: _Heard, hear: Callable[[SocketListener], None]) -> None:
-        """Tell of something in its order: after the Blobs that were sent before it."""
+        """Queue an event behind the Blobs sent before it."""
         heard.news.append(_News(hear))
         self._tell_known(heard)
 
@@ -233,13 +233,13 @@ class HeardSockets(LiveSockets):
 
     def _note_unheard(self, heard: _Heard) -> None:
         self.unheard.append(
-            f"{self.session.redactor.text(heard.url)}: a message of the page is not known, as nobody told what a Blob "
-            "holds; replays do not meet it"
+            f"{self.session.redactor.text(heard.url)}: a message of the page is missing: the content of its Blob could "
+            "not be read. Replays do not expect this message"
         )
 
 
 async def _bind(devtools: DevTools) -> None:
-    """Give documents to come a way to tell: only a session whose domain Runtime is on puts it there."""
+    """Add the binding to new documents; Chromium does so only in sessions with the Runtime domain enabled."""
     from playwright.async_api import Error
 
     with suppress(Error):  # the page is gone

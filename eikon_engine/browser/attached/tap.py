@@ -1,9 +1,8 @@
-"""Hear of every call that a user makes through a Playwright client, as it is sent and as it is answered.
+"""Intercept every call an agent makes through a Playwright client, when it is sent and when it returns.
 
-The client sends each call by one function of its connection (`send_message_to_server` in
-`playwright/_impl/connection.py`), whether its user is synchronous or not, and whichever object the call began at. The
-tap is put in its place on this one connection. Methods and parameters: packages/protocol/src/protocol.yml of
-https://github.com/microsoft/playwright.
+The client sends all calls of both APIs through one function of its connection (`send_message_to_server` in
+`playwright/_impl/connection.py`); the interceptor replaces it on this connection only. Methods and parameters:
+packages/protocol/src/protocol.yml of https://github.com/microsoft/playwright.
 """
 
 from __future__ import annotations
@@ -21,38 +20,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Call:
-    """One call on its way to the browser."""
+    """One call to the browser."""
 
     name: str
     """Class and method, such as `Frame.click`."""
     object: Any = field(repr=False)
-    """What it is called on, as the client holds it."""
+    """Client-side object of the call."""
     params: Mapping[str, Any] = field(repr=False)
     timeout_ms: float | None = None
-    """0 for none."""
+    """0 for no timeout."""
 
 
 class CallListener(Protocol):
-    """Somebody who wants to know what a user does."""
+    """Receives the calls of an agent."""
 
     def begun(self, call: Call) -> None:
-        """Hear of a call before it is sent; what is sent now comes to the browser before it."""
+        """Handle a call before it is sent; anything sent now reaches the browser first."""
 
     def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
-        """Hear how it ended before the user does; both are None where it was cancelled."""
+        """Handle the result before the agent gets it; both are None if the call was cancelled."""
 
 
 class Tap:
-    """Stand between a client and its connection."""
+    """Interceptor between a client and its connection."""
 
     def __init__(self, connection: Any, listener: CallListener, on_fault: Callable[[Exception], None]) -> None:  # noqa: ANN401 - has no public type
-        """Tap nothing yet; what `listener` raises goes to `on_fault`, not into the mission of the user.
+        """Intercept nothing yet; errors of `listener` go to `on_fault`, not into the agent's call.
 
         Raises:
-            UsageError: this version of Playwright sends its calls in another way.
+            UsageError: this version of Playwright sends its calls differently.
         """
         if not hasattr(connection, "send_message_to_server"):
-            message = "wanted Playwright 1.65 or newer to watch an agent, found a client of another kind; update it"
+            message = "recording an agent requires Playwright 1.65 or newer; update playwright"
             raise UsageError(message)
         self._connection = connection
         self._listener = listener
@@ -60,18 +59,18 @@ class Tap:
         self._send: Callable[..., asyncio.Future[Any]] = connection.send_message_to_server
 
     def open(self) -> None:
-        """Begin to listen."""
+        """Start intercepting."""
         self._send = self._connection.send_message_to_server
         self._connection.send_message_to_server = self._pass_on
 
     def close(self) -> None:
-        """Leave the connection as it was; a tap that was put on later keeps passing on."""
+        """Restore the connection; an interceptor installed later keeps working."""
         if self._connection.__dict__.get("send_message_to_server") == self._pass_on:
             self._connection.send_message_to_server = self._send
         self._listener = _Nobody()
 
     def send(self, target: Any, method: str, params: Mapping[str, Any]) -> asyncio.Future[Any] | None:  # noqa: ANN401 - as above
-        """Send a call of ours now, and return where its answer will be; None where what it is made on is gone."""
+        """Send a call of our own now and return its future result; None if the target object is gone."""
         from playwright.async_api import Error
 
         try:
@@ -81,8 +80,8 @@ class Tap:
             return None
 
     def _send_ours(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
-        """Send something of ours; an error that a listener of the user raised stays for the next call of the user."""
-        kept, self._connection._error = self._connection._error, None  # noqa: SLF001 - the seam of this module
+        """Send an internal call; a pending error of an agent's event listener stays for the agent's next call."""
+        kept, self._connection._error = self._connection._error, None  # noqa: SLF001 - this module wraps private objects
         try:
             return self._send(target, method, params, options)
         finally:
@@ -92,7 +91,7 @@ class Tap:
         if OURS.get():
             return self._send_ours(target, method, params, options)
         call = Call(
-            name=f"{target._type}.{method}",  # noqa: SLF001 - the seam of this module
+            name=f"{target._type}.{method}",  # noqa: SLF001 - this module wraps private objects
             object=target,
             params=params or {},
             timeout_ms=options.get("timeout"),
@@ -115,15 +114,15 @@ class Tap:
     def _tell(self, tell: Callable[[], None]) -> None:
         try:
             tell()
-        except Exception as error:  # noqa: BLE001 - the user's mission goes on; the recording says what failed
+        except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
             self._on_fault(error)
 
 
 class _Nobody:
-    """Hears nothing."""
+    """Ignores all calls."""
 
     def begun(self, call: Call) -> None:
-        """Hear nothing."""
+        """Ignore the call."""
 
     def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
-        """Hear nothing."""
+        """Ignore the call."""

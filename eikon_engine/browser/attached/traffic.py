@@ -1,4 +1,4 @@
-"""What answers the requests of a watched context: its own network, untouched."""
+"""Traffic of an attached context: live network, without routes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
 
 KEPT_BODIES: Final = {"maxTotalBufferSize": 256_000_000, "maxResourceBufferSize": 64_000_000}
-"""Bytes of bodies that the browser keeps beyond their documents, in total and of each."""
+"""Bytes of response bodies that Chromium retains after their documents are gone, in total and per body."""
 
 
 class WatchedTraffic(LiveTraffic):
-    """Route nothing: a user who sleeps between two calls would let every page wait.
+    """Observe without routing: with routes, an agent that blocks its loop would stall every page.
 
-    The HTTP cache is switched off over the protocol, as a route would: a replay has none.
+    The HTTP cache is disabled over the protocol, as a route would do: replays have none.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing given up."""
+        """Start without cancelled requests."""
         super().__init__()
         self._given_up: list[str] = []
 
@@ -41,22 +41,22 @@ class WatchedTraffic(LiveTraffic):
         session.context.on("requestfailed", self._on_failed)
 
     async def ready(self) -> None:
-        """Wait until the pages that are open can tell of their sockets."""
+        """Wait until open pages can report their sockets."""
         if isinstance(self.sockets, HeardSockets):
             await self.sockets.ready()
 
     def outcome(self) -> NetworkOutcome:
-        """Say what has no answer because a page did not wait for it."""
-        told = super().outcome()
+        """Add the requests that were cancelled before their response, and unknown socket messages."""
+        outcome = super().outcome()
         unheard = self.sockets.unheard if isinstance(self.sockets, HeardSockets) else []
-        return told.model_copy(update={"notes": (*told.notes, *dict.fromkeys((*self._given_up, *unheard)))})
+        return outcome.model_copy(update={"notes": (*outcome.notes, *dict.fromkeys((*self._given_up, *unheard)))})
 
     def _on_failed(self, request: Request) -> None:
         if request.failure == ABORTED and request.resource_type in {"fetch", "xhr"} and self._session is not None:
-            asked = f"{request.method} {self._session.redactor.text(request.url)}"
+            request_line = f"{request.method} {self._session.redactor.text(request.url)}"
             self._given_up.append(
-                f"{asked} was given up before its answer came, by its page or because the agent went on: what it would "
-                "have brought is not known, and replays do not show it"
+                f"{request_line} was cancelled before the response arrived, by the page or by the agent's next action: "
+                "the response is unknown and missing in replays"
             )
 
     def _prepare(self, devtools: DevTools) -> None:
@@ -65,10 +65,10 @@ class WatchedTraffic(LiveTraffic):
 
 
 async def _prepare(devtools: DevTools) -> None:
-    """Switch the HTTP cache off, and let bodies outlive their documents: an agent may go on before they are read."""
+    """Disable the HTTP cache and retain bodies after navigations: an agent may navigate before they are read."""
     from playwright.async_api import Error
 
     with suppress(Error):  # the page is gone
         await devtools.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    with suppress(Error):  # as above, or a browser that keeps no bodies
+    with suppress(Error):  # as above, or the browser cannot retain bodies
         await devtools.send("Network.configureDurableMessages", KEPT_BODIES)

@@ -1,8 +1,8 @@
-"""Look at the objects of somebody's Playwright client without touching what its user holds.
+"""Access the objects of a Playwright client through private asynchronous wrappers.
 
-A client keeps one public wrapper for each of its objects, of the kind that its user drives: synchronous or not. A view
-is one more wrapper, always of the asynchronous kind, and kept apart. Its classes are those of `playwright.async_api`,
-their functions bound to a mapping of our own (`playwright/_impl/_impl_to_api_mapping.py`).
+A client has one public wrapper per object, of the API its owner uses. A view is a second wrapper, always of the
+asynchronous API and stored separately. Its classes are those of `playwright.async_api` with their functions bound to a
+mapping of ours (`playwright/_impl/_impl_to_api_mapping.py`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
 OURS: Final[ContextVar[bool]] = ContextVar("eikon_ours", default=False)
-"""Whether what is being sent to the browser is ours, and not the user's."""
+"""Whether the calls being sent are internal rather than the agent's."""
 
 
 @contextmanager
 def ours() -> Iterator[None]:
-    """Mark what is sent inside the block as ours."""
+    """Mark calls sent inside the block as internal."""
     token = OURS.set(True)
     try:
         yield
@@ -33,25 +33,25 @@ def ours() -> Iterator[None]:
 
 
 KEPT_AS: Final = "_eikon_view_"
-"""Attribute under which an object of the client keeps its view."""
+"""Attribute of a client object that stores its view."""
 
 
 class Views:
-    """Make the views of the objects of clients; one object has one view."""
+    """Create views of client objects; each object has one view."""
 
     def __init__(self, on_fault: Callable[[Exception], None]) -> None:
-        """Prepare the classes; what a listener of ours raises goes to `on_fault`, not into the mission of the user."""
+        """Prepare the classes; errors of our event listeners go to `on_fault`, not to the agent."""
         import playwright.async_api  # noqa: F401 - registers the classes
         from playwright._impl import _async_base, _impl_to_api_mapping
 
         mapping_class = _bound_anew(_impl_to_api_mapping.ImplToApiMapping, {"API_ATTR": KEPT_AS})
         self._mapping = mapping_class()
         self._on_fault = on_fault
-        for impl_class, api_class in _async_base.mapping._mapping.items():  # noqa: SLF001 - the seam of this module
+        for impl_class, api_class in _async_base.mapping._mapping.items():  # noqa: SLF001 - this module wraps private objects
             self._mapping.register(impl_class, self._view_class(api_class))
 
     def context(self, wrapper: object) -> BrowserContext:
-        """Return the view of a context, whichever kind of wrapper its user holds."""
+        """Return the view of a context, whichever API its owner uses."""
         view: BrowserContext = self._mapping.from_impl(impl_of(wrapper))
         return view
 
@@ -69,7 +69,7 @@ class Views:
         return own
 
     def _listener(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a listener as many views as it takes, mark what it sends as ours, keep its errors from the client."""
+        """Pass views to an event listener, mark its calls as internal, and keep its errors from the client."""
         kinds = [parameter.kind for parameter in signature(handler).parameters.values()]
         taken = None if Parameter.VAR_POSITIONAL in kinds else len(kinds)
 
@@ -77,7 +77,7 @@ class Views:
             with ours():
                 try:
                     return handler(*map(self._mapping.from_maybe_impl, values[:taken]))
-                except Exception as error:  # noqa: BLE001 - the user's mission goes on; the recording says what failed
+                except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
                     self._on_fault(error)
                     return None
 
@@ -85,12 +85,12 @@ class Views:
 
 
 def impl_of(wrapper: object) -> Any:  # noqa: ANN401 - the objects inside have no public types
-    """Return the object inside a wrapper of `playwright.sync_api` or `playwright.async_api`."""
-    return wrapper._impl_obj  # type: ignore[attr-defined] # noqa: SLF001 - the seam of this module
+    """Return the object behind a wrapper of `playwright.sync_api` or `playwright.async_api`."""
+    return wrapper._impl_obj  # type: ignore[attr-defined] # noqa: SLF001 - this module wraps private objects
 
 
 def _bound_anew(original: type, names: dict[str, object]) -> Any:  # noqa: ANN401 - a class made at run time
-    """Return a subclass whose functions, those of the original, find other values under some global names."""
+    """Return a subclass whose functions resolve some global names to other values."""
     namespace = {name: _rebound(value, names) for name, value in vars(original).items() if _has_code(value)}
     return type(original.__name__, (original,), namespace)
 

@@ -1,1 +1,1 @@
-"""Hear what a person does to pages, and how each element they act on can be named."""
+"""Observe what a person does in a browser and describe the elements they act on."""

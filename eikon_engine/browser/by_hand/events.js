@@ -1,14 +1,14 @@
-// Tells what a person does: trusted events alone, each before it takes effect where it can be.
-(hand, own, told) => {
+// Reports what a person does: trusted events only, each before it takes effect where possible.
+(recorder, own, report) => {
   const TYPED = ':is(input:not([type=checkbox i], [type=radio i], [type=file i], [type=submit i], [type=button i],'
     + ' [type=reset i], [type=image i], [type=hidden i]), textarea)';
   const ACTIVE = 'button, a[href], area[href], input, select, textarea, summary, option, label, [role=button], [role=link],'
     + ' [role=checkbox], [role=radio], [role=switch], [role=tab], [role=menuitem], [role=menuitemcheckbox],'
     + ' [role=menuitemradio], [role=option], [role=treeitem], [role=slider]';
   const DRAWN = 'canvas, svg, video, img[usemap], input[type=image i]';
-  const MOVED = 8; // CSS pixels that a press moves before it is a drag
-  const WHEEL_MS = 600; // a scroll this soon after a wheel is that of a person
-  const later = window.setTimeout.bind(window), never = window.clearTimeout.bind(window);
+  const MOVED = 8; // CSS pixels a press must move to become a drag
+  const WHEEL_MS = 600; // a scroll within this time after a wheel event is the person's
+  const setTimer = window.setTimeout.bind(window), clearTimer = window.clearTimeout.bind(window);
   const now = performance.now.bind(performance);
 
   const isTyped = element => element.matches(TYPED) || element.isContentEditable;
@@ -21,8 +21,8 @@
   };
   const valueOf = element => (element.isContentEditable ? element.innerText : element.value);
   const elementsOf = event => event.composedPath().filter(node => node.nodeType === 1);
-  // What a person means by hitting an element: the button around a picture, else the element itself.
-  const meant = path => {
+  // The element a person acts on: the control around an icon, else the element itself.
+  const actionTarget = path => {
     const first = path[0];
     if (!first || first.matches('html')) return first;
     if (first.isContentEditable) return fieldOf(first);
@@ -34,7 +34,7 @@
     return path;
   };
   const hitAt = (x, y, inside = null) => {
-    const outer = document.elementsFromPoint(x, y).filter(each => !hand.isBar(each) && !inside?.contains(each));
+    const outer = document.elementsFromPoint(x, y).filter(each => !recorder.isBar(each) && !inside?.contains(each));
     let hit = outer[0] || null;
     while (hit?.shadowRoot) {
       const inner = hit.shadowRoot.elementFromPoint(x, y);
@@ -48,14 +48,14 @@
     const round = value => Math.round(value * 10) / 10;
     return { x: round(clientX - box.x - element.clientLeft), y: round(clientY - box.y - element.clientTop) };
   };
-  // Where on the element it was hit; null where a hit in its middle does the same.
-  const placeOn = (element, event) => {
+  // Offset of the hit in the element; null where a hit at its centre has the same effect.
+  const hitOffset = (element, event) => {
     const box = element.getClientRects()[0];
     if (!box) return null;
     const left = Math.max(0, box.left), right = Math.min(innerWidth, box.right);
     const top = Math.max(0, box.top), bottom = Math.min(innerHeight, box.bottom);
     const middle = hitAt((left + right) / 2, (top + bottom) / 2);
-    if (middle && !element.matches(DRAWN) && meant(pathTo(middle)) === element) return null;
+    if (middle && !element.matches(DRAWN) && actionTarget(pathTo(middle)) === element) return null;
     return within(element, event);
   };
   const modifiersOf = event => ['Alt', 'Control', 'Meta', 'Shift'].filter(name => event.getModifierState(name));
@@ -67,10 +67,10 @@
   };
 
   let down = null, known = null, keyedAt = -Infinity, wheelAt = -Infinity, labelled = null;
-  // The element as it was before the event began to change it.
+  // The element as it was before the event changed it.
   const describe = element => {
     if (down?.element === element) return down.target;
-    if (known?.element !== element) known = { element, target: hand.describe(element) };
+    if (known?.element !== element) known = { element, target: recorder.describe(element) };
     return known.target;
   };
 
@@ -78,15 +78,15 @@
     known = null;
     down = null;
     if (event.button !== 0 || !event.isPrimary) return;
-    const element = meant(elementsOf(event));
+    const element = actionTarget(elementsOf(event));
     if (!element || element.matches('select, option, input[type=file i]')) return;
-    const target = hand.describe(element);
+    const target = recorder.describe(element);
     const box = element.getBoundingClientRect();
     down = {
-      element, target, x: event.clientX, y: event.clientY, box, position: placeOn(element, event),
+      element, target, x: event.clientX, y: event.clientY, box, position: hitOffset(element, event),
       at: within(element, event), modifiers: modifiersOf(event),
     };
-    told({ kind: 'down', target, is_plain: isPlainField(element) });
+    report({ kind: 'down', target, is_plain: isPlainField(element) });
   };
   const onUp = event => {
     const press = down;
@@ -95,23 +95,23 @@
     const isKnob = press.element.matches('[role=slider]') || !press.element.matches(ACTIVE);
     press.isDrag = hasMoved && isKnob && !isTyped(press.element) && !getSelection().toString().trim();
     const drop = press.isDrag ? dropOf(press, event) : null;
-    later(() => {
-      if (drop) told(drop);
+    setTimer(() => {
+      if (drop) report(drop);
       else if (!press.wasClicked) {
-        // No click: it went elsewhere, or the element was gone before the button was up.
+        // No click event: the press ended elsewhere, or the element was removed before the button was released.
         const gone = !hasMoved && !press.element.isConnected;
-        told(gone ? clickOf(press, 1) : { kind: 'cancel' });
+        report(gone ? clickOf(press, 1) : { kind: 'cancel' });
       }
     }, 0);
   };
   const dropOf = (press, event) => {
     const box = press.element.getBoundingClientRect();
-    const stands = Math.abs(box.x - press.box.x) + Math.abs(box.y - press.box.y) < 1;
-    const onto = stands && press.element.contains(hitAt(event.clientX, event.clientY))
+    const isUnmoved = Math.abs(box.x - press.box.x) + Math.abs(box.y - press.box.y) < 1;
+    const onto = isUnmoved && press.element.contains(hitAt(event.clientX, event.clientY))
       ? press.element : hitAt(event.clientX, event.clientY, press.element) || document.documentElement;
     return {
       kind: 'drag', target: press.target, position: press.at,
-      second: onto === press.element ? press.target : hand.describe(onto), second_position: within(onto, event),
+      second: onto === press.element ? press.target : recorder.describe(onto), second_position: within(onto, event),
     };
   };
   const clickOf = (press, detail) => ({
@@ -122,7 +122,7 @@
   const onClick = event => {
     if (event.button !== 0) return;
     const path = elementsOf(event);
-    const element = meant(path);
+    const element = actionTarget(path);
     if (!element) return;
     if (down) down.wasClicked = true;
     if (down?.isDrag || element.matches('select, option, input[type=file i]')) return;
@@ -131,51 +131,51 @@
       labelled = null;
       if (from?.control === element) from.isDone = true;
       else if (!event.detail && now() - keyedAt < 1000) return;
-      told({ kind: 'check', target: describe(element), is_checked: element.checked });
+      report({ kind: 'check', target: describe(element), is_checked: element.checked });
       return;
     }
-    if (!event.detail && (now() - keyedAt < 1000 || labelled?.control === element)) return; // a key or a label did it
+    if (!event.detail && (now() - keyedAt < 1000 || labelled?.control === element)) return; // caused by a key or a label
     const hit = down?.element === element ? down
-      : { element, target: describe(element), position: placeOn(element, event), modifiers: modifiersOf(event) };
+      : { element, target: describe(element), position: hitOffset(element, event), modifiers: modifiersOf(event) };
     const label = element.localName === 'label' ? element : null;
     if (label?.control && toggles(label.control) && canBeHit(label.control) && !label.control.disabled) {
       const press = labelled = { control: label.control, isDone: false };
       describe(label.control);
-      later(() => { if (!press.isDone) told(clickOf(hit, event.detail)); }, 0);
+      setTimer(() => { if (!press.isDone) report(clickOf(hit, event.detail)); }, 0);
       return;
     }
     if (label?.control) labelled = { control: label.control };
-    told(clickOf(hit, event.detail || 1));
+    report(clickOf(hit, event.detail || 1));
   };
   const onOther = event => {
-    if (event.button === 1) told(otherClick(event, 'middle'));
+    if (event.button === 1) report(otherClick(event, 'middle'));
   };
   const onMenu = event => {
     const click = otherClick(event, 'right');
-    later(() => { if (event.defaultPrevented) told(click); }, 0); // else the menu is the browser's own
+    setTimer(() => { if (event.defaultPrevented) report(click); }, 0); // otherwise it is the browser's own menu
   };
   const otherClick = (event, button) => {
-    const element = meant(elementsOf(event));
+    const element = actionTarget(elementsOf(event));
     return {
-      kind: 'click', target: hand.describe(element), button, position: placeOn(element, event), modifiers: modifiersOf(event),
+      kind: 'click', target: recorder.describe(element), button, position: hitOffset(element, event), modifiers: modifiersOf(event),
     };
   };
 
   const onDragStart = event => {
     const element = elementsOf(event)[0];
     if (!element) return;
-    const target = down?.element === element ? down.target : hand.describe(element);
+    const target = down?.element === element ? down.target : recorder.describe(element);
     down = { element, target, at: within(element, event), isNative: true, wasClicked: true };
   };
   const onDrop = event => {
-    if (!down?.isNative) return; // a file from outside, or from another document
+    if (!down?.isNative) return; // dragged from another document or application
     const element = elementsOf(event)[0];
-    const target = hand.describe(element);
-    told({ kind: 'drag', target: down.target, position: down.at, second: target, second_position: within(element, event) });
+    const target = recorder.describe(element);
+    report({ kind: 'drag', target: down.target, position: down.at, second: target, second_position: within(element, event) });
     down.isDone = true;
   };
   const onDragEnd = () => {
-    if (down?.isNative && !down.isDone) told({ kind: 'cancel' });
+    if (down?.isNative && !down.isDone) report({ kind: 'cancel' });
     down = null;
   };
 
@@ -184,20 +184,20 @@
     if (!element || element.matches('input[type=checkbox i], input[type=radio i]')) return;
     if (element.matches('select')) {
       const values = Array.from(element.selectedOptions, option => option.value);
-      told({ kind: 'select', target: describe(element), values });
+      report({ kind: 'select', target: describe(element), values });
     } else if (element.matches('input[type=file i]')) {
-      tellFiles(element);
+      reportFiles(element);
     } else if (isTyped(element)) {
       const field = fieldOf(element);
-      told({
+      report({
         kind: 'input', target: describe(field), text: valueOf(field), is_secret: field.type === 'password',
         is_plain: isPlainField(field),
       });
     } else {
-      told({ kind: 'lost', text: 'what is typed inside a closed shadow root cannot be seen' });
+      report({ kind: 'lost', text: 'typing inside a closed shadow root is not visible to scripts' });
     }
   };
-  const tellFiles = element => {
+  const reportFiles = element => {
     const target = describe(element);
     const read = file => new Promise((done, fail) => {
       const reader = new FileReader();
@@ -205,14 +205,14 @@
       reader.onerror = fail;
       reader.readAsDataURL(file);
     });
-    told({ kind: 'upload', target });
+    report({ kind: 'upload', target });
     Promise.all(Array.from(element.files, read)).then(
-      files => told({ kind: 'files', target, files }),
-      () => told({ kind: 'lost', text: 'a file that was given to the page could not be read' }),
+      files => report({ kind: 'files', target, files }),
+      () => report({ kind: 'lost', text: 'an uploaded file could not be read' }),
     );
   };
 
-  const BROWSERS_OWN = [
+  const BROWSER_SHORTCUTS = [
     event => /^F(3|5|6|11|12)$/.test(event.key),
     event => event.altKey && ['ArrowLeft', 'ArrowRight', 'Home', 'd', 'F4'].includes(event.key),
     event => (event.ctrlKey || event.metaKey) && /^([lrtwnpfgjhuod+=0-9-]|Tab|PageUp|PageDown|F4|F5)$/i.test(event.key),
@@ -220,7 +220,7 @@
   ];
   const NAMED = /^(Enter|Escape|Tab|Arrow\w+|Home|End|PageUp|PageDown|Insert|Delete|Backspace|F\d+)$/;
   const EDITS = /^(ArrowLeft|ArrowRight|Home|End|Delete|Backspace|Insert)$/;
-  // Whether a key only edits the field, so that the field's value says what it did.
+  // Whether a key only edits the field, so that the value of the field shows its effect.
   const onlyEdits = (event, element) => {
     if (element.matches('select')) return !['Enter', 'Escape', 'Tab'].includes(event.key);
     if (!isTyped(element)) return false;
@@ -237,10 +237,10 @@
     return [...(isText ? [] : modifiersOf(event)), name].join('+');
   };
   const onKey = event => {
-    if (event.ctrlKey && event.shiftKey && event.key === 'F9') { event.preventDefault(); told({ kind: 'finish' }); return; }
+    if (event.ctrlKey && event.shiftKey && event.key === 'F9') { event.preventDefault(); report({ kind: 'finish' }); return; }
     if (event.ctrlKey && event.shiftKey && event.key === 'F8') {
       event.preventDefault();
-      if (window === window.top) hand.askForSubgoal();
+      if (window === window.top) recorder.askForSubgoal();
       return;
     }
     if (event.isComposing || event.key === 'Process' || event.key === 'Dead') return;
@@ -251,20 +251,20 @@
     const field = element ? fieldOf(element) : null;
     const isFree = !field || field === document.body || field === document.documentElement;
     const press = () => ({ kind: 'press', target: isFree ? null : describe(field), key: chordOf(event) });
-    const ifTaken = BROWSERS_OWN.some(rule => rule(event)) || (field && onlyEdits(event, field));
-    if (!ifTaken) {
-      told(press());
+    const isReportedIfHandled = BROWSER_SHORTCUTS.some(rule => rule(event)) || (field && onlyEdits(event, field));
+    if (!isReportedIfHandled) {
+      report(press());
       return;
     }
     if (field && isTyped(field)) describe(field);
-    const taken = press();
-    later(() => { if (event.defaultPrevented) told(taken); }, 0); // the page made something else of it
+    const keyPress = press();
+    setTimer(() => { if (event.defaultPrevented) report(keyPress); }, 0); // the page handled the key itself
   };
 
-  // How far each was scrolled at its last event; the browser scrolls before it tells of the wheel.
-  const places = new WeakMap();
+  // Scroll offsets at the last event by element; the browser scrolls before it dispatches the wheel event.
+  const offsets = new WeakMap();
   let changes = null, changed = false, scrolled = null;
-  const placeNow = scroller => [scroller.scrollLeft, scroller.scrollTop];
+  const currentOffset = scroller => [scroller.scrollLeft, scroller.scrollTop];
   const noteWheel = () => {
     wheelAt = now();
     if (changes) return;
@@ -275,59 +275,59 @@
   const onScroll = event => {
     const element = event.target === document ? document.scrollingElement : event.composedPath()[0];
     if (!element) return;
-    if (now() - wheelAt > WHEEL_MS) { places.set(element, placeNow(element)); return; }
-    if (scrolled && scrolled.element !== element) tellScroll();
+    if (now() - wheelAt > WHEEL_MS) { offsets.set(element, currentOffset(element)); return; }
+    if (scrolled && scrolled.element !== element) reportScroll();
     if (!scrolled) {
       scrolled = { element, isDue: false };
-      const target = element === document.scrollingElement ? null : hand.describe(element);
+      const target = element === document.scrollingElement ? null : recorder.describe(element);
       scrolled.target = target;
-      tellScroll(true);
+      reportScroll(true);
     }
     wheelAt = now();
     if (!scrolled.isDue) {
       const turn = scrolled;
       turn.isDue = true;
-      later(() => { turn.isDue = false; if (scrolled === turn) tellScroll(true); }, 100);
+      setTimer(() => { turn.isDue = false; if (scrolled === turn) reportScroll(true); }, 100);
     }
-    never(scrolled.end);
-    scrolled.end = later(() => tellScroll(), 400);
+    clearTimer(scrolled.end);
+    scrolled.end = setTimer(() => reportScroll(), 400);
   };
-  const tellScroll = goesOn => {
+  const reportScroll = continues => {
     if (!scrolled) return;
-    const [x, y] = places.get(scrolled.element) || [0, 0], [left, top] = placeNow(scrolled.element);
-    places.set(scrolled.element, [left, top]);
-    told({ kind: 'scroll', target: scrolled.target, dx: left - x, dy: top - y, is_changed: changed });
-    if (goesOn) return;
+    const [x, y] = offsets.get(scrolled.element) || [0, 0], [left, top] = currentOffset(scrolled.element);
+    offsets.set(scrolled.element, [left, top]);
+    report({ kind: 'scroll', target: scrolled.target, dx: left - x, dy: top - y, is_changed: changed });
+    if (continues) return;
     changes?.disconnect();
     changes = scrolled = null;
   };
 
-  const HEARD = {
-    pointerdown: onDown, pointerup: onUp, pointercancel: () => { if (down && !down.isNative) told({ kind: 'cancel' }); },
+  const HANDLERS = {
+    pointerdown: onDown, pointerup: onUp, pointercancel: () => { if (down && !down.isNative) report({ kind: 'cancel' }); },
     click: onClick, dblclick: event => {
-      const element = meant(elementsOf(event));
-      if (element) told({ kind: 'dblclick', target: describe(element), is_plain: isPlainField(element) });
+      const element = actionTarget(elementsOf(event));
+      if (element) report({ kind: 'dblclick', target: describe(element), is_plain: isPlainField(element) });
     },
     auxclick: onOther, contextmenu: onMenu, dragstart: onDragStart, drop: onDrop, dragend: onDragEnd,
     beforeinput: event => { const [first] = elementsOf(event); if (first && isTyped(first)) describe(fieldOf(first)); },
     input: onInput, keydown: onKey, wheel: noteWheel, touchmove: noteWheel, scroll: onScroll,
   };
-  const UNHEARD = [
+  const BAR_ONLY = [
     'mousedown', 'mouseup', 'pointermove', 'pointerover', 'pointerout', 'mousemove', 'mouseover', 'mouseout', 'keyup',
     'keypress', 'change', 'focusin', 'focusout', 'touchstart', 'touchend', 'selectstart',
   ];
-  const hear = event => {
-    if (scrolled && event.isTrusted && /^(pointerdown|keydown|click)$/.test(event.type)) tellScroll(); // it is over
-    if (hand.isBar(event.target)) { hand.takeBarEvent(event); return; }
-    const act = HEARD[event.type];
+  const dispatch = event => {
+    if (scrolled && event.isTrusted && /^(pointerdown|keydown|click)$/.test(event.type)) reportScroll(); // it has ended
+    if (recorder.isBar(event.target)) { recorder.takeBarEvent(event); return; }
+    const act = HANDLERS[event.type];
     if (!act || !event.isTrusted) return;
     try {
       act(event);
-    } catch (error) { // no concern of the page
-      told({ kind: 'lost', text: `${event.type}: ${error}` });
+    } catch (error) { // must not reach the page
+      report({ kind: 'lost', text: `${event.type}: ${error}` });
     }
   };
-  for (const kind of [...Object.keys(HEARD), ...UNHEARD]) {
-    window.addEventListener(kind, hear, { capture: true, passive: kind !== 'keydown' });
+  for (const kind of [...Object.keys(HANDLERS), ...BAR_ONLY]) {
+    window.addEventListener(kind, dispatch, { capture: true, passive: kind !== 'keydown' });
   }
 }

@@ -1,4 +1,4 @@
-"""Ask a page, after it told of an element, what only Playwright can count, and where its frame is."""
+"""Verify the selectors of an element with Playwright, and locate its frame."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from playwright.async_api import Frame
 
 LOOK_S: Final = 2.0
-"""Wall time after which a page that is busy, or going away, is asked no longer."""
-_IS_IT: Final = "(elements, key) => elements.length === 1 && window.__eikon__?.hand?.keyOf(elements[0]) === key"
-_NAMES: Final = "element => (window.__eikon__?.hand?.name(element) ?? []).map(each => [each.kind, each.selector])"
+"""Wall time after which an unresponsive page is not probed any longer."""
+_IS_IT: Final = "(elements, key) => elements.length === 1 && window.__eikon__?.recorder?.keyOf(elements[0]) === key"
+_NAMES: Final = "element => (window.__eikon__?.recorder?.name(element) ?? []).map(each => [each.kind, each.selector])"
 _CSS_KINDS: Final = frozenset({"test-id", "id", "name", "css", "place"})
 
 
 class HeardFrame:
-    """A frame that told of an element."""
+    """A frame that reported an element."""
 
     def __init__(self, frame: Frame) -> None:
-        """Ask nothing yet."""
+        """Send nothing yet."""
         self._frame = frame
 
     async def proven(self, key: str, selectors: Sequence[str]) -> frozenset[str]:
-        """Return those selectors that Playwright finds this one element by."""
+        """Return the selectors that Playwright resolves to exactly this element."""
         answers = await asyncio.gather(*(self._finds(key, selector) for selector in selectors))
         return frozenset(selector for selector, holds in zip(selectors, answers, strict=True) if holds)
 
     async def path(self) -> tuple[str, ...]:
-        """Return selectors of the iframes that lead to it, the outermost first; by their places if need be."""
+        """Return selectors of the iframes that lead to the frame, outermost first; positional ones as fallback."""
         path: list[str] = []
         inner = self._frame
         while (outer := inner.parent_frame) is not None:

@@ -1,7 +1,7 @@
-// Names an element by selectors, best first, each of which matches nothing else in this document at this moment.
-// CSS is counted as Playwright counts it, open shadow roots included. What only Playwright can count - roles, labels,
-// texts - is counted here as far as it goes and called sure where nothing in it can be read in two ways.
-(hand, own) => {
+// Builds selectors for an element, best first; each one matches only this element in the current document.
+// CSS matches are counted as Playwright counts them, including open shadow roots. Roles, labels and texts are
+// approximated here and marked `sure` only where their interpretation is unambiguous.
+(recorder, own) => {
   const squeeze = text => (text || '').replace(/\s+/g, ' ').trim();
   const TEST_IDS = ['data-testid', 'data-test-id', 'data-test', 'data-cy', 'data-qa'];
   const OTHERS = ['href', 'title', 'alt', 'value', 'for', 'src', 'type', 'aria-label'];
@@ -11,7 +11,7 @@
     combobox: 'select, input', listbox: 'select', img: 'img, svg', cell: 'td, th', columnheader: 'th',
   };
   const LABELLED = 'input, textarea, select, button, meter, output, progress, [aria-label], [aria-labelledby]';
-  const UNSPOKEN = new Set(['html', 'head', 'body', 'script', 'style', 'noscript', 'template', 'title']);
+  const NON_CONTENT = new Set(['html', 'head', 'body', 'script', 'style', 'noscript', 'template', 'title']);
   const MADE = [
     /\d{4,}/, /[0-9a-f]{8,}/i, /:/, /^[a-z]{0,3}[-_]?\d+$/i,
     /^(ember|react|radix|mui|headlessui|yui|ext-gen|gwt|cdk|mat|el|ui|auto|generated?|uid|field|input)[-_]?(\w+-)*\d+/i,
@@ -40,7 +40,7 @@
   const hasPlainLabels = element => labelsOf(element).length === 1 && labelsOf(element).every(
     label => !hasDecoration(label) && Array.from(label.children).every(child => child === element)
       && (!label.contains(element) || element.localName !== 'select'));
-  // Whether its accessible name can be read in one way only.
+  // Whether its accessible name is unambiguous.
   const hasPlainName = element => {
     if (!isShown(element) || element.getRootNode() !== document || element.hasAttribute('aria-labelledby')) return false;
     if (squeeze(element.getAttribute('aria-label'))) return true;
@@ -48,7 +48,7 @@
     return !isField(element) && isPlain(element);
   };
 
-  // One search: what the candidates are counted in, and those that hold.
+  // State of one search: the roots to count in, and the selectors that match uniquely.
   const search = element => {
     const roots = rootsOf();
     const found = [];
@@ -60,7 +60,7 @@
     const css = (kind, selector) => {
       try {
         if (isOnly(deep(selector))) add(kind, selector, true);
-      } catch { /* a name that CSS cannot say */ }
+      } catch { /* not expressible in CSS */ }
     };
     return { roots, deep, isOnly, add, css, found };
   };
@@ -68,7 +68,7 @@
   const byRole = (element, { deep, isOnly, add }) => {
     const [[role, name]] = own.sight([element], { names: true });
     if (!/^[a-z]+$/.test(role) || ['presentation', 'none'].includes(role) || !name || name.length > 120) return;
-    if (element.type === 'password') return; // of no role to Playwright, as ARIA has it
+    if (element.type === 'password') return; // has no ARIA role
     const rivals = deep(`${OF_ROLE[role] || element.localName}, [role]`);
     const names = own.sight(rivals, { names: true });
     const alike = rivals.filter((_, place) => names[place][0] === role && names[place][1] === name);
@@ -85,30 +85,30 @@
 
   const byText = (element, { deep, isOnly, add }) => {
     const text = squeeze(element.textContent);
-    if (isField(element) || !text || text.length > 80 || UNSPOKEN.has(element.localName)) return;
-    const alike = deep('*').filter(each => !UNSPOKEN.has(each.localName) && squeeze(each.textContent) === text
+    if (isField(element) || !text || text.length > 80 || NON_CONTENT.has(element.localName)) return;
+    const alike = deep('*').filter(each => !NON_CONTENT.has(each.localName) && squeeze(each.textContent) === text
       && !Array.from(each.children).some(child => squeeze(child.textContent) === text));
     if (isOnly(alike)) add('text', `text=${quoted(text)}`, isShown(element) && isPlain(element));
   };
 
-  // What can be said of an element alone, the better the earlier.
-  const sayings = element => {
+  // Simple selectors of an element, best first.
+  const simpleSelectors = element => {
     const tag = CSS.escape(element.localName);
-    const said = [];
-    if (element.id && !isMade(element.id)) said.push(`#${CSS.escape(element.id)}`);
+    const selectors = [];
+    if (element.id && !isMade(element.id)) selectors.push(`#${CSS.escape(element.id)}`);
     const name = element.getAttribute('name');
     if (name) {
       const value = element.type === 'radio' || element.type === 'checkbox' ? element.getAttribute('value') : null;
-      said.push(`${tag}${pair('name', name)}${value === null ? '' : pair('value', value)}`);
+      selectors.push(`${tag}${pair('name', name)}${value === null ? '' : pair('value', value)}`);
     }
     const data = element.getAttributeNames().filter(each => each.startsWith('data-') && !TEST_IDS.includes(each));
     for (const each of [...OTHERS, ...data]) {
       const value = element.getAttribute(each);
-      if (value && value.length <= 120 && !/\d{6,}/.test(value)) said.push(tag + pair(each, value));
+      if (value && value.length <= 120 && !/\d{6,}/.test(value)) selectors.push(tag + pair(each, value));
     }
-    for (const each of element.classList) if (!isMade(each)) said.push(`${tag}.${CSS.escape(each)}`);
-    said.push(tag);
-    return said;
+    for (const each of element.classList) if (!isMade(each)) selectors.push(`${tag}.${CSS.escape(each)}`);
+    selectors.push(tag);
+    return selectors;
   };
 
   const anchorOf = element => {
@@ -117,7 +117,7 @@
     return element.id && !isMade(element.id) ? `#${CSS.escape(element.id)}` : '';
   };
 
-  // Inside a shadow root, a path begins at its host: `>>` leads from one to the other.
+  // Inside a shadow root, a path starts at its host: `host >> inner`.
   const inRoot = (element, { found, add }, hostName) => {
     const root = element.getRootNode();
     const lead = hostName ? `${hostName} >> ` : '';
@@ -130,10 +130,10 @@
     };
     for (let above = element.parentElement, steps = 0; above && steps < 8; above = above.parentElement, steps++) {
       const anchor = anchorOf(above);
-      if (anchor) for (const said of sayings(element)) offer('css', `${anchor} ${said}`);
+      if (anchor) for (const css of simpleSelectors(element)) offer('css', `${anchor} ${css}`);
       if (found.length > 3) break;
     }
-    if (lead && !found.length) for (const said of sayings(element)) offer('css', said);
+    if (lead && !found.length) for (const css of simpleSelectors(element)) offer('css', css);
     offer('place', pathOf(element));
   };
 
@@ -149,8 +149,8 @@
     return steps.join(' > ');
   };
 
-  // Returns candidates, best first: { kind, selector, sure }; of kind `place` is what goes by places alone.
-  hand.name = element => {
+  // Returns candidates, best first: { kind, selector, sure }; kind `place` is a purely positional selector.
+  recorder.name = element => {
     const all = search(element);
     for (const name of TEST_IDS) if (element.getAttribute(name)) all.css('test-id', pair(name, element.getAttribute(name)));
     byRole(element, all);
@@ -158,26 +158,26 @@
     const placeholder = element.getAttribute('placeholder');
     if (placeholder) all.css('placeholder', `${element.localName}${pair('placeholder', placeholder)}`);
     byText(element, all);
-    for (const said of sayings(element)) {
-      const kind = said.startsWith('#') ? 'id' : said.includes('[name=') ? 'name' : 'css';
-      all.css(kind, said);
+    for (const css of simpleSelectors(element)) {
+      const kind = css.startsWith('#') ? 'id' : css.includes('[name=') ? 'name' : 'css';
+      all.css(kind, css);
     }
     const host = element.getRootNode().host;
-    const hostName = host ? hand.name(host).find(each => each.sure)?.selector : '';
+    const hostName = host ? recorder.name(host).find(each => each.sure)?.selector : '';
     if (host ? hostName : true) inRoot(element, all, hostName);
     return all.found.slice(0, 9).concat(all.found.slice(9).filter(each => each.kind === 'place'));
   };
 
-  // Elements have keys, so that it can be asked whether two of them are one.
+  // Keys identify elements, so that two references can be compared.
   const keys = new WeakMap();
   let count = 0;
-  hand.keyOf = element => {
+  recorder.keyOf = element => {
     if (!keys.has(element)) keys.set(element, `${performance.timeOrigin}:${count++}`);
     return keys.get(element);
   };
-  hand.describe = element => ({
-    key: hand.keyOf(element),
-    names: hand.name(element),
+  recorder.describe = element => ({
+    key: recorder.keyOf(element),
+    names: recorder.name(element),
     identity: own.sight([element], { visible: false, enabled: false }).identity,
   });
 }

@@ -1,6 +1,6 @@
-// The bar of the recorder: what was recorded, a field for a new subgoal, and the end. It lies in a closed shadow root
-// at the end of the document element, in the outermost document alone. No script of the page meets its events.
-(hand, told) => {
+// The recorder bar: action count, field for the next subgoal, Finish. It lives in a closed shadow root at the end of the
+// document element, in the top document only. Scripts of the page never receive its events.
+(recorder, report) => {
   const SHEET = `
     :host { all: initial !important; position: fixed !important; inset: auto !important; z-index: 2147483647 !important;
       display: block !important; bottom: 12px !important; right: 12px !important; max-width: calc(100vw - 24px) !important;
@@ -48,9 +48,9 @@
   };
   const host = document.createElement('eikon-recorder');
   const root = Reflect.apply(attachShadow, host, [{ mode: 'closed' }]);
-  const dress = () => {
+  const addStyles = () => {
     if (root.adoptedStyleSheets.length) return;
-    const sheet = new CSSStyleSheet(); // a policy of the page against inline styles does not concern it
+    const sheet = new CSSStyleSheet(); // not subject to the page's CSP for inline styles
     sheet.replaceSync(SHEET);
     root.adoptedStyleSheets = [sheet];
   };
@@ -75,31 +75,31 @@
     if (!text) { field.focus(); return; }
     field.value = '';
     field.blur();
-    told({ kind: 'subgoal', text });
+    report({ kind: 'subgoal', text });
   };
   const press = place => {
     const button = place?.closest('button');
     if (!button) return;
     if (button.className === 'new') beginSubgoal();
-    else if (button.className === 'end') told({ kind: 'finish' });
+    else if (button.className === 'end') report({ kind: 'finish' });
     else host.dataset.side = host.dataset.side === 'left' ? '' : 'left';
   };
   const attach = () => {
     const place = document.documentElement;
     if (place && host.parentNode !== place) place.append(host);
-    dress(); // a popup's first document gives way to another one, and sheets do not come along
+    addStyles(); // the first document of a popup is replaced, and style sheets do not survive that
   };
 
-  hand.attachBar = attach;
-  hand.isBar = node => node === host;
-  hand.show = (actions, subgoal) => {
+  recorder.attachBar = attach;
+  recorder.isBar = node => node === host;
+  recorder.show = (actions, subgoal) => {
     count.textContent = actions === 1 ? '1 action' : `${actions} actions`;
     goal.textContent = subgoal;
     goal.title = subgoal;
   };
-  hand.askForSubgoal = () => { attach(); field.focus(); };
-  // Its events end here; what they do by themselves - text in the field, focus - they still do.
-  hand.takeBarEvent = event => {
+  recorder.askForSubgoal = () => { attach(); field.focus(); };
+  // Stop events of the bar here; their default actions (text input, focus) still happen.
+  recorder.takeBarEvent = event => {
     event.stopImmediatePropagation();
     if (!event.isTrusted) return;
     if (event.type === 'click') press(event.detail ? root.elementFromPoint(event.clientX, event.clientY) : root.activeElement);

@@ -1,7 +1,7 @@
-"""Hear over the DevTools protocol what a person does beside the document: the address bar, the history, dialogs.
+"""Observe what a person does outside the document over the DevTools protocol: address bar, history, dialogs.
 
-Domain Page: https://chromedevtools.github.io/devtools-protocol/tot/Page/. A navigation that a document asks for is told
-by `frameRequestedNavigation` before it starts; one that starts without was asked for by the person.
+Domain Page: https://chromedevtools.github.io/devtools-protocol/tot/Page/. Documents announce their navigations with
+`frameRequestedNavigation`; a navigation that starts without it was requested by the person.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 Way: TypeAlias = Literal["navigate", "reload", "back", "forward"]
 T = TypeVar("T")
 LOOK_S: Final = 2.0
-"""Wall time after which a page that changes its document all the time is asked for its history no longer."""
+"""Wall time after which a page that keeps navigating is not asked for its history any longer."""
 ARRIVE_S: Final = 10.0
-"""Wall time after which a journey through the history that has not ended is waited for no longer."""
+"""Wall time after which a history navigation that has not ended is not waited for any longer."""
 LEAVE_S: Final = 1.0
-"""Wall time within which a journey begins that a script asked for; later ones are the person's."""
+"""Wall time within which a history navigation requested by a script starts; later ones are the person's."""
 _PAUSE_S: Final = 0.05
 _DIALOGS: Final = frozenset({"alert", "beforeunload", "confirm", "prompt"})
 
 
 class PageListener(Protocol):
-    """Somebody who wants to know what a person does to a page from outside of it."""
+    """Receives what a person does to a page from outside the document."""
 
     def navigated(self, page: int, way: Way, url: str) -> None:
-        """Hear that a person goes somewhere."""
+        """Handle a navigation."""
 
     def travelled(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
-        """Hear that a person goes through the history, at once: which way is found out, or never, and then None.
+        """Handle a history navigation when it starts; `way` resolves later, to None if it stays unknown.
 
-        A way that is neither one step back nor one forward is a navigation.
+        A step of more than one entry is a navigation.
         """
 
     def dialog_opened(self) -> None:
-        """Hear that a dialog waits for its answer."""
+        """Handle a dialog that waits for its answer."""
 
     def dialog_closed(self, seen: DialogSeen, text: str) -> None:
-        """Hear how it was answered."""
+        """Handle the answer to a dialog."""
 
     def is_busy(self, page: int) -> bool:
-        """Say whether an action is under way in a page that may have caused what happens."""
+        """Return whether an action is pending in a page that may have caused an event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,42 +61,42 @@ class _Dialog:
 
 
 def in_turn(tell: Callable[..., None], *told: object) -> None:
-    """Tell something after what came before it.
+    """Call `tell` in the next iteration of the event loop, to preserve the order of events.
 
-    Playwright gives what the script of a document tells to a task, which begins in the next turn of the event loop, and
-    an event of the browser at once: of two that are read together, the later one would be heard first.
+    Playwright delivers binding calls in a task, which starts in the next iteration, and browser events immediately: of
+    two that are read together, the later one would arrive first.
     """
     asyncio.get_running_loop().call_soon(tell, *told)
 
 
 class HeardPage:
-    """Listen to one page."""
+    """Observe one page."""
 
     def __init__(self, ordinal: int, listener: PageListener, *, is_popup: bool) -> None:
-        """Begin with nothing heard; the first document of a popup is asked for by whoever opened it."""
+        """Start without events; the first document of a popup is requested by its opener."""
         self.ordinal = ordinal
         self._listener = listener
         self._page: Page | None = None
         self._devtools: CDPSession | None = None
         self._main = ""
         self._is_asked = is_popup
-        """Whether the next navigation is one that its opener asked for."""
+        """Whether the opener requested the next navigation."""
         self._asked_for = ""
-        """Address, from its host on, that a document has asked for last."""
+        """URL, without its scheme, that a document requested last."""
         self._dialog: _Dialog | None = None
         self._script_leaves_by = 0.0
         self._place: int | None = 0
-        """Where in its history the page is; None while that is not known."""
+        """Index in the history; None while unknown."""
         self._begun = 0
-        """How many navigations have begun."""
+        """Number of navigations started."""
         self._is_travelling = False
-        """Whether the next document is one of the history: the place is known by the way to it."""
+        """Whether the next document is one of the history, whose index is known from the step."""
         self._asking = asyncio.Lock()
-        """Held while the history is asked for, so that answers are taken in the order of what happened."""
+        """Held while the history is read, so that results are processed in event order."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def start(self, page: Page) -> None:
-        """Begin to listen; a page that is gone says nothing."""
+        """Start observing; a closed page is ignored."""
         from playwright.async_api import Error
 
         self._page = page
@@ -124,12 +124,12 @@ class HeardPage:
         kind, url = event["navigationType"], event["url"]
         self._begun += 1
         self._is_travelling = kind.startswith("history")
-        if self._is_travelling:  # of which no document tells
+        if self._is_travelling:  # not announced by a document
             in_turn(self._tell_travel, url, self._spawn(self._way_to(url, self._begun)))
             return
-        asked = self._is_asked or self._asked_for == _from_host(url)
+        is_announced = self._is_asked or self._asked_for == _from_host(url)
         self._forget_asked()
-        if not asked:
+        if not is_announced:
             in_turn(self._tell_navigation, kind, url)
 
     def _tell_navigation(self, kind: str, url: str) -> None:
@@ -139,7 +139,7 @@ class HeardPage:
             self._listener.navigated(self.ordinal, "navigate", url)
 
     def expect_travel(self) -> None:
-        """Let the next journey through the history be a script's."""
+        """Attribute the next history navigation to a script."""
         self._script_leaves_by = time.monotonic() + LEAVE_S
 
     def _tell_travel(self, url: str, way: Awaitable[Way | None]) -> None:
@@ -148,25 +148,25 @@ class HeardPage:
             self._listener.travelled(self.ordinal, url, way)
 
     async def _way_to(self, url: str, begun: int) -> Way | None:
-        """Find out which way a journey to `url` goes, the navigation with the number `begun`.
+        """Determine the direction of history navigation number `begun` to `url`.
 
-        It ends where the history has that address. Where it has it more than once, the end is waited for, and the page
-        is where the journey led, unless it has gone on meanwhile.
+        It ends at the entry with that URL. If several entries have it, wait for the navigation to end and read the
+        index, unless another navigation has started.
         """
         async with self._asking:
-            before, self._place = self._place, None
-            until = time.monotonic() + ARRIVE_S
+            previous, self._place = self._place, None
+            deadline = time.monotonic() + ARRIVE_S
             while True:
                 is_last = begun == self._begun
                 has_arrived = is_last and not self._is_travelling
                 if (history := await self._history()) is None:
                     return None
-                now = history["currentIndex"]
-                places = ({now} if has_arrived else _places(history, url)) - {before}
-                if len(places) == 1:
-                    self._place = places.pop()
-                    return None if before is None else _way(self._place - before)
-                if has_arrived or not is_last or not places or time.monotonic() > until:
+                current = history["currentIndex"]
+                indexes = ({current} if has_arrived else _places(history, url)) - {previous}
+                if len(indexes) == 1:
+                    self._place = indexes.pop()
+                    return None if previous is None else _way(self._place - previous)
+                if has_arrived or not is_last or not indexes or time.monotonic() > deadline:
                     return None
                 await asyncio.sleep(_PAUSE_S)
 
@@ -188,20 +188,20 @@ class HeardPage:
         self._is_asked, self._asked_for = False, ""
 
     async def _read_place(self, url: str, begun: int) -> None:
-        """Find out where the history has the document of `url`, which may have been left again."""
+        """Read the history index of the document at `url`, which may have been left again."""
         async with self._asking:
             if (history := await self._history()) is None:
                 return
-            places = _places(history, url)
+            indexes = _places(history, url)
             if begun == self._begun:
                 self._place = history["currentIndex"]
             else:
-                self._place = places.pop() if len(places) == 1 else None
+                self._place = indexes.pop() if len(indexes) == 1 else None
 
     async def _history(self) -> dict[str, Any] | None:
-        """Return the history as Chromium tells it; None of a page that is gone.
+        """Return Chromium's navigation history; None if the page is closed.
 
-        While a document takes the place of another one, there is no page to ask: that is a matter of milliseconds.
+        While one document replaces another, there are milliseconds without a page to ask.
         """
         from playwright.async_api import Error
 
@@ -244,11 +244,11 @@ def _way(step: int) -> Way:
 
 
 def _places(history: dict[str, Any], url: str) -> set[int]:
-    """Return where a history has an address."""
+    """Return the indexes of a URL in a history."""
     return {place for place, each in enumerate(history["entries"]) if each["url"] == url}
 
 
 def _from_host(url: str) -> str:
-    """Leave out whether an address is secure: the browser may choose that between the wish and the way."""
+    """Strip http or https: the browser may upgrade it between request and start."""
     scheme, mark, rest = url.partition("://")
     return rest if mark and scheme in {"http", "https"} else url

@@ -1,4 +1,4 @@
-"""Put together the script that hears a person in every document."""
+"""Assemble the init script that reports a person's interactions in every document."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 from eikon_engine.browser.own_script import own_script
 
-BINDING: Final = "__eikon_told__"
-"""Name under which the script finds the way to the recorder; it takes it away before the page can see it."""
+BINDING: Final = "__eikon_report__"
+"""Name of the binding the script reports through; the script removes it before the page can see it."""
 
 
 @cache
 def hearing_script() -> str:
-    """Return the init script; it runs after those of a session."""
+    """Return the init script; it runs after those of the session."""
     script = own_script("by_hand/whole.js").replace("BINDING", BINDING)
     for part in ("naming", "overlay", "events", "travels"):
         source = own_script(f"by_hand/{part}.js").strip()

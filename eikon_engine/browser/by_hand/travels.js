@@ -1,5 +1,5 @@
-// Tells of journeys through the history that a script asks for, before they begin: those are not the person's.
-(told) => {
+// Reports history navigations requested by scripts before they start: those are not the person's.
+(report) => {
   const { apply } = Reflect;
   const watch = (prototype, names) => {
     for (const name of names) {
@@ -7,7 +7,7 @@
       if (!native) continue;
       prototype[name] = new Proxy(native, {
         apply(target, self, args) {
-          if (name !== 'go' || args[0]) told({ kind: 'script_travel' }); // `go(0)` reloads
+          if (name !== 'go' || args[0]) report({ kind: 'script_travel' }); // `go(0)` reloads
           return apply(target, self, args);
         },
       });

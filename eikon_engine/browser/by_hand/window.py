@@ -1,4 +1,4 @@
-"""Open a browser for a person, and hear what they do in it."""
+"""Open a browser window for a person and observe what they do in it."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
     from eikon_engine.browser.ledger import PageLedger
     from eikon_engine.trace.environment import Viewport
 
-_SHOW: Final = "([actions, subgoal]) => window.__eikon__?.hand?.show?.(actions, subgoal)"
+_SHOW: Final = "([actions, subgoal]) => window.__eikon__?.recorder?.show?.(actions, subgoal)"
 _LOOPBACK: Final = "127.0.0.1"
 OPEN_S: Final = 30.0
-"""Wall time for the first document to begin to come."""
+"""Wall time for the response of the first document."""
 
 
 class HandListener(Protocol):
-    """Somebody who wants to know what a person does; pages go by their ordinals."""
+    """Receives what a person does; pages are identified by ordinal."""
 
     def told(self, page: int, frame: HeardFrame, text: str) -> None:
-        """Hear what the script in a document tells, as JSON."""
+        """Handle a JSON message of the script in a document."""
 
     def opened(self, page: int, *, is_popup: bool) -> PageListener:
-        """Hear of a page; return who wants to hear of it."""
+        """Handle a new page; return the listener for its events."""
 
     def closed(self, page: int) -> None:
-        """Hear that a page is gone."""
+        """Handle a closed page."""
 
     def failed(self, page: int, reason: str) -> None:
-        """Hear that the document that was asked for does not come."""
+        """Handle a failed navigation."""
 
     def is_busy(self, page: int | None = None) -> bool:
-        """Say whether an action is under way, in one page or in any."""
+        """Return whether an action is pending, in one page or in any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowOptions:
-    """What the browser of a person is like."""
+    """Options of the browser window."""
 
     headless: bool = False
     debugging_port: int | None = None
@@ -64,30 +64,30 @@ class WindowOptions:
 
 
 def demand_display(environ: Mapping[str, str], platform: str = sys.platform) -> None:
-    """Raise where no window can be shown.
+    """Check that a window can be shown.
 
     Raises:
         UsageError: there is no display.
     """
     if platform.startswith("linux") and not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
         message = (
-            "wanted a display for the window, found neither DISPLAY nor WAYLAND_DISPLAY; record with --headless, and "
-            "drive the browser from another machine"
+            "no display for the browser window: neither DISPLAY nor WAYLAND_DISPLAY is set; use --headless and drive "
+            "the browser from another machine"
         )
         raise UsageError(message)
 
 
 def free_port(wanted: int | None) -> int:
-    """Return the port that is wanted, or one that is free.
+    """Return the wanted port if it is free, or any free port.
 
     Raises:
-        UsageError: it is taken.
+        UsageError: the port is in use.
     """
     with socket.socket() as probe:
         try:
             probe.bind((_LOOPBACK, wanted or 0))
         except OSError as error:
-            message = f"--debugging-port: wanted port {wanted}, found it taken ({error.strerror}); choose another"
+            message = f"--debugging-port: port {wanted} is in use ({error.strerror}); choose another"
             raise UsageError(message) from error
         port: int = probe.getsockname()[1]
         return port
@@ -95,10 +95,10 @@ def free_port(wanted: int | None) -> int:
 
 @asynccontextmanager
 async def open_window(options: WindowOptions) -> AsyncIterator[Window]:
-    """Run a browser with one empty page for as long as the block lasts.
+    """Run a browser with one empty page for the duration of the block.
 
     Raises:
-        UsageError: a window is wanted where there is no display.
+        UsageError: no display for the window.
         BrowserMissingError: no browser is installed.
         BrowserDiedError: it did not start.
     """
@@ -128,10 +128,10 @@ async def _context(browser: Browser, options: WindowOptions) -> BrowserContext:
 
 
 class Window:
-    """A browser context of a person, and whoever listens to its pages."""
+    """The browser context of a person and the observers of its pages."""
 
     def __init__(self, context: BrowserContext) -> None:
-        """Listen to nothing yet."""
+        """Observe nothing yet."""
         self.context = context
         self._listener: HandListener
         self._ledger: PageLedger
@@ -139,7 +139,7 @@ class Window:
         self._heard: list[HeardPage] = []
 
     async def start(self, ledger: PageLedger, listener: HandListener) -> None:
-        """Listen to the page that is open, and to those to come; `ledger` numbers them."""
+        """Observe the open page and future ones; `ledger` assigns their ordinals."""
         self._ledger, self._listener = ledger, listener
         await self.context.expose_binding(BINDING, self._on_told)
         await self.context.add_init_script(hearing_script())
@@ -149,7 +149,7 @@ class Window:
         self.context.on("dialog", _leave_it)
 
     async def take_over(self, ledger: PageLedger, listener: HandListener) -> None:
-        """Listen to all pages of a context that somebody else works in, and answers the dialogs of, from now on."""
+        """Observe all pages of a context that someone else drives and whose dialogs they answer."""
         from playwright.async_api import Error
 
         self._ledger, self._listener = ledger, listener
@@ -159,14 +159,14 @@ class Window:
         for page in self.context.pages:
             await self._hear(page, is_popup=True)
             for frame in page.frames:
-                with suppress(Error):  # it is going away
+                with suppress(Error):  # the document is unloading
                     await frame.evaluate(hearing_script())
 
     async def go(self, url: str) -> None:
         """Open the first document.
 
         Raises:
-            NavigationError: it does not come.
+            NavigationError: it cannot be loaded.
         """
         from playwright.async_api import Error
 
@@ -174,22 +174,22 @@ class Window:
         try:
             await page.goto(url, wait_until="commit", timeout=OPEN_S * 1000)
         except Error as error:
-            message = f"{url}: wanted a document, found none: {first_line(error.message)}; check --url"
+            message = f"cannot open {url}: {first_line(error.message)}; check --url"
             raise NavigationError(message) from error
 
     def show(self, actions: int, subgoal: str) -> None:
-        """Show in every page what is recorded."""
+        """Show the recording state in every page."""
         for page in self.context.pages:
             self._spawn(_show(page, actions, subgoal))
 
     def expect_travel(self, page: int) -> None:
-        """Let the next journey through the history of a page be a script's."""
-        for heard in self._heard:
-            if heard.ordinal == page:
-                heard.expect_travel()
+        """Attribute the next history navigation of a page to a script."""
+        for monitor in self._heard:
+            if monitor.ordinal == page:
+                monitor.expect_travel()
 
     async def stop(self) -> None:
-        """Leave nothing running."""
+        """Cancel all background work."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -203,7 +203,7 @@ class Window:
         self._listener.told(self._ordinal(source["page"]), HeardFrame(source["frame"]), text)
 
     def _ordinal(self, page: Page) -> int:
-        """Return the number of a page; -1 for one that is not recorded. The ledger has views of its own."""
+        """Return the ordinal of a page; -1 if it is not recorded. The ledger has its own views."""
         known = (number for number, each in enumerate(self._ledger.pages) if impl_of(each) is impl_of(page))
         return next(known, -1)
 
@@ -214,7 +214,7 @@ class Window:
         from playwright.async_api import Error
 
         was_busy = self._listener.is_busy()
-        with suppress(Error):  # it has closed already
+        with suppress(Error):  # the page is closed already
             opener = await page.opener()
             await self._hear(page, is_popup=was_busy or opener is not None)
 
@@ -222,25 +222,25 @@ class Window:
         ordinal = self._ordinal(page)
         page.on("close", lambda _: in_turn(self._listener.closed, ordinal))
         page.on("requestfailed", self._on_failed)
-        heard = HeardPage(ordinal, self._listener.opened(ordinal, is_popup=is_popup), is_popup=is_popup)
-        self._heard.append(heard)
-        await heard.start(page)
+        monitor = HeardPage(ordinal, self._listener.opened(ordinal, is_popup=is_popup), is_popup=is_popup)
+        self._heard.append(monitor)
+        await monitor.start(page)
 
     def _on_failed(self, request: Request) -> None:
         from playwright.async_api import Error
 
         reason = request.failure or ""
-        with suppress(Error):  # of no frame
+        with suppress(Error):  # the request has no frame
             if request.is_navigation_request() and request.frame.parent_frame is None and "ERR_ABORTED" not in reason:
                 self._listener.failed(self._ordinal(request.frame.page), f"navigating to {request.url}: {reason}")
 
 
 def _leave_it(_dialog: Dialog) -> None:
-    """Leave a dialog to the person: where nobody listens, Playwright answers it."""
+    """Leave a dialog to the person: without a listener, Playwright would answer it."""
 
 
 async def _show(page: Page, actions: int, subgoal: str) -> None:
     from playwright.async_api import Error
 
-    with suppress(Error):  # it is going away
+    with suppress(Error):  # the document is unloading
         await page.main_frame.evaluate(_SHOW, [actions, subgoal])

@@ -1,4 +1,4 @@
-"""Wait for a condition in page time, and demand an expectation without waiting."""
+"""Wait for a condition in page time, and check an assertion without waiting."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _STEP_MS = 50.0
 _PATIENCE = 10.0
-"""A condition that has not held for long is looked at less often: next after a tenth of the time so far."""
+"""Conditions are polled less and less often: after a tenth of the time so far."""
 _TRUTH = """() => (given => {
   const value = typeof given === "function" ? given() : given;
   if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
   return !!value;
 })((%s))"""
-"""What a condition says now; a function is called, as it would always hold otherwise."""
+"""The current value of a condition; a function is called, since it is always truthy itself."""
 _ANY = Readiness(visible=False)
 
 
@@ -60,10 +60,10 @@ async def wait_for(session: Session, action: WaitFor) -> Deed:
 
 
 async def demand(session: Session, action: Assert) -> Deed:
-    """Look once, and compare.
+    """Check the assertion once.
 
     Raises:
-        AssertionFailedError: the expectation does not hold.
+        AssertionFailedError: it does not hold.
     """
     page = require_page(session, action.page)
     match action.expectation:
@@ -94,12 +94,12 @@ async def _one(page: Page, target: Target) -> Sighting:
 
 def _require(holds: bool, wanted: str, found: str) -> None:  # noqa: FBT001 - reads as a sentence
     if not holds:
-        message = f"wanted {wanted}, found {found}"
+        message = f"expected {wanted}, found {found}"
         raise AssertionFailedError(message)
 
 
 async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
-    """Say whether a condition holds now, and what was found."""
+    """Return whether a condition holds now, and what was found."""
     match condition:
         case SelectorCondition(target=target, state=state):
             seen = await look(page, target, _ANY)
@@ -126,12 +126,12 @@ async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
 
 
 def url_matches(pattern: str, url: str) -> bool:
-    """Compare a URL with a pattern in which `*` stands for any run of characters."""
+    """Match a URL against a pattern in which `*` stands for any characters."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None
 
 
 def describe(condition: Condition) -> str:
-    """Name a condition for people."""
+    """Describe a condition in a message."""
     match condition:
         case SelectorCondition(target=target, state=state):
             return f"{target} to be {state}"

@@ -1,4 +1,4 @@
-"""What performing an action gives, beside what the pages show afterwards."""
+"""The result of performing an action, and what all actions need."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
 ACT_TIMEOUT_MS: Final = 10_000.0
-"""Wall time for an action on an element that is ready: a last defence, since waiting is done in page time before."""
+"""Wall time for an action on an element that is ready: a last resort, since waiting in page time comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deed:
-    """The elements an action was bound to, and what it brought."""
+    """The elements that an action was bound to, and what it returned."""
 
     bound: Bound | None = None
     bound_second: Bound | None = None
@@ -40,14 +40,14 @@ def require_page(session: Session, ordinal: int) -> Page:
     page = session.page(ordinal)
     if page is None:
         listing = ", ".join(str(number) for number, _ in session.ledger.open_pages()) or "none"
-        message = f"wanted page {ordinal} (in order of opening), found open pages: {listing}"
+        message = f"page {ordinal} (in order of opening) is not open; open pages: {listing}"
         raise PageMissingError(message)
     return page
 
 
 @asynccontextmanager
 async def translated(wanted: str) -> AsyncIterator[None]:
-    """Turn errors of Playwright inside the block into ours."""
+    """Translate Playwright's errors inside the block."""
     from playwright.async_api import Error
 
     try:
@@ -58,9 +58,9 @@ async def translated(wanted: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def closed_gate(session: Session, page: Page) -> AsyncIterator[None]:
-    """Hold back answers from the network while an action is under way, so that none falls between its events.
+    """Hold back network responses while an action runs, so that none arrives between its events.
 
-    A page that closes itself on the way takes the action's acknowledgement with it: the action was done.
+    A page that closes itself loses the action's acknowledgement: the action was performed.
     """
     from playwright.async_api import Error
 

@@ -1,11 +1,24 @@
-"""Which function performs which action."""
+"""Dispatch each kind of action to the function that performs it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer, raw
+from eikon_engine.browser.perform.condition import demand, wait_for
 from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.browser.perform.form import scroll, select_option, set_input_files, set_value
+from eikon_engine.browser.perform.keyboard import fill, press, type_text
+from eikon_engine.browser.perform.navigation import navigate, reload, travel
+from eikon_engine.browser.perform.page import (
+    answer_dialog,
+    close_page,
+    open_page,
+    screenshot,
+    set_viewport,
+    switch_page,
+)
+from eikon_engine.browser.perform.pointer import click, download, drag, hover, set_checked
+from eikon_engine.browser.perform.raw import dispatch_event, focus, insert_text, key, mouse
 from eikon_engine.trace import actions
 
 if TYPE_CHECKING:
@@ -45,16 +58,16 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
     """Perform exactly one action, once.
 
     Raises:
-        ActionError: it could not be performed exactly as asked.
-        SecretMissingError: it types a secret that nobody gave.
+        ActionError: it could not be performed exactly as specified.
+        SecretMissingError: it types a secret that was not supplied.
     """
     match action:
         case actions.Navigate() | actions.Reload() | actions.GoBack() | actions.GoForward():
             return await _load(session, action)
         case actions.WaitFor():
-            return await condition.wait_for(session, action)
+            return await wait_for(session, action)
         case actions.Assert():
-            return await condition.demand(session, action)
+            return await demand(session, action)
         case (
             actions.AnswerDialog()
             | actions.SwitchPage()
@@ -86,11 +99,11 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
 async def _load(session: Session, action: _Loading) -> Deed:
     match action:
         case actions.Navigate():
-            return await navigation.navigate(session, action)
+            return await navigate(session, action)
         case actions.Reload():
-            return await navigation.reload(session, action)
+            return await reload(session, action)
         case actions.GoBack() | actions.GoForward():
-            return await navigation.travel(session, action)
+            return await travel(session, action)
         case _:
             assert_never(action)
 
@@ -98,15 +111,15 @@ async def _load(session: Session, action: _Loading) -> Deed:
 async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
     match action:
         case actions.Click() | actions.DoubleClick():
-            return await pointer.click(session, action)
+            return await click(session, action)
         case actions.Hover():
-            return await pointer.hover(session, action)
+            return await hover(session, action)
         case actions.Check() | actions.Uncheck():
-            return await pointer.set_checked(session, action)
+            return await set_checked(session, action)
         case actions.Drag():
-            return await pointer.drag(session, action)
+            return await drag(session, action)
         case actions.Download():
-            return await pointer.download(session, action)
+            return await download(session, action)
         case _:
             assert_never(action)
 
@@ -114,17 +127,17 @@ async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
 async def _perform_on_page(session: Session, action: _Page) -> Deed:
     match action:
         case actions.AnswerDialog():
-            return await page.answer_dialog(session, action)
+            return await answer_dialog(session, action)
         case actions.SwitchPage():
-            return await page.switch_page(session, action)
+            return await switch_page(session, action)
         case actions.OpenPage():
-            return await page.open_page(session, action)
+            return await open_page(session, action)
         case actions.ClosePage():
-            return await page.close_page(session, action)
+            return await close_page(session, action)
         case actions.SetViewport():
-            return await page.set_viewport(session, action)
+            return await set_viewport(session, action)
         case actions.Screenshot():
-            return await page.screenshot(session, action)
+            return await screenshot(session, action)
         case _:
             assert_never(action)
 
@@ -132,15 +145,15 @@ async def _perform_on_page(session: Session, action: _Page) -> Deed:
 async def _perform_raw(session: Session, action: _Raw) -> Deed:
     match action:
         case actions.DispatchEvent():
-            return await raw.dispatch_event(session, action)
+            return await dispatch_event(session, action)
         case actions.Focus():
-            return await raw.focus(session, action)
+            return await focus(session, action)
         case actions.InsertText():
-            return await raw.insert_text(session, action)
+            return await insert_text(session, action)
         case actions.Key():
-            return await raw.key(session, action)
+            return await key(session, action)
         case actions.Mouse():
-            return await raw.mouse(session, action)
+            return await mouse(session, action)
         case _:
             assert_never(action)
 
@@ -148,18 +161,18 @@ async def _perform_raw(session: Session, action: _Raw) -> Deed:
 async def _perform_on_field(session: Session, action: _Field) -> Deed:  # noqa: PLR0911 - one case a kind
     match action:
         case actions.Fill():
-            return await keyboard.fill(session, action)
+            return await fill(session, action)
         case actions.TypeText():
-            return await keyboard.type_text(session, action)
+            return await type_text(session, action)
         case actions.Press():
-            return await keyboard.press(session, action)
+            return await press(session, action)
         case actions.SelectOption():
-            return await form.select_option(session, action)
+            return await select_option(session, action)
         case actions.SetValue():
-            return await form.set_value(session, action)
+            return await set_value(session, action)
         case actions.SetInputFiles():
-            return await form.set_input_files(session, action)
+            return await set_input_files(session, action)
         case actions.Scroll():
-            return await form.scroll(session, action)
+            return await scroll(session, action)
         case _:
             assert_never(action)

@@ -1,4 +1,4 @@
-"""Select options, give files to upload fields, scroll."""
+"""Select options, set files of file inputs, scroll."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SCROLL = "(e, by) => (e ?? document.scrollingElement).scrollBy({left: by[0], to
 
 
 async def select_option(session: Session, action: SelectOption) -> Deed:
-    """Choose options of the target.
+    """Select options of the target.
 
     Raises:
-        OptionMissingError: the target has no such option when the deadline is over.
+        OptionMissingError: the target has no such option at the deadline.
     """
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.rest, Readiness(enabled=True), action.timeout_ms)
@@ -42,7 +42,7 @@ async def select_option(session: Session, action: SelectOption) -> Deed:
 
 
 async def set_value(session: Session, action: SetValue) -> Deed:
-    """Choose the option of a select box with a value, or fill any other field."""
+    """Select the option of a select box with a value, or fill any other field."""
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.rest, Readiness(enabled=True), action.timeout_ms)
     if bound.identity.tag == "select":
@@ -59,7 +59,7 @@ async def _await_options(session: Session, action: SelectOption, locator: Locato
         async with translated(f"reading the options of {action.target}"):
             options = await locator.evaluate(_OPTIONS)
         if options is None:
-            message = f"{action.target}: wanted a select box, found another element"
+            message = f"{action.target}: expected a select box, found another element"
             raise ActionRejectedError(message)
         if action.by == "index":
             known = {str(index) for index in range(len(options))}
@@ -70,23 +70,23 @@ async def _await_options(session: Session, action: SelectOption, locator: Locato
             return
         if waited >= action.timeout_ms:
             listing = ", ".join(sorted(known)) or "none"
-            message = f"{action.target}: wanted the option with {action.by} {missing[0]!r}, found {listing}"
+            message = f"{action.target}: no option with {action.by} {missing[0]!r}; its options: {listing}"
             raise OptionMissingError(message)
         await session.rest.tick(100)
         waited += 100
 
 
 async def set_input_files(session: Session, action: SetInputFiles) -> Deed:
-    """Give files of the bundle to the target."""
+    """Set files of the bundle on the target."""
     page = require_page(session, action.page)
     if session.uploads is None:
-        message = f"{action.target}: the bundle keeps no files to upload"
+        message = f"{action.target}: the bundle contains no files to upload"
         raise AttachmentMissingError(message)
     readiness = Readiness(visible=False, enabled=True)
     bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
     async with translated(f"uploading to {action.target}"):
         if not await bound.locator.evaluate(_TAKES_FILES):
-            message = f"{action.target}: wanted a field for files, found another element"
+            message = f"{action.target}: expected a file input, found another element"
             raise ActionRejectedError(message)
     uploads = session.uploads
     payloads: list[Any] = [

@@ -39,7 +39,7 @@ async def type_text(session: Session, action: TypeText) -> Deed:
 
 
 async def press(session: Session, action: Press) -> Deed:
-    """Press a key on the target, or on whatever has the focus."""
+    """Press a key on the target, or on the focused element."""
     page = require_page(session, action.page)
     if action.target is None:
         async with translated(f"pressing {action.key}"), closed_gate(session, page):
@@ -52,6 +52,6 @@ async def press(session: Session, action: Press) -> Deed:
 
 
 def _keep_secret(session: Session, bound: Bound, action: Fill | TypeText) -> None:
-    """Keep what is a secret, or goes into a password field, out of everything before the page can show or send it."""
+    """Redact a secret, or the text of a password field, before the page can show or send it."""
     if isinstance(action.text, SecretRef) or ("type", "password") in bound.identity.attributes:
         session.keep_secret(session.secrets.resolve(action.text))

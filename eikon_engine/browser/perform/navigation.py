@@ -50,20 +50,20 @@ async def travel(session: Session, action: GoBack | GoForward) -> Deed:
     response = await _load(session, move, wanted)
     await session.rest.quiesce()
     if response is None and await _history_entry(page, action.type) == before:
-        message = f"{wanted}: the history of page {action.page} has no such entry; it stays at {page.url}"
+        message = f"{wanted}: the history of page {action.page} has no such entry; the page is still at {page.url}"
         raise NavigationError(message)
     return Deed()
 
 
 async def _history_entry(page: Page, wanted: str) -> object:
-    """Tell where in its history a page stands; two states of an application may share one URL."""
+    """Return the current history entry; two states of an application may share one URL."""
     from playwright.async_api import Error
 
     try:
         return await page.evaluate("[window.navigation?.currentEntry?.key ?? '', location.href]")
     except Error as error:
         if re.search(WENT_AWAY, error.message):
-            return None  # it is on its way
+            return None  # the page is navigating
         raise translate(error, f"reading the history to {wanted}") from error
 
 
@@ -77,7 +77,7 @@ async def _load(session: Session, load: Awaitable[Response | None], wanted: str)
         return task.result()
     except Error as error:
         if session.redirects_served > redirects:
-            return None  # a recorded redirect of a document is followed by a navigation of our own
+            return None  # a recorded document redirect continues as a navigation of our own
         if session.ledger.downloads_begun > downloads or "Download is starting" in error.message:
             return None  # the document turned out to be a download
         raise translate(error, wanted) from error

@@ -1,4 +1,4 @@
-"""Answer dialogs; open, switch, size and close pages; keep pictures."""
+"""Answer dialogs; open, switch, resize and close pages; take screenshots."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def switch_page(session: Session, action: SwitchPage) -> Deed:
 
 
 async def open_page(session: Session, action: OpenPage) -> Deed:
-    """Open an empty page.
+    """Open a blank page.
 
     Raises:
         ActionRejectedError: it is not the next page in the order of opening.
     """
     coming = len(session.ledger.pages)
     if action.page != coming:
-        message = f"wanted page {action.page} to open, found that the next one is page {coming} (in order of opening)"
+        message = f"cannot open page {action.page}: the next page in order of opening is {coming}"
         raise ActionRejectedError(message)
     session.rest.act()
     async with translated(f"opening page {action.page}"):
@@ -50,7 +50,7 @@ async def open_page(session: Session, action: OpenPage) -> Deed:
 
 
 async def set_viewport(session: Session, action: SetViewport) -> Deed:
-    """Give a page another size."""
+    """Resize the viewport of a page."""
     page = require_page(session, action.page)
     async with translated(f"setting the viewport of page {action.page}"), closed_gate(session, page):
         await page.set_viewport_size({"width": action.width, "height": action.height})
@@ -66,7 +66,7 @@ async def close_page(session: Session, action: ClosePage) -> Deed:
 
 
 async def screenshot(session: Session, action: Screenshot) -> Deed:
-    """Take a picture of a page at rest."""
+    """Take a screenshot of an idle page."""
     page = require_page(session, action.page)
     async with translated("taking a screenshot"):
         picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="hide")

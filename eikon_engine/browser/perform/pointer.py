@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def click(session: Session, action: Click | DoubleClick) -> Deed:
-    """Click on the target, once or more often."""
+    """Click the target, once or more often."""
     if action.type == "click" and action.force:
         return await _click_by_force(session, action)
     bound = await _bind_pointer(session, action, enabled=True)
@@ -41,7 +41,7 @@ async def click(session: Session, action: Click | DoubleClick) -> Deed:
 
 
 async def _click_by_force(session: Session, action: Click) -> Deed:
-    """Click at the target, which is the recorded one, and visible; whether it is what gets the click is not asked."""
+    """Click the target, which must be the recorded one and visible, without checking what receives the click."""
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.rest, Readiness(), action.timeout_ms)
     async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
@@ -68,7 +68,7 @@ async def hover(session: Session, action: Hover) -> Deed:
 
 
 async def set_checked(session: Session, action: Check | Uncheck) -> Deed:
-    """Check or uncheck the target; under a clock that stands, binding has looked at all that Playwright would."""
+    """Check or uncheck the target; with a stepped clock, binding has done all of Playwright's checks."""
     bound = await _bind_pointer(session, action, enabled=True)
     async with translated(f"{action.type}ing {action.target}"), closed_gate(session, bound.locator.page):
         await bound.locator.set_checked(
@@ -97,7 +97,7 @@ async def drag(session: Session, action: Drag) -> Deed:
 
 
 async def download(session: Session, action: Download) -> Deed:
-    """Click on the target, and see a download begin.
+    """Click the target, and wait for a download to begin.
 
     Raises:
         DownloadMissingError: none began before the deadline.
@@ -113,7 +113,7 @@ async def download(session: Session, action: Download) -> Deed:
     await session.rest.quiesce()
     while session.ledger.downloads_begun == before:
         if waited >= action.timeout_ms:
-            message = f"clicking {action.target}: wanted a download, none began within {waited:.0f} ms of page time"
+            message = f"clicking {action.target}: expected a download, none began within {waited:.0f} ms of page time"
             raise DownloadMissingError(message)
         await session.rest.tick(100)
         waited += 100
@@ -131,25 +131,25 @@ async def _bind_pointer(
 def _sure_point(
     session: Session, action: Click | DoubleClick | Download | Hover, bound: Bound
 ) -> tuple[float, float] | None:
-    """Return where the pointer hits the target for certain: nothing moves under a clock that stands.
+    """Return where the pointer certainly hits the target: nothing moves while the clock is stopped.
 
-    Binding has found out all that Playwright would look at once more, for some frames' time. Where the page's clock
-    runs by itself, or keys are held meanwhile, Playwright does it all, and None is returned.
+    Binding has made all checks that Playwright would repeat over several frames. If the page clock runs by itself, or
+    modifier keys are held, Playwright must make them, and None is returned.
     """
     return None if session.rest.natural or action.modifiers else bound.point
 
 
 async def _in_time(deed: Awaitable[None]) -> None:
-    """Wait for the mouse, which has no deadline of its own.
+    """Await a mouse operation, which has no timeout of its own.
 
     Raises:
-        WaitTimeoutError: the page did not answer.
+        WaitTimeoutError: the page did not respond.
     """
     try:
         async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
             await deed
     except TimeoutError as error:
-        message = f"the page did not answer the mouse within {ACT_TIMEOUT_MS:.0f} ms"
+        message = f"the page did not respond to the mouse within {ACT_TIMEOUT_MS:.0f} ms"
         raise WaitTimeoutError(message) from error
 
 

@@ -1,4 +1,4 @@
-"""Mouse, keys and events as they are, for agents that do not go by elements."""
+"""Raw mouse, keyboard and DOM events, for agents that do not address elements."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ async def mouse(session: Session, action: Mouse) -> Deed:
     """Move the pointer, press, release or click.
 
     Raises:
-        TargetMissingError: nothing lies there before the deadline.
-        TargetChangedError: something else than recorded lies there at the deadline.
+        TargetMissingError: there is no element at that point at the deadline.
+        TargetChangedError: a different element than recorded is there at the deadline.
     """
     page = require_page(session, action.page)
     if action.event in {"down", "click"}:
@@ -60,7 +60,7 @@ async def mouse(session: Session, action: Mouse) -> Deed:
 
 
 async def key(session: Session, action: Key) -> Deed:
-    """Hold a key, or let it go."""
+    """Press or release a key."""
     page = require_page(session, action.page)
     async with translated(f"key {action.event} {action.key}"), closed_gate(session, page):
         if action.event == "down":
@@ -71,10 +71,10 @@ async def key(session: Session, action: Key) -> Deed:
 
 
 async def insert_text(session: Session, action: InsertText) -> Deed:
-    """Give a text to whatever has the focus."""
+    """Insert a text into the focused element."""
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
-    async with translated("looking for what has the focus"):
+    async with translated("reading the focused element"):
         is_secret = isinstance(action.text, SecretRef) or await _is_password_focused(page)
     if is_secret:
         session.keep_secret(text)
@@ -87,7 +87,7 @@ async def insert_text(session: Session, action: InsertText) -> Deed:
 
 
 async def focus(session: Session, action: Focus) -> Deed:
-    """Give the target the focus."""
+    """Focus the target."""
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.rest, Readiness(visible=False), action.timeout_ms)
     async with translated(f"focusing {action.target}"), closed_gate(session, page):
@@ -96,7 +96,7 @@ async def focus(session: Session, action: Focus) -> Deed:
 
 
 async def dispatch_event(session: Session, action: DispatchEvent) -> Deed:
-    """Send an event to the target."""
+    """Dispatch an event on the target."""
     page = require_page(session, action.page)
     bound = await bind(page, action.target, session.rest, Readiness(visible=False), action.timeout_ms)
     init: Any = action.init
@@ -109,7 +109,7 @@ async def _prove_under(session: Session, page: Page, action: Mouse) -> None:
     """Wait, in page time, until the recorded element lies under the pointer."""
     waited = 0.0
     while True:
-        async with translated("looking under the pointer"):
+        async with translated("reading the element under the pointer"):
             seen = await page.evaluate(AT_POINT, [action.x, action.y])
         found = None if seen is None else Identity.model_validate(seen, strict=False)
         if found is not None and (action.under is None or not identity_differences(action.under, found)):
@@ -121,7 +121,7 @@ async def _prove_under(session: Session, page: Page, action: Mouse) -> None:
 
 
 async def _is_password_focused(page: Page) -> bool:
-    """Say whether a text would go into a password field, in whatever frame; closed shadow roots are not looked into."""
+    """Whether a password field has the focus, in any frame; closed shadow roots are not searched."""
     frame: Frame | None = page.main_frame
     focused: ElementHandle | None = None
     while frame is not None:
@@ -133,6 +133,6 @@ async def _is_password_focused(page: Page) -> bool:
 def _nothing_there(action: Mouse, found: Identity | None) -> TargetMissingError | TargetChangedError:
     place = f"at {action.x:g}, {action.y:g}"
     if found is None or action.under is None:
-        return TargetMissingError(f"{place}: wanted an element, found none; it lies outside of the viewport")
+        return TargetMissingError(f"{place}: expected an element, found none; the point is outside the viewport")
     differences = "; ".join(identity_differences(action.under, found))
     return TargetChangedError(f"{place}: the element is not the recorded one: {differences}")

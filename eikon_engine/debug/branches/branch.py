@@ -1,16 +1,16 @@
-"""A branch on disk: a bundle, what it was made of, and the changes that lead from one to the other.
+"""A branch on disk: a bundle, its origin, and the changes from one to the other.
 
 ```
 branches/FOLDER/
-├── trace.json …    the bundle, as it stands; replays know nothing of the rest
-├── origin.json     the trace of the recording that all branches come from
+├── trace.json …    the bundle; replays ignore the rest
+├── origin.json     the trace of the recording that all branches descend from
 └── branch.json     the parent, the fork, and the changes from origin.json to trace.json
 ```
 
-The folder is named like the branch, as far as that is safe on all file systems; `branch.json` has the name itself.
+The folder is named after the branch, made safe for all file systems; `branch.json` has the exact name.
 
-`branch.json` is written before `trace.json`: whoever opens a branch whose process was killed in between makes the
-trace anew.
+`branch.json` is written before `trace.json`: if the process is killed in between, opening the branch rebuilds
+the trace.
 """
 
 from __future__ import annotations
@@ -47,89 +47,89 @@ LONGEST_NAME: Final = 100
 
 
 class BranchFile(Record):
-    """Where a branch comes from, and what was changed on it: `branch.json`."""
+    """Origin and changes of a branch: `branch.json`."""
 
     branch_version: Literal[1] = 1
     name: str = Field(min_length=1, max_length=LONGEST_NAME)
-    """As it was given; printable."""
+    """Exact name; printable."""
     parent: str
-    """Name of the branch that it left, or `main`."""
+    """Name of the parent branch, or `main`."""
     parent_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Digest of the parent's `trace.json` at that time."""
+    """Digest of the parent's `trace.json` at the fork."""
     fork_point: str
-    """Id of the checkpoint at which it left."""
+    """Id of the checkpoint where it was forked."""
     fork_iteration: int = Field(ge=0)
-    """How many steps are those of the parent."""
+    """Number of steps shared with the parent."""
     created: AwareDatetime
     is_live: bool = False
-    """Whether requests that no recording knows go to the network."""
+    """Whether requests missing from all recordings go to the network."""
     recorded_answers: int = Field(ge=0)
-    """How many exchanges the network part of the recording has; what comes behind was asked for by branches."""
+    """Number of exchanges in the recording; branches appended the later ones."""
     before_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    """Digest of the branch's own `trace.json` before the last change; None if there was none."""
+    """Digest of the branch's `trace.json` before its last change; None before the first one."""
     patch: TracePatch = TracePatch()
     """From `origin.json` to `trace.json`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A branch as it was read."""
+    """A branch read from disk."""
 
     file: BranchFile
     bundle: Bundle
     origin: ExecutionTrace
-    """The recording that it comes from."""
+    """The recording it descends from."""
 
     @property
     def trace(self) -> ExecutionTrace:
-        """Return its mission."""
+        """Return its trace."""
         return self.bundle.trace
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Return its steps, in the order in which they are done."""
+        """Return its steps in order."""
         return tuple(step for _, step in positions(self.trace))
 
     @property
     def known(self) -> int:
-        """Count the steps before the first one of which nobody knows what it leads to.
+        """Return the number of steps before the first one with an unknown result.
 
-        So far, a replay is sealed by the moments of the bundle; from there on, answers are given as they are asked for.
+        Up to there, a replay is sealed by the timeline of the bundle; after it, responses are served on request.
         """
         steps = self.steps
         return next((number for number, step in enumerate(steps) if not is_known(step)), len(steps))
 
 
 def is_known(step: Step) -> bool:
-    """Say whether a step has not lost what was recorded of it, because it or one before it was changed."""
+    """Return whether the recording of a step is still valid: neither it nor an earlier step was changed."""
     if not isinstance(step, ActionTrace) or isinstance(step.result, Blocked):
         return True
     return step.timing is None or step.observation is not None
 
 
 def demand_name(name: str) -> str:
-    """Return the name of a branch that may be made.
+    """Return a valid branch name.
 
     Raises:
-        BranchError: it can be none.
+        BranchError: the name is invalid.
     """
     is_name = 0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()
     if not is_name or name == MAIN_BRANCH:
         found = repr(name) if len(name) <= LONGEST_NAME else f"{len(name)} characters"
-        message = f"wanted a name for a branch (printable, no blanks around it, at most {LONGEST_NAME} characters"
-        raise BranchError(f"{message}, not {MAIN_BRANCH}), found {found}; choose another one")
+        message = f"expected a branch name (printable, no surrounding whitespace, at most {LONGEST_NAME} characters"
+        raise BranchError(f"{message}, not {MAIN_BRANCH}), got {found}; choose another name")
     return name
 
 
 def new_folder(branches: Path, name: str) -> Path:
-    """Return the folder of a branch that is to be made: named like it, and like no other where case does not count.
+    """Return an unused folder for a new branch, unique even if case is ignored.
 
     Raises:
-        BranchError: there is a branch of that name already.
+        BranchError: a branch with this name exists.
     """
     there = [each for each in branches.iterdir() if each.is_dir()] if branches.is_dir() else []
     if any(is_branch(each) and read_branch_file(each).name == name for each in there):
-        message = f"{branches}: wanted a new branch, there is one called {name} already; choose another name"
+        message = f"{branches}: a branch {name} already exists; choose another name"
         raise BranchError(message)
     safe = file_name_for(name, "branch")
     taken = {each.name.casefold() for each in branches.glob("*")}
@@ -140,16 +140,16 @@ def new_folder(branches: Path, name: str) -> Path:
 
 
 def is_branch(root: Path) -> bool:
-    """Say whether a bundle is a branch."""
+    """Return whether a bundle is a branch."""
     return (root / BRANCH_FILE).is_file()
 
 
 def open_branch(root: Path) -> Branch:
-    """Read a branch; one that was cut off while it was changed is brought to its end.
+    """Read a branch; complete an interrupted change.
 
     Raises:
-        BranchError: there is none.
-        SessionError: its trace is not the one that its changes lead to: somebody else wrote it.
+        BranchError: no such branch.
+        SessionError: its trace does not match its changes: it was modified outside the session.
         TraceError: its bundle cannot be read.
     """
     file = read_branch_file(root)
@@ -159,7 +159,7 @@ def open_branch(root: Path) -> Branch:
     if found != trace_sha256(trace):
         if found is None or found != file.before_sha256:
             message = (
-                f"{root / TRACE_FILE}: wanted the trace that the changes in {BRANCH_FILE} lead to, found another one; "
+                f"{root / TRACE_FILE}: the trace does not match the changes in {BRANCH_FILE}; "
                 "restore it, or copy the folder and use it as a bundle"
             )
             raise SessionError(message)
@@ -169,17 +169,17 @@ def open_branch(root: Path) -> Branch:
 
 
 def read_branch_file(root: Path) -> BranchFile:
-    """Read where a branch comes from.
+    """Read the origin and changes of a branch.
 
     Raises:
-        BranchError: there is no branch.
-        SessionError: the file cannot be read, or was changed by hand.
+        BranchError: not a branch.
+        SessionError: the file is invalid.
     """
     path = root / BRANCH_FILE
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"{root}: wanted a branch, found no {BRANCH_FILE} that can be read ({error.strerror}); check its name"
+        message = f"{root}: not a branch, {BRANCH_FILE} cannot be read ({error.strerror}); check the name"
         raise BranchError(message) from error
     try:
         return BranchFile.model_validate_json(data)
@@ -188,7 +188,7 @@ def read_branch_file(root: Path) -> BranchFile:
 
 
 def write_branch_file(root: Path, file: BranchFile) -> None:
-    """Write where a branch comes from, whole.
+    """Write the origin and changes of a branch atomically.
 
     Raises:
         OutputError: it cannot be written.
@@ -197,7 +197,7 @@ def write_branch_file(root: Path, file: BranchFile) -> None:
 
 
 def trace_sha256(trace: ExecutionTrace) -> str:
-    """Digest a trace as it is written."""
+    """Digest a trace as written to its file."""
     return hashlib.sha256(trace_bytes(trace)).hexdigest()
 
 
@@ -205,7 +205,7 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
     """Return a branch with more changes, written to its folder.
 
     Raises:
-        TraceFieldError: one cannot be made; nothing is written.
+        TraceFieldError: an operation does not apply; nothing is written.
         OutputError: the folder cannot be written.
     """
     trace = apply_patch(branch.trace, TracePatch(operations=tuple(operations)))
@@ -222,7 +222,7 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
 
 
 def _joined(before: Sequence[Operation], more: Sequence[Operation]) -> tuple[Operation, ...]:
-    """Put changes behind others; of several timelines, the last one is left."""
+    """Append operations; only the last of several timelines is kept."""
     if any(isinstance(each, SetTimeline) for each in more):
         before = [each for each in before if not isinstance(each, SetTimeline)]
     return (*before, *more)

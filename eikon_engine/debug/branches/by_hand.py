@@ -1,8 +1,8 @@
-"""Take what a person does in the window of a session for actions of a branch.
+"""Record the user's actions in the window of a session as actions of a branch.
 
-The pages are those of a line that stands still. While a person acts in them, their clock runs, and answers come as they
-are asked for. What becomes of the pages is given up: the actions are put into the branch, whose mission goes back to
-where the person began, and does them as any other step.
+The user acts in the pages of a paused context. Meanwhile their clock runs, and responses are served on request. The
+resulting page state is dropped: the actions are inserted into the branch, which returns to where the recording began
+and runs them as ordinary steps.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ if TYPE_CHECKING:
 
 TICK_MS: Final = 50.0
 WAY_OUT: Final = "branch record end takes it"
-"""What the bar says beside the number of actions: its own buttons end nothing in a session."""
+"""Shown in the toolbar beside the number of actions: its own buttons end nothing in a session."""
 CAUSED_S: Final = 1.5
-"""Wall time within which what happens to a page may come from what was done in it."""
+"""Wall time within which a page change counts as caused by an action."""
 _NO_ACTIONS: Final = frozenset({"finish", "hello", "subgoal", "lost", "script_travel", *HELD})
 
 
 @dataclass(slots=True, eq=False)
 class _Deed:
-    """A gesture, or several that are one action."""
+    """A gesture, or several joined to one action."""
 
     gesture: Gesture
     page: int
     proven: set[str] = field(default_factory=set)
-    """Selectors that Playwright found its elements by."""
+    """Selectors that Playwright confirmed for its elements."""
     frames: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByHand:
-    """What a person did."""
+    """What the user did."""
 
     actions: tuple[Action, ...]
     warnings: tuple[str, ...]
-    """What of it could not be taken, a line each."""
+    """What could not be recorded, a line each."""
 
 
 class HandTaking:
-    """Hear a person in the pages of a line; mutable, a `HandListener` and the `PageListener` of each page."""
+    """Record the user's actions in the pages of a context; listens to the window and each page."""
 
     def __init__(self, line: Line) -> None:
-        """Hear nothing yet."""
+        """Start without listening."""
         self._line = line
         self._session = line.session
         self._window = Window(line.session.context)
@@ -77,17 +77,17 @@ class HandTaking:
         self._asking: set[asyncio.Task[None]] = set()
         self._ticking: asyncio.Task[None] | None = None
         self._last: dict[int, float] = {}
-        """When something was done last, by page."""
+        """Time of the last activity, by page."""
         self._redirects = line.session.redirects_served
         self._page = _page_of(line)
         self._blocked = 0
-        """How many requests had been blocked before the person began."""
+        """Number of requests blocked before the recording began."""
 
     async def begin(self) -> None:
-        """Hear a person from now on; the line is to be given up in the end.
+        """Start recording; the context must be discarded afterwards.
 
         Raises:
-            BrowserDiedError: the browser went away.
+            BrowserDiedError: the browser crashed or was closed.
         """
         await self._line.leave_recording()
         self._blocked = len(self._line.worker.network().misses)
@@ -96,28 +96,28 @@ class HandTaking:
         self._ticking = asyncio.ensure_future(self._tick())
 
     async def end(self, files: BlobStore) -> ByHand:
-        """Hear no more; return what was done. What was given to pages to upload is kept in `files`.
+        """Stop recording and return the actions. Files uploaded by the user are stored in `files`.
 
         Raises:
             BrowserDiedError: the browser went away meanwhile.
-            OutputError: a file cannot be kept.
+            OutputError: a file cannot be stored.
         """
         await self.stop()
         await asyncio.gather(*self._asking)
         actions: list[Action] = []
         page = self._page
-        for deed in self._deeds:
-            action = self._action(deed, files)
+        for user_action in self._deeds:
+            action = self._action(user_action, files)
             if action is None:
                 continue
-            if deed.page != page and deed.gesture.kind not in {"open", "close"}:
-                actions.append(SwitchPage(page=deed.page))
-            page = deed.page
+            if user_action.page != page and user_action.gesture.kind not in {"open", "close"}:
+                actions.append(SwitchPage(page=user_action.page))
+            page = user_action.page
             actions.append(action)
         return ByHand(actions=tuple(actions), warnings=(*self._warnings, *self._told_of_blocked()))
 
     async def stop(self) -> None:
-        """Let the clock of the pages stand, and leave nothing running.
+        """Stop the clock of the pages, and all tasks.
 
         Raises:
             BrowserDiedError: the browser went away meanwhile.
@@ -132,14 +132,14 @@ class HandTaking:
         await asyncio.gather(ticking, return_exceptions=True)
 
     async def _tick(self) -> None:
-        """Let page time pass as the time of the person does."""
+        """Advance page time in step with wall time."""
         while True:
             begin = time.monotonic()
             await asyncio.sleep(TICK_MS / 1000)
             await self._session.rest.tick((time.monotonic() - begin) * 1000)
 
     def told(self, page: int, frame: HeardFrame, text: str) -> None:
-        """Take what the script in a document tells."""
+        """Receive a message of the script in a document."""
         try:
             gesture = Gesture.model_validate_json(text)
             if gesture.kind == "script_travel":
@@ -149,36 +149,36 @@ class HandTaking:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            self._warnings.append(f"a page told of something that cannot be read ({place}: {first['msg']})")
+            self._warnings.append(f"a page sent an invalid message ({place}: {first['msg']})")
 
     def opened(self, page: int, *, is_popup: bool) -> HandTaking:
-        """Take a page; one that nothing opened was opened by the person."""
+        """Receive a new page; the user opened it unless it is a popup."""
         if page > 0 and not is_popup:
             self._hear(Gesture(kind="open"), page)
         return self
 
     def closed(self, page: int) -> None:
-        """Take that a page is gone: the person closed it, unless it did so itself."""
+        """Receive a closed page; the user closed it unless a recent action explains it."""
         if self._ticking is not None and not self.is_busy():
             self._hear(Gesture(kind="close"), page)
 
     def failed(self, page: int, reason: str) -> None:
-        """Take that the document that was asked for does not come: the step will show it again."""
+        """Receive a failed document load; the replayed step will fail again."""
 
     def is_busy(self, page: int | None = None) -> bool:
-        """Say whether something was just done, in one page or in any."""
+        """Return whether there was recent activity, in one page or in any."""
         times = self._last.values() if page is None else [self._last.get(page, 0.0)]
         return any(time.monotonic() - at < CAUSED_S for at in times)
 
     def navigated(self, page: int, way: Way, url: str) -> None:
-        """Take that the person goes somewhere; a redirect that is replayed by a navigation of ours is no such thing."""
+        """Receive a navigation; one caused by a replayed redirect is ignored."""
         if self._session.redirects_served != self._redirects:
             self._redirects = self._session.redirects_served
             return
         self._hear(go(way, self._session.redactor.text(url)), page)
 
     def travelled(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
-        """Take that the person goes through the history of the page."""
+        """Receive a history navigation."""
         gesture = travel()
         self._hear(gesture, page)
         if self._deeds and self._deeds[-1].gesture is gesture:
@@ -186,43 +186,43 @@ class HandTaking:
 
     async def _find_way(self, deed: _Deed, url: str, way: Awaitable[Way | None]) -> None:
         if (found := await way) is None:
-            self._warnings.append("which way the person went through the history is not known: one step back was taken")
+            self._warnings.append("the direction of a history navigation is unknown: one step back was recorded")
         else:
             deed.gesture = go(found, self._session.redactor.text(url))
 
     def dialog_opened(self) -> None:
-        """Take that a dialog waits: the session answers it, as it does for every step."""
+        """Receive an open dialog: the session answers it, as for every step."""
 
-    def dialog_closed(self, seen: DialogSeen, text: str) -> None:  # noqa: ARG002 - what was typed is ours
-        """Say that a dialog was not the person's to answer."""
+    def dialog_closed(self, seen: DialogSeen, text: str) -> None:  # noqa: ARG002 - the session typed the text
+        """Report that the user could not answer a dialog."""
         if seen.kind in {"confirm", "prompt"}:
             self._warnings.append(
-                f"a {seen.kind} was dismissed before the person could answer it; insert an answer_dialog before "
+                f"a {seen.kind} was dismissed before the user could answer it; insert an answer_dialog before "
                 "the step that opens it to accept it"
             )
 
     def _hear(self, gesture: Gesture, page: int, frame: HeardFrame | None = None) -> None:
         if gesture.kind == "lost":
-            self._warnings.append(f"something was done that is not recorded: {gesture.text}")
+            self._warnings.append(f"an action was not recorded: {gesture.text}")
         if gesture.kind == "subgoal":
-            self._warnings.append(f"a branch begins no subgoals, so {gesture.text!r} was not begun")
+            self._warnings.append(f"branches cannot begin subgoals; {gesture.text!r} was ignored")
         if gesture.kind == "hello":
             self._show()
         if page < 0 or gesture.kind in _NO_ACTIONS - HELD:
             return
         self._last[page] = time.monotonic()
-        deed = self._deeds[-1] if self._deeds and self._deeds[-1].page == page else None
-        joined = None if deed is None else join(deed.gesture, gesture)
-        if deed is not None and joined is not None:
-            deed.gesture = joined
+        user_action = self._deeds[-1] if self._deeds and self._deeds[-1].page == page else None
+        joined = None if user_action is None else join(user_action.gesture, gesture)
+        if user_action is not None and joined is not None:
+            user_action.gesture = joined
         elif gesture.kind not in {"cancel", "dblclick"}:
-            deed = _Deed(gesture, page)
-            self._deeds.append(deed)
+            user_action = _Deed(gesture, page)
+            self._deeds.append(user_action)
         else:
             return
         self._show()
         if frame is not None:
-            self._ask(_study(deed, frame))
+            self._ask(_study(user_action, frame))
 
     def _ask(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -230,15 +230,15 @@ class HandTaking:
         task.add_done_callback(self._asking.discard)
 
     def _show(self) -> None:
-        """Show in the pages how much was done, and how it is taken."""
-        self._window.show(sum(deed.gesture.kind not in _NO_ACTIONS for deed in self._deeds), WAY_OUT)
+        """Show the number of actions in the pages, and how to end the recording."""
+        self._window.show(sum(user_action.gesture.kind not in _NO_ACTIONS for user_action in self._deeds), WAY_OUT)
 
     def _told_of_blocked(self) -> Iterator[str]:
-        """Say what the pages asked for in vain, so that the person may have seen others than the steps lead to."""
+        """Warn about blocked requests: the user may have seen other pages than the steps lead to."""
         blocked = self._line.worker.network().misses[self._blocked :]
         if blocked:
             yield (
-                f"{counted(len(blocked), 'request')} of the pages that the person acted in had no recorded answer, and "
+                f"{counted(len(blocked), 'request')} had no recorded response while the user acted in the pages, and "
                 f"{'was' if len(blocked) == 1 else 'were'} blocked, first {blocked[0].key}"
             )
 
@@ -266,14 +266,14 @@ class HandTaking:
         return self._without_secret(action, gesture)
 
     def _without_secret(self, action: Action, gesture: Gesture) -> Action | None:
-        """Let a password be typed by its name; one that the session was not given is not taken."""
+        """Replace a typed password by the name of its secret; drop one that the session does not know."""
         if gesture.kind != "input" or not gesture.is_secret:
             return action
         name = self._session.secret_name(gesture.text)
         if name is not None:
             return action.model_copy(update={"text": SecretRef(secret=name)})
         self._warnings.append(
-            "what was typed into a password field was not taken: the session has no such secret; insert a fill whose "
+            "text for a password field was not recorded: the session has no such secret; insert a fill whose "
             'text is {"secret": NAME}'
         )
         return None
@@ -286,10 +286,10 @@ class HandTaking:
 
 
 def insert_all(branch: Branch, iteration: int, actions: Sequence[Action], reason: str) -> Branch:
-    """Put several actions in front of a step, in their order; see `insert`.
+    """Insert several actions before a step, in order; see `insert_step`.
 
     Raises:
-        BranchError: the step is one of the parent's, or there is none.
+        BranchError: the step belongs to the parent, or does not exist.
     """
     for number, action in enumerate(actions):
         branch = insert(branch, iteration + number, action, reason)
@@ -297,7 +297,7 @@ def insert_all(branch: Branch, iteration: int, actions: Sequence[Action], reason
 
 
 async def _study(deed: _Deed, frame: HeardFrame) -> None:
-    """Ask which selectors hold, before what the person does changes the page more than it has."""
+    """Check which selectors match before the user changes the page further."""
     for each in (deed.gesture.target, deed.gesture.second):
         if each is not None:
             deed.proven |= await frame.proven(each.key, [name.selector for name in each.names if not name.sure])
@@ -305,7 +305,7 @@ async def _study(deed: _Deed, frame: HeardFrame) -> None:
 
 
 def _page_of(line: Line) -> int:
-    """Return the page that the last action was done in, which the next one goes on in."""
+    """Return the page of the last action."""
     done = [line.plan_step(number) for number in range(line.iteration, 0, -1)]
     actions = (getattr(each.step, "action", None) for each in done if each is not None)
     return next((action.page for action in actions if action is not None), 0)

@@ -1,4 +1,4 @@
-"""Let a branch do other things: steps left out, changed, put in."""
+"""Change the steps of a branch: skip, edit, insert."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 
 
 def skip(branch: Branch, iteration: int, reason: str) -> Branch:
-    """Leave a step out.
+    """Remove a step.
 
     Raises:
-        BranchError: it is one of the parent's, or there is none.
+        BranchError: it belongs to the parent, or does not exist.
     """
     step = _own_step(branch, iteration)
     return with_operations(branch, [make_edit(DeleteStep, step=step.id, reason=reason)])
 
 
 def edit(branch: Branch, iteration: int, fields: Mapping[str, JsonValue], reason: str) -> Branch:
-    """Give fields of a step other values; they are named as `eikon trace set` names them.
+    """Change fields of a step; they are named as in `eikon trace set`.
 
     Raises:
-        BranchError: the step is one of the parent's, or there is none.
-        TraceFieldError: there is no such field, or the value does not fit it.
+        BranchError: the step belongs to the parent, or does not exist.
+        TraceFieldError: no such field, or the value does not fit it.
     """
     step = _own_step(branch, iteration)
     return with_operations(branch, [make_edit(SetFields, step=step.id, fields=dict(fields), reason=reason)])
 
 
 def insert(branch: Branch, iteration: int, action: Action, reason: str) -> Branch:
-    """Put an action in front of a step; behind the last one, if `iteration` is one more than there are.
+    """Insert an action before a step, or after the last one if `iteration` is one more than there are.
 
     Raises:
-        BranchError: the step is one of the parent's, or there is none.
+        BranchError: the step belongs to the parent, or does not exist.
     """
     steps = branch.steps
     if not steps:
-        message = f"branch {branch.file.name} has no steps left beside which another one could come; make a new branch"
+        message = f"branch {branch.file.name} has no steps to insert an action next to; create a new branch"
         raise BranchError(message)
     at_end = iteration == len(steps) + 1
     beside = steps[-1] if at_end else _own_step(branch, iteration)
@@ -62,12 +62,12 @@ def insert(branch: Branch, iteration: int, action: Action, reason: str) -> Branc
 def _own_step(branch: Branch, iteration: int) -> Step:
     steps, file = branch.steps, branch.file
     if not 1 <= iteration <= len(steps):
-        message = f"wanted a step of branch {file.name}, from 1 to {len(steps)}, found {iteration}; name one of them"
+        message = f"expected a step of branch {file.name} from 1 to {len(steps)}, got {iteration}"
         raise BranchError(message)
     if iteration <= file.fork_iteration:
         message = (
-            f"wanted a step of branch {file.name} after its fork at iteration {file.fork_iteration}, found step "
-            f"{iteration}, which is one of {file.parent}; make a branch at a checkpoint before it"
+            f"expected a step of branch {file.name} after its fork at iteration {file.fork_iteration}, got step "
+            f"{iteration}, which belongs to {file.parent}; create a branch at an earlier checkpoint"
         )
         raise BranchError(message)
     return steps[iteration - 1]

@@ -1,4 +1,4 @@
-"""Where the way of a branch is another one than that of its recording: steps left out, skills without a document."""
+"""Where a branch deviates from its recording: skipped steps, skills without a document."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A step of the recording that a branch does not do."""
+    """A step of the recording that a branch skips."""
 
     iteration: int
-    """After how many steps of the branch it would have come."""
+    """Number of the branch's steps before it."""
     id: str
     label: str
 
 
 def left_out(origin: ExecutionTrace, trace: ExecutionTrace) -> tuple[LeftOut, ...]:
-    """Return the steps of a recording that a branch of it leaves out, in their order."""
+    """Return the steps of a recording that a branch skips, in order."""
     places = {step.id: number for number, step in enumerate(_steps(trace), start=1)}
     gone: list[LeftOut] = []
     done = 0
@@ -40,9 +40,9 @@ def left_out(origin: ExecutionTrace, trace: ExecutionTrace) -> tuple[LeftOut, ..
 
 
 def skills_elsewhere(origin: ExecutionTrace, trace: ExecutionTrace) -> frozenset[str]:
-    """Return the ids of the skills of a branch to which other deeds lead than in the recording.
+    """Return the ids of the skills of a branch that run on another state than in the recording.
 
-    Their document is not known: it was dropped with the change that leads elsewhere.
+    Their document is unknown: it was dropped with the change that leads there.
     """
     recorded = {step.id for step in _steps(origin) if isinstance(step, SkillUsage) and step.source is not None}
     return frozenset(

@@ -1,4 +1,4 @@
-"""Compare two ways of a mission: what was done, what the pages showed, what was asked for, what it came to."""
+"""Compare two branches: their steps, pages, requests and results."""
 
 from __future__ import annotations
 
@@ -30,59 +30,59 @@ UNKNOWN: Final = "not known"
 
 
 class SideOfStep(Record):
-    """One step, on one of two ways."""
+    """One step on one of two branches."""
 
     iteration: int
     id: str
     label: str
     result: str
-    """`ok`, `blocked`, the code of its error, or that it is not known."""
+    """`ok`, `blocked`, an error code, or `not known`."""
 
 
 class PageDifference(Record):
-    """A page that two ways show differently at the same place."""
+    """A page that two branches show differently at the same step."""
 
     page: int
     first: str | None
-    """Its URL; None where it is not open."""
+    """URL on the first branch; None if it is not open."""
     second: str | None
     changes: str
-    """Differences of the DOM for people, see `render_diff`; empty where it is the same, or no snapshot tells it."""
+    """Rendered DOM differences, see `render_diff`; empty if equal, or if a snapshot is missing."""
 
 
 class FieldDifference(Record):
-    """A field that two steps have differently."""
+    """A field that differs between two steps."""
 
     path: str
-    """As `eikon trace set` names it, such as `action.target.selector`."""
+    """As in `eikon trace set`, such as `action.target.selector`."""
     first: FiniteJson
-    """None where there is none."""
+    """None if absent."""
     second: FiniteJson
 
 
 class StepDifference(Record):
-    """One row of two missions that are laid beside each other."""
+    """One row of two aligned missions."""
 
     kind: StepKind
     first: SideOfStep | None
     second: SideOfStep | None
     fields: tuple[FieldDifference, ...] = ()
-    """What was changed of a step that both ways have."""
+    """Changed fields of a step that both branches have."""
     pages: tuple[PageDifference, ...] = ()
-    """Where both are known and their pages differ."""
+    """Page differences, if both results are known."""
     seen: tuple[SeenDifference, ...] = ()
-    """Where both are known and something else differs: dialogs, downloads, errors, what the browser keeps …"""
+    """Other observed differences, if both results are known: dialogs, downloads, errors, storage …"""
 
     @property
     def differs(self) -> bool:
-        """Say whether something of the step is not the same on both ways."""
+        """Return whether anything about the step differs."""
         if self.kind != "same" or self.first is None or self.second is None:
             return True
         return bool(self.pages or self.seen) or self.first.result != self.second.result
 
 
 class RequestDifference(Record):
-    """A request that was made more often on one way than on the other."""
+    """A request made more often on one branch than on the other."""
 
     key: str
     first: int
@@ -90,39 +90,39 @@ class RequestDifference(Record):
 
 
 class Ending(Record):
-    """What a way came to."""
+    """Steps and result of one branch."""
 
     name: str
     steps: int
     known: int
-    """Steps of which it is known what they led to."""
+    """Number of steps with a known result."""
     failed: tuple[SideOfStep, ...]
     urls: tuple[str, ...]
-    """Of the pages that were open after the last step that is known."""
+    """URLs of the open pages after the last known step."""
     diverged: tuple[int, ...] = ()
-    """Steps at which the session saw something else than is recorded of them, which is what is compared here."""
+    """Steps that differed from their recording in the session; the comparison uses the recording."""
 
 
 class BranchDiff(Record):
-    """Two ways of a mission beside each other."""
+    """Two branches side by side."""
 
     first: Ending
     second: Ending
     steps: tuple[StepDifference, ...]
     requests: tuple[RequestDifference, ...]
     ends: tuple[PageDifference, ...]
-    """How the pages differ after the last step that is known, of either way."""
+    """Page differences after the last known step of each branch."""
 
     @property
     def is_same(self) -> bool:
-        """Say whether the ways differ in nothing that is known."""
+        """Return whether no known difference exists."""
         return not self.requests and not self.ends and not any(each.differs for each in self.steps)
 
 
 def diff_ways(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BranchDiff:
-    """Compare two bundles, each with the name by which it is told of.
+    """Compare two bundles, each with a display name.
 
-    Steps are matched by what they do; between two that match, those that have one id are one step that was changed.
+    Steps are matched by what they do; among the rest, two steps with the same id count as one changed step.
 
     Raises:
         AttachmentError: a snapshot cannot be read.
@@ -181,13 +181,13 @@ def _rows(left: _Way, right: _Way) -> Iterator[StepDifference]:
 
 
 def _unequal(left: _Way, right: _Way, places: range, others: range) -> Iterator[StepDifference]:
-    """Lay steps beside each other that do different things: those with one id are one step that was changed."""
+    """Align steps that do different things: those with the same id are one changed step."""
     at = {right.steps[other].id: other for other in others}
     pairs = [(place, at[left.steps[place].id]) for place in places if left.steps[place].id in at]
     done, other_done = places.start, others.start
     for place, other in (*pairs, (places.stop, others.stop)):
         if other < other_done:
-            continue  # it stands elsewhere now
+            continue  # it was moved
         yield from (
             StepDifference(kind="only_first", first=left.side(each), second=None) for each in range(done, place)
         )
@@ -252,7 +252,7 @@ def _requests(left: _Way, right: _Way) -> Iterator[RequestDifference]:
 
 
 def _deed(step: Step) -> str:
-    """Return what a step does as a text: equal ones do the same."""
+    """Return what a step does as canonical JSON: equal texts mean equal steps."""
     return canonical_json(_told_deed(step))
 
 

@@ -1,4 +1,4 @@
-"""What two ways of a mission show differently after one step, beside their pages and requests."""
+"""Compare what two branches showed after one step, besides pages and requests."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ PARTS: Final = (
     "unanswered",
     "storage",
 )
-"""Fields of an observation; what the browser keeps counts, unless it is a cookie that ends within a day."""
+"""Compared fields of an observation; of the storage, cookies that expire within a day are ignored."""
 
 
 class SeenDifference(Record):
-    """Something that was seen on one of two ways alone."""
+    """Something observed on one of two branches only."""
 
     what: str
     """Field of the observation, or `output` of a skill."""
     first: tuple[str, ...]
-    """What the first way alone has, as JSON."""
+    """What only the first branch has, as JSON."""
     second: tuple[str, ...]
 
 
 def seen_differences(one: Step, two: Step) -> Iterator[SeenDifference]:
-    """Compare what is known of two steps, layer by layer."""
+    """Compare the observations of two steps, part by part."""
     if isinstance(one, ActionTrace) and isinstance(two, ActionTrace):
         if one.observation is not None and two.observation is not None:
             for part in PARTS:

@@ -1,4 +1,4 @@
-"""Show two ways of a mission beside each other."""
+"""Render a comparison of two branches as text."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 MARKS: Final[dict[StepKind, str]] = {"same": " ", "changed": "~", "only_first": "-", "only_second": "+"}
 OTHER_PAGES: Final = "*"
-"""The same step, after which something else is seen."""
+"""Marks an equal step with a different observation."""
 SAME_SHOWN: Final = 3
-"""How many steps are shown of a longer row of those that are the same, at its end."""
+"""Of a longer run of equal steps, only the last ones are shown."""
 LINES_OF_PAGE: Final = 30
 LETTERS_OF_VALUE: Final = 200
 INDENT: Final = "      "
 
 
 def render_branch_diff(diff: BranchDiff) -> str:
-    """Write a comparison for people: steps as in a difference of texts, then requests, pages and ends."""
+    """Return a comparison as text: steps as in a unified diff, then requests, pages and results."""
     return "\n".join(_lines(diff)) + "\n"
 
 
@@ -53,13 +53,13 @@ def _lines(diff: BranchDiff) -> Iterator[str]:
             yield from _page(page, "  ")
     yield ""
     yield from (_ending(diff.first), _ending(diff.second))
-    for way in (diff.first, diff.second):
-        if way.diverged:
-            steps = ", ".join(map(str, way.diverged))
-            yield f"{way.name} is compared as it is recorded; the session saw something else at {steps}"
+    for history in (diff.first, diff.second):
+        if history.diverged:
+            steps = ", ".join(map(str, history.diverged))
+            yield f"{history.name}: compared as recorded; this session diverged from the recording at {steps}"
     if diff.is_same:
         is_whole = diff.first.known == diff.first.steps and diff.second.known == diff.second.steps
-        yield "no difference" if is_whole else "no difference in what is known"
+        yield "no differences" if is_whole else "no known differences"
 
 
 def _steps(diff: BranchDiff) -> Iterator[str]:
@@ -75,10 +75,10 @@ def _steps(diff: BranchDiff) -> Iterator[str]:
 
 
 def _skipped(same: list[StepDifference]) -> Iterator[str]:
-    """Show the last of some steps that are the same on both ways."""
+    """Show the last steps of a run of equal ones."""
     hidden = len(same) - SAME_SHOWN
     if hidden > 0:
-        yield f"  … {counted(hidden, 'step')} the same"
+        yield f"  … {counted(hidden, 'equal step')}"
     for step in same[max(0, hidden) :]:
         yield from _step(step)
 
@@ -142,7 +142,7 @@ def _ending(ending: Ending) -> str:
         what = f"{counted(len(ending.failed), 'step')} failed, first {first.iteration} {first.label} [{first.result}]"
     else:
         what = "no step failed"
-    left = "" if ending.known == ending.steps else f", {ending.steps - ending.known} not done yet"
+    left = "" if ending.known == ending.steps else f", {ending.steps - ending.known} not run yet"
     return (
         f"{ending.name}: {counted(ending.steps, 'step')}{left}; {what}; ends at {', '.join(ending.urls) or 'no page'}"
     )

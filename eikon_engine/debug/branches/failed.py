@@ -1,4 +1,4 @@
-"""Steps that failed on a branch: they are known by now, and a replay of the branch agrees, but they failed."""
+"""Steps that failed on a branch: a replay of the branch agrees with them, but they remain failures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 BLOCKED: Final = "net::ERR_BLOCKED_BY_CLIENT"
-"""What the browser says of a request that a sealed session blocks."""
+"""The browser's error for a request that a sealed session blocks."""
 
 
 def failed_steps(branch: Branch) -> frozenset[str]:
-    """Return the ids of the steps that failed when they were new, and did not fail so in the recording.
+    """Return the ids of the steps that failed when they were new, and did not fail that way in the recording.
 
-    A branch has them from the branches before it as well. Where a document did not come because it was blocked, as no
-    recording knew it, the mission has not failed: what would have come is not known.
+    This includes steps of parent branches. If a document was blocked because it was not recorded, the mission did not
+    fail: its result is unknown.
     """
     recorded = {step.id: step.result for _, step in positions(branch.origin)}
     learnt = {each.action for each in branch.file.patch.operations if isinstance(each, SetObservation)}
@@ -38,7 +38,7 @@ def failed_steps(branch: Branch) -> frozenset[str]:
 
 
 def says_blocked(result: Result | None) -> bool:
-    """Say whether an action failed as the document that it wanted was blocked."""
+    """Return whether an action failed because its document was blocked."""
     return isinstance(result, Failed) and result.code == NavigationError.code and BLOCKED in result.message
 
 

@@ -1,4 +1,4 @@
-"""Let another way begin: a copy of the bundle that it leaves."""
+"""Create and delete branches."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """A branch to be made."""
+    """A branch to create."""
 
     name: str
     parent: str
-    """Name of the branch that it leaves."""
+    """Name of its parent."""
     fork_point: str
     """Id of the checkpoint."""
     iteration: int
-    """How many steps are done there."""
+    """Number of steps done there."""
     created: datetime
     is_live: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
-    """Values with which the session replays; they are those of the branch."""
+    """The session's variable values; they become those of the branch."""
 
 
 def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
-    """Make a branch of a bundle, which may be one itself, in a folder of its own below `folder`, whole or not at all.
+    """Create a branch of a bundle, which may be a branch itself, in a folder below `folder`, all or nothing.
 
     Raises:
-        BranchError: the name is taken or can be none, or the bundle has less steps.
+        BranchError: the name is taken or invalid, or the bundle has fewer steps.
         OutputError: the folder cannot be written.
         TraceError: the bundle cannot be read.
     """
     root = new_folder(folder, demand_name(wanted.name))
     steps = sum(len(attempt.steps) for attempt in parent.trace.subgoal_traces)
     if wanted.iteration > steps:
-        message = f"wanted a fork after {wanted.iteration} steps, {parent.root} has {steps}; fork earlier"
+        message = f"cannot fork after {wanted.iteration} steps, {parent.root} has only {steps}; fork earlier"
         raise BranchError(message)
     origin, known, answers = _origin(parent)
     before = apply_patch(origin, known)
@@ -87,7 +87,7 @@ def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
 
 
 def _origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch, int]:
-    """Return the recording behind a bundle, what was changed since, and how many exchanges it has."""
+    """Return the recording behind a bundle, the changes since, and its number of exchanges."""
     if not is_branch(parent.root):
         return parent.trace, TracePatch(), answer_count(parent)
     file = read_branch_file(parent.root)
@@ -95,7 +95,7 @@ def _origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch, int]:
 
 
 def _write(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace) -> None:
-    """Write a branch beside its place, then move it there: what was killed on the way is none."""
+    """Write a branch to a temporary folder, then rename it; an interrupted write leaves no branch."""
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{root.name}.", dir=root.parent) as scratch:
@@ -103,16 +103,16 @@ def _write(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace)
             write_changed_copy(parent.root, apply_patch(origin, file.patch), fresh, leave_out=OF_BRANCHES)
             write_trace(origin, fresh / ORIGIN_FILE)
             write_branch_file(fresh, file)
-            os.rename(fresh, root)  # noqa: PTH104 - a folder that is there meanwhile is not replaced
+            os.rename(fresh, root)  # noqa: PTH104 - never replaces an existing folder
     except OSError as error:
         raise OutputError(cannot_write(root, error)) from error
 
 
 def delete_branch(branch: Branch) -> None:
-    """Remove a branch with everything in it.
+    """Delete a branch with all its files.
 
     Raises:
-        OutputError: it cannot be removed.
+        OutputError: it cannot be deleted.
     """
     root = branch.bundle.root
     try:

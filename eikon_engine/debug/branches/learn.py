@@ -1,4 +1,4 @@
-"""Take what a new step showed for recorded: from then on, every replay of the branch has to show it again."""
+"""Record what a new step of a branch showed, so that later replays compare with it."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 def learn(
     branch: Branch, step: str, performed: Performed, given: GivenAsAsked, found: tuple[FoundSecret, ...] = ()
 ) -> Branch:
-    """Return a branch that knows what one more step led to, and when everything came up to now.
+    """Return the branch with the result of one more step, and the timeline of all responses so far.
 
-    `found` are the secrets that were found so far in what live sites sent.
+    `found` are the secrets found so far in responses of live sites.
 
-    A step that is known already, and a skill, which works on what was recorded, change nothing. Snapshots and answers
-    are written before what names them.
+    Steps with a known result, and skills, which use recorded documents, change nothing. Snapshots and responses are
+    written before what refers to them.
 
     Raises:
-        BranchError: there is no such step.
+        BranchError: no such step.
         OutputError: the folder of the branch cannot be written.
     """
     action = locate(branch.trace, step).step
     if action is None:
-        message = f"wanted a step of branch {branch.file.name}, found the attempt {step}; name one of its steps"
+        message = f"expected a step of branch {branch.file.name}, got the attempt {step}; use the id of a step"
         raise BranchError(message)
     if not isinstance(action, ActionTrace) or is_known(action) or performed.observation is None:
         return branch
@@ -62,7 +62,7 @@ def learn(
 
 
 def learn_times(branch: Branch, given: GivenAsAsked) -> Branch:
-    """Return a branch that knows when everything came up to now, after its last step as well.
+    """Return the branch with the timeline of all responses so far, including those after its last step.
 
     Raises:
         OutputError: the folder of the branch cannot be written.
@@ -96,4 +96,4 @@ def _with_snapshots(performed: Performed, observation: Observation, dom: BlobSto
 
 
 def _reason(branch: Branch) -> str:
-    return f"done so on the branch {branch.file.name}"
+    return f"recorded on branch {branch.file.name}"

@@ -1,4 +1,4 @@
-"""Let a branch ask the live site what no recording knows, and keep the answers in its bundle."""
+"""Let a branch request what is not recorded from the live site, and store the responses in its bundle."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class Outside:
     """How a session reaches live sites."""
 
     launched: LaunchedBrowser
-    """Beside which requests are made."""
+    """Browser next to which requests are made."""
     rules: RedactionRules = field(default_factory=RedactionRules)
     new_key: Callable[[], bytes] = fresh_key
-    """Draws what stand-ins of secrets are made with."""
+    """Generates the key for stand-ins of secrets."""
 
 
 class BranchAnswers:
-    """Keep live answers in the network part of a branch, as they come; an `AnswerKeeper`.
+    """Append live responses to the network part of a branch as they arrive.
 
-    Answers stand in the file in the order in which they came to it. The places that they have in the session, whose
-    recording has other moments, belong to the timeline of the branch.
+    The file has them in order of arrival. Their position in the session, whose recording has a different timeline,
+    belongs to the timeline of the branch.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Write behind what `folder` has.
+        """Append to the network part in `folder`.
 
         Raises:
             TraceError: the network part cannot be read.
@@ -55,7 +55,7 @@ class BranchAnswers:
         self._appender = NetworkAppender(folder)
 
     def write_blob(self, data: bytes) -> BlobRef:
-        """Store a body, before the exchange that names it.
+        """Store a body before the exchange that refers to it.
 
         Raises:
             OutputError: the folder cannot be written.
@@ -72,14 +72,14 @@ class BranchAnswers:
         self._appender.append(exchange.model_copy(update={"completion": place}))
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         self._appender.close()
 
 
 async def let_out(line: Line, branch: Branch, given: GivenAsAsked, outside: Outside) -> BranchAnswers | None:
-    """Let the pages of a line reach live sites from now on; return what keeps the answers, which has to be closed.
+    """Let the pages of a context reach live sites; return the response store, which must be closed.
 
-    None where the branch has no network part to keep them in.
+    Returns None if the branch has no network part to store them in.
 
     Raises:
         TraceError: the network part of the branch cannot be read.

@@ -1,4 +1,4 @@
-"""Keep a branch for good: as a bundle of its own, or as a patch on the recording that it comes from."""
+"""Save a branch permanently: as a bundle of its own, or as a patch on its recording."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 OF_BRANCHES: Final = frozenset({BRANCH_FILE, ORIGIN_FILE})
-"""Files of a branch that no bundle of its own has."""
+"""Files of a branch that an independent bundle does not have."""
 
 
 async def save_trace(branch: Branch, output: Path, options: CertifyOptions) -> CertificationReport:
-    """Write a branch to `output` as a bundle of its own, and certify it by replays.
+    """Write a branch to `output` as an independent bundle, and certify it by replays.
 
-    The bundle gets its certificate where all replays agree with what the branch showed. Else it is there all the same,
-    without one: the report says why, and `eikon certify` proposes what would mend it.
+    The bundle gets a certificate if all replays agree with the branch. Otherwise it is written without one: the report
+    says why, and `eikon certify` proposes fixes.
 
     Raises:
-        UsageError: the folder lies inside the branch.
-        OutputError: something is at `output` already, or it cannot be written.
-        EikonError: a replay could not come to its end.
+        UsageError: the output lies inside the branch.
+        OutputError: `output` exists, or cannot be written.
+        EikonError: a replay could not be completed.
     """
     write_changed_copy(branch.bundle.root, branch.trace, output, leave_out=OF_BRANCHES)
     bundle = open_bundle(output)
@@ -46,20 +46,20 @@ async def save_trace(branch: Branch, output: Path, options: CertifyOptions) -> C
 
 
 def save_patch(branch: Branch, path: Path) -> TracePatch:
-    """Write what makes the branch of the recording to `path`; snapshots are left out, the digests of pages are not.
+    """Write the changes from the recording to `path`, with the digests of pages but without snapshots.
 
     Raises:
-        BranchError: the branch has answers that the recording does not have, and no patch can bring.
-        OutputError: something is at `path` already, or it cannot be written.
+        BranchError: the branch has live responses, which a patch cannot contain.
+        OutputError: `path` exists, or cannot be written.
     """
     if path.exists():
-        message = f"{path}: wanted a new file for the patch, found that something is there already; name another one"
+        message = f"{path}: the file for the patch already exists; choose another one"
         raise OutputError(message)
     added = answer_count(branch.bundle) - branch.file.recorded_answers
     if added > 0:
         message = (
-            f"branch {branch.file.name}: wanted one that the recorded network answers, found {added} answers of the "
-            "live site, which no patch can bring; save it as a trace"
+            f"branch {branch.file.name}: it has {added} live responses, which a patch cannot contain; "
+            "save it as a trace"
         )
         raise BranchError(message)
     patch = TracePatch(

@@ -1,4 +1,4 @@
-"""Go the way of a branch: steps that are known are replayed, new ones are done, and known from then on."""
+"""Run a branch: replay known steps, run new ones and record what they show."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import Verdict
 
 UNANSWERED: Final = "request-not-recorded"
-FIRST_TIME: Final = "the step is new: nothing was known of it before, and what it showed is recorded now"
-_NOTHING_KNOWN: Final = ("nothing was recorded to compare", "the recording does not know the element")
-"""How notes begin that say of a new step what is true of every one."""
+FIRST_TIME: Final = "new step: nothing was recorded to compare with; what it showed is recorded now"
+_NOTHING_KNOWN: Final = (
+    "the recording holds no observation of the pages",
+    "the recording does not identify the target element",
+)
+"""Notes of `replay.step` that apply to every new step."""
 
 
 class Walk:
-    """A line on a branch; mutable, as both are."""
+    """Runs a branch in a context."""
 
     def __init__(self, line: Line, branch: Branch, outside: Outside | None = None) -> None:
-        """Go on where `line` stands, on a plan that is the one of `branch`.
+        """Start at the position of `line`, whose plan is that of `branch`.
 
-        New steps of a live branch reach sites by `outside`, or beside the browser of the line.
+        New steps of a live branch reach sites through `outside`, by default next to the browser of the context.
         """
         self.line = line
         self.branch = branch
@@ -46,21 +49,21 @@ class Walk:
         self._given: GivenAsAsked | None = None
         self._keeper: BranchAnswers | None = None
         self._findings: tuple[Divergence, ...] = ()
-        """Of the new step that was done last."""
+        """Of the last new step."""
         self._blocked: tuple[Note, ...] = ()
-        """What is to be told of requests of that step."""
+        """Notes about blocked requests of that step."""
         self.elsewhere = skills_elsewhere(branch.origin, branch.trace)
-        """Ids of the skills that work on a document to which this way does not lead."""
+        """Ids of the skills whose recorded document does not belong to this branch."""
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
-        """Do the next step, and yield what a replay tells of it; see `Line.advance`.
+        """Run the next step, and yield its replay events; see `ReplayContext.advance`.
 
-        What a new step shows is written to the branch before its events end, unless JavaScript was run by hand before:
-        no replay of the bundle comes to that state.
+        What a new step shows is written to the branch before its events end, unless JavaScript was run manually before:
+        no replay of the bundle reaches that state.
 
         Raises:
             UsageError: all steps are done.
-            BrowserDiedError: the browser went away, or does not answer.
+            BrowserDiedError: the browser crashed or does not respond.
             OutputError: the branch cannot be written.
         """
         planned = self.line.next
@@ -83,7 +86,7 @@ class Walk:
             self.line.replan(self.branch.bundle)
 
     def settle(self) -> None:
-        """Write when everything came that came since the last step, and end; to be called before the line is left.
+        """Write the timeline since the last step and stop; call it before the context is left.
 
         Raises:
             OutputError: the branch cannot be written.
@@ -96,18 +99,18 @@ class Walk:
             self.branch = learn_times(self.branch, self._given)
 
     def change(self, branch: Branch) -> None:
-        """Go on with another plan for the steps to come.
+        """Continue with another plan for the remaining steps.
 
         Raises:
-            UsageError: it changes steps that are done.
-            EikonError: it cannot be replayed; everything stays as it was.
+            UsageError: it changes done steps.
+            EikonError: it cannot be replayed; nothing changes.
         """
         self.line.replan(branch.bundle)
         self.branch = branch
         self.elsewhere = skills_elsewhere(branch.origin, branch.trace)
 
     async def _leave_recording(self) -> None:
-        """Have answers given as they are asked for, and live sites asked where the branch may."""
+        """Serve responses on request, and let live branches reach sites."""
         given = self._given = await self.line.leave_recording()
         if self._keeper is None and self.branch.file.is_live:
             self._keeper = await let_out(self.line, self.branch, given, self._outside)
@@ -125,10 +128,10 @@ class Walk:
         self.branch = learn(self.branch, action.id, performed, self._given, secrets)
 
     def _of_new_step(self, event: Event) -> Event | None:
-        """Return what is told of a step that was done for the first time; None for what is no finding then.
+        """Return the event of a new step as it is reported; None if it is not a finding there.
 
-        A request that nobody recorded is none, nor is it that a document did not come for which it asked: it was
-        blocked, and what the step came to cannot be known.
+        A request that is not recorded is not a finding, nor is a document that was blocked for that reason: the result
+        of the step is unknown.
         """
         match event:
             case DivergenceFound(divergence=divergence):
@@ -154,9 +157,9 @@ def _judged(action: ActionOutcome, blocked: tuple[str, ...]) -> ActionOutcome:
 
 
 def _blocked(action: ActionOutcome, *, is_live: bool) -> tuple[str, ...]:
-    """Say of each request that was blocked how it could be answered."""
+    """Describe how each blocked request could be served."""
     return tuple(
-        f"{each.observed} was asked for, which no recording knows, and was blocked; {_way_out(each, is_live=is_live)}"
+        f"{each.observed} is not recorded and was blocked; {_way_out(each, is_live=is_live)}"
         for each in action.divergences
         if each.code == UNANSWERED
     )
@@ -164,7 +167,7 @@ def _blocked(action: ActionOutcome, *, is_live: bool) -> tuple[str, ...]:
 
 def _way_out(unanswered: Divergence, *, is_live: bool) -> str:
     if is_live:
-        return "sites are asked for what is HTTP and has an end alone"
+        return "live branches only request finite HTTP responses"
     if unanswered.observed.startswith("WEBSOCKET "):
-        return "WebSockets stay so, with --live as well"
-    return "a branch made with --live asks the site, and records the answer"
+        return "WebSockets stay blocked, even with --live"
+    return "a branch created with --live requests it from the site, and records the response"

@@ -1,1 +1,1 @@
-"""Tell what went wrong in a test run: from reports, outcomes, tracebacks, else from its last lines."""
+"""Extract failures from a test run: from reports, replay outcomes and tracebacks, or else from the last lines."""

@@ -1,4 +1,4 @@
-"""`debug:analyze_test_results`: a test run in, what is wrong out."""
+"""`debug:analyze_test_results`: extract the failures of a test run."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from eikon_engine.fix.test_run import TestRun
 
 LARGEST_READ: Final = 4 << 20
-"""Bytes of one output that are searched: the first and the last half of them."""
+"""Bytes of an output to search: half from its head, half from its tail."""
 MOST_FAILURES: Final = 200
-"""Failures that are listed; of the others the ids are, by which fixes are judged."""
+"""Failures to store; of further ones only the ids, by which fixes are judged."""
 
 
 def analyse(output: TestOutput) -> Analysis:
-    """Say whether a run passed, by its exit status alone, and what was wrong, the first failure first.
+    """Return whether a run passed, by its exit status alone, and its failures, first one first.
 
-    What is most exact is asked first: the report of pytest or what it printed, with the outcomes of replays that are
-    named; then tracebacks of Python, stacks of Node; else the last lines of both outputs are all there is.
+    The most precise source wins: the JUnit report or the output of pytest, together with replay outcomes that the
+    output names; then Python tracebacks; then Node stack traces; then the last lines of both outputs.
 
     Raises:
         FixError: the output of the run cannot be read.
@@ -68,7 +68,7 @@ def analyse(output: TestOutput) -> Analysis:
 
 
 def _passed(output: TestOutput, report: Report | None, runners: tuple[str, ...]) -> Analysis:
-    """Describe a run with exit status 0; with a report that is asked for, what failed before has to be in it."""
+    """Analyze a run with exit status 0; if a report was requested, earlier failures must have passed in it."""
     left: tuple[str, ...] | None = None
     if output.run.report_asked:
         left = tuple(sorted(output.failed_before)) if report is None else unproved(output.failed_before, report)
@@ -82,7 +82,7 @@ def _report(output: TestOutput, places: Places) -> Report | None:
 
 
 def _ran(report: Report | None, stdout: str) -> tuple[str, ...] | None:
-    """Return the tests that ran without failing; None where neither a report nor a line for each test tells them."""
+    """Return the tests that ran without failing; None if neither a report nor `-v` output lists them."""
     return read_ran(stdout) if report is None else report.others
 
 
@@ -96,13 +96,13 @@ def _failures(run: TestRun, report: Report | None, places: Places, outputs: tupl
 
 
 def _in_order(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:
-    """Put failures in the order of their ids where tests ran side by side: which one came first is chance."""
+    """Sort failures by id if tests ran in parallel: their order is random."""
     is_parallel = any(each.excerpt.startswith(WORKER) for each in failures)
     return tuple(sorted(failures, key=lambda each: each.id)) if is_parallel else failures
 
 
 def _distinct(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:
-    """Leave out what was told before: some tests fail in their call and in their teardown alike."""
+    """Drop duplicates: some tests fail alike in call and teardown."""
     return tuple({(each.id, each.message): each for each in reversed(failures)}.values())[::-1]
 
 
@@ -116,10 +116,10 @@ def _text(session: Path, file: str) -> str:
                 return stream.read().decode("utf-8", "replace")
             begin = stream.read(LARGEST_READ // 2)
             stream.seek(size - LARGEST_READ // 2)
-            left = f"\n[… {size - LARGEST_READ} bytes left out]\n".encode()
+            left = f"\n[… {size - LARGEST_READ} bytes omitted]\n".encode()
             return (begin + left + stream.read()).decode("utf-8", "replace")
     except OSError as error:
-        message = f"{path}: wanted the output of the test run, found {error.strerror}; keep the session folder whole"
+        message = f"{path}: cannot read the output of the test run: {error.strerror}. Do not change the session folder."
         raise FixError(message) from error
 
 

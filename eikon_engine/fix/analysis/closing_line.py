@@ -1,4 +1,4 @@
-"""The lines by which test runners say that they came to their end."""
+"""Closing summary lines of test runners, which show that a run completed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINES: Final = {
     "cargo test": r"test result: .*",
     "TAP": r"1\.\.\d+",
 }
-"""What each prints at the end of a run, passed or failed.
+"""What each runner prints at the end of a run, passed or failed.
 
 Source: the output of pytest 8, Python 3.12, Node 22, jest 29, vitest 3, mocha 11, cargo 1.80; https://testanything.org
 """
@@ -23,5 +23,5 @@ _CLOSING: Final = {name: re.compile(rf"^{line}$", re.MULTILINE) for name, line i
 
 
 def closed_by(text: str) -> tuple[str, ...]:
-    """Name the runners whose closing line stands in an output."""
+    """Return the runners whose closing line is in an output."""
     return tuple(name for name, line in _CLOSING.items() if line.search(text))

@@ -1,4 +1,4 @@
-"""Failures out of the outcomes of replays that a test run names in its output."""
+"""Failures from replay outcomes that the output of a test run names."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _NAMED: Final = re.compile(r"(?:^|[\s:\"'=(])(?P<folder>[^\s:\"'=()]*?)(?:replay
 
 
 def read_outcomes(text: str, places: Places) -> tuple[TestFailure, ...]:
-    """Return one failure for each replay that did not come out faithful; first what its explanation is about."""
+    """Return one failure for each replay that was not faithful, starting with what its explanation is about."""
     names = dict.fromkeys(f"{found['folder']}{OUTCOME_FILE}" for found in _NAMED.finditer(text))
     read = ((name, _outcome(name, places)) for name in names)
     return tuple(_failure(name, outcome, places) for name, outcome in read if outcome and outcome.exit_status != 0)
 
 
 def _outcome(name: str, places: Places) -> ReplayOutcome | None:
-    """Read an outcome inside the tree; what is none, or none any more, is told by the output itself."""
+    """Read an outcome inside the tree; None if it is missing or invalid."""
     file = places.find(name)
     if file is None:
         return None
@@ -68,7 +68,7 @@ def _explained(outcome: ReplayOutcome, cause: Explanation | None) -> Divergence 
 
 
 def _lines(outcome: ReplayOutcome, cause: Explanation | None, found: Divergence | None) -> Iterator[str]:
-    """Tell the first cause with its evidence, then what else is wrong."""
+    """Yield the first cause with its evidence, then other findings."""
     yield f"mission {outcome.mission_id}: {outcome.mission_text}"
     yield f"verdict: {outcome.verdict}"
     yield from (f"because: {reason}" for reason in outcome.reasons)

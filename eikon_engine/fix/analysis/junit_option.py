@@ -1,4 +1,4 @@
-"""Ask pytest for its report in XML, where a command is plainly pytest and asks for none itself."""
+"""Add the JUnit report option to a pytest command."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _PYTEST: Final = re.compile(
     r"(?:(?:[\w.@+-]*/)*python3?(?:\.\d+)?(?:\s+-[BIsSuEW]\w*)*\s+-m\s+pytest|(?:[\w.@+-]*/)*(?:pytest|py\.test))"
     r"(?=\s|$)"
 )
-"""Settings of variables, then pytest by its name or as a module of Python; nothing that a shell has to work out."""
+"""Variable assignments, then pytest by name or as a Python module, without shell expansions."""
 _MOVE: Final = re.compile(r"\s*cd\s+(?P<folder>(?![-~])[\w./@+-]+)\s*&&")
-"""A command that goes to a folder first, whose name a shell has not to work out."""
+"""A leading `cd` to a literal folder."""
 _SHELL: Final = re.compile(r"[;&|<>`$(){}\n\\#!]")
-"""What makes more of a command than one program and its arguments."""
+"""Characters that make a command more than one program and its arguments."""
 _CONFIGURATIONS: Final = (
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
 
 
 def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
-    """Return a command of a shell that also writes `report`; None if it is not plainly pytest, or has its own report.
+    """Return a command that also writes `report`; None if it is not clearly pytest, or already writes one.
 
-    The option goes directly behind the name of the program. The family of the report names the file of each test.
+    The option is inserted directly after the program. The `xunit1` family includes the file of each test.
     """
     moved = _MOVE.match(command)
     if moved is not None:
@@ -48,12 +48,12 @@ def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, 
 
 
 def _outside_single_quotes(command: str) -> str:
-    """Leave out what stands in single quotes, where nothing has a meaning for a shell."""
+    """Remove single-quoted parts, in which the shell interprets nothing."""
     return re.sub(r"'[^']*'", "", command)
 
 
 def _is_configured(cwd: Path) -> bool:
-    """Say whether a configuration of pytest that may hold here speaks of such reports."""
+    """Return whether a pytest configuration that may apply here mentions junit."""
     folders = (cwd, *cwd.absolute().parents)
     return any(_speaks_of_it(folder / name) for folder in folders for name in _CONFIGURATIONS)
 

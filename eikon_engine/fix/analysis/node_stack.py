@@ -1,4 +1,4 @@
-"""Failures out of stacks of Node, and of the test runner it has.
+"""Failures from Node stack traces, and from the TAP output of its test runner.
 
 Sources: https://v8.dev/docs/stack-trace-api, https://nodejs.org/api/test.html#test-reporters (TAP)
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 EXCERPT_LINES: Final = 60
 _ABOVE: Final = 25
-"""Lines above a stack in which the error that it belongs to is looked for."""
+"""Lines above a stack trace in which its error is searched."""
 _LONGEST_BLOCK: Final = 500
-"""Lines in which what TAP tells of a test has to end."""
+"""Maximum number of lines of a TAP diagnostic block."""
 _AT: Final = re.compile(
     r"^\s+at (?:(?:async )?(?P<name>.+?) \()?(?P<file>(?:file://)?[^\s():][^():]*):(?P<line>\d+):\d+\)?"
 )
@@ -34,7 +34,7 @@ _IS_SUITE: Final = "failureType: 'subtestsFailed'"
 
 
 def read_stacks(text: str, places: Places) -> tuple[TestFailure, ...]:
-    """Return one failure for each test that TAP tells of, else for each stack."""
+    """Return one failure for each failed TAP test, or else for each stack trace."""
     lines = text.split("\n")
     return tuple(_tap(lines, places)) or tuple(_stacks(lines, places))
 
@@ -60,9 +60,9 @@ def _tap_message(block: Sequence[str]) -> str:
         if key == "error" and colon:
             if value.strip() not in {"|-", ">-", "|", ">"}:
                 return value.strip().strip("'\"")
-            told = [each.strip() for each in block[number + 1 :]]
-            end = next((at for at, each in enumerate(told) if re.match(r"code: |name: |stack: ", each)), len(told))
-            return " ".join(each for each in told[:end] if each)
+            parts = [each.strip() for each in block[number + 1 :]]
+            end = next((at for at, each in enumerate(parts) if re.match(r"code: |name: |stack: ", each)), len(parts))
+            return " ".join(each for each in parts[:end] if each)
     return "failed without a message"
 
 
@@ -87,13 +87,13 @@ def _stacks(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
 
 
 def _head(lines: Sequence[str], stack: int) -> int | None:
-    """Return the line that names the error of a stack, the nearest one above it."""
+    """Return the nearest line above a stack trace that names an error."""
     above = range(stack - 1, max(-1, stack - 1 - _ABOVE), -1)
     return next((number for number in above if _RAISED.match(lines[number])), None)
 
 
 def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: Places) -> Iterator[Frame]:
-    """Yield frames, outermost first; Node writes them the other way round."""
+    """Yield frames outermost first; Node prints them innermost first."""
     for line in reversed(lines):
         found = pattern.match(line)
         if found is not None and not found["file"].startswith("node:"):

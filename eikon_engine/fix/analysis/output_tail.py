@@ -1,4 +1,4 @@
-"""What is left to tell of a run that told nothing in a known form: how it ended, and its last lines."""
+"""Fallback for a run whose output has no known format: how it ended, and its last lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TAIL_LINES: Final = 40
 
 
 def read_tail(run: TestRun, stdout: str, stderr: str) -> TestFailure:
-    """Make a failure of a run that failed; its message is the last line of stderr, else of stdout."""
+    """Return a failure whose message is the last line of stderr, or else of stdout."""
     how = _ended(run)
     said = _last_line(stderr) or _last_line(stdout)
     return TestFailure(
@@ -36,9 +36,9 @@ def _ended(run: TestRun) -> str:
         case "killed":
             return f"killed by signal {run.signal}"
         case "timed_out":
-            return "did not end in time"
+            return "timed out"
         case "not_started":
-            return "could not be started"
+            return "could not start"
         case _:
             assert_never(run.ended)
 

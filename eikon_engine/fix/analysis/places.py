@@ -1,4 +1,4 @@
-"""Files as test runs name them, and as they lie in the tree that was tested."""
+"""Map file names in test output to files of the tested tree."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where a test ran; names of files in what it printed are relative to one of these."""
+    """Where a test ran; file names in its output are relative to one of these folders."""
 
     tree: Path
-    """Root of the tree that is tested, another one in each run."""
+    """Root of the tested tree; different in each run."""
     cwd: Path
-    """Folder in which the command ran, inside the tree."""
+    """Working directory of the command, inside the tree."""
     others: tuple[tuple[Path, str], ...] = ()
-    """Further folders that are another one in each run, each with the word that stands for it."""
+    """Further folders that differ between runs, each with its placeholder."""
     _roots: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Know the tree by its real name, too."""
+        """Collect the spellings of the tree's path, including the resolved one."""
         spellings = {str(self.tree), str(self.tree.absolute()), str(self.tree.resolve())}
         object.__setattr__(self, "_roots", tuple(sorted(spellings, key=lambda each: (-len(each), each))))
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """Return the names of the tree, longest first."""
+        """Return the spellings of the tree's path, longest first."""
         return self._roots
 
     def find(self, name: str) -> str | None:
-        """Return a file relative to the tree, with forward slashes; None if it is no file inside the tree."""
+        """Return a file relative to the tree, with forward slashes; None if it is not a file inside the tree."""
         if not name or "\0" in name:
             return None
         root = self.tree.resolve()

@@ -1,4 +1,4 @@
-"""One failure as pytest writes it: source lines, lines that begin with E, places, what the test printed."""
+"""One failure in pytest's format: source lines, `E` lines, locations, captured output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ERROR_LINE: Final = re.compile(r"^E {1,3}(?P<text>.*)$", re.MULTILINE)
 
 
 def read_entry(name: str, text: str, places: Places, *, message: str = "", file: str | None = None) -> TestFailure:
-    """Make a failure of a steady text; `file` is what is told beside it, where no frame tells better."""
+    """Return the failure of a normalized text; `file` is used if no frame is in the project."""
     frames = tuple(pytest_frames(text, places))
     shown = innermost(frames, places)
     return TestFailure(
@@ -33,7 +33,7 @@ def read_entry(name: str, text: str, places: Places, *, message: str = "", file:
 
 
 def _said(text: str) -> str:
-    """Return what the first line with an E says, else the last line that says anything."""
+    """Return the text of the first `E` line, or else the last non-empty line."""
     said = without_captured(text)
     found = _ERROR_LINE.search(said)
     if found is not None:

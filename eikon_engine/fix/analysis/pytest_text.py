@@ -1,4 +1,4 @@
-"""Failures out of what pytest prints, where it wrote no report."""
+"""Failures from pytest's terminal output, if there is no JUnit report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.failure import TestFailure
 
 STOPPED_EARLY: Final = re.compile(r"^!+ (?:[\w.]*Interrupted: .+|stopping after \d+ failures?) !+$", re.MULTILINE)
-"""What pytest prints where it did not come to all tests: with `-x`, `--maxfail`, or a module that cannot be read."""
+"""What pytest prints if it did not run all tests: `-x`, `--maxfail`, or a collection error."""
 _BAR: Final = re.compile(r"^={2,} (?P<title>.+?) ={2,}$")
 _ENTRY: Final = re.compile(r"^_{2,} (?P<title>.+?) _{2,}$")
 _SUMMARY: Final = re.compile(r"^(?:FAILED|ERROR) (?P<id>\S+?\.\w+(?:::.+?)?)(?: - (?P<message>.*))?$")
@@ -24,7 +24,7 @@ _BLOCKS: Final = ("FAILURES", "ERRORS")
 
 
 def read_output(text: str, places: Places) -> tuple[TestFailure, ...]:
-    """Return the failures in the order in which pytest told them; none if it is no output of pytest."""
+    """Return the failures in output order; empty if it is not pytest output."""
     summed = dict(_summary(text))
     titled = _by_title(summed)
     entries = [_entry(title, body, summed, titled, places) for title, body in _entries(text)]
@@ -49,7 +49,7 @@ def _summary(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:
-    """Yield title and text of each failure that is shown at length."""
+    """Yield title and text of each detailed failure."""
     is_block, title = False, ""
     body: list[str] = []
     for line in text.split("\n"):
@@ -75,7 +75,7 @@ def _by_title(summed: Mapping[str, str]) -> Mapping[str, list[str]]:
 def _entry(
     title: str, body: str, summed: Mapping[str, str], titled: Mapping[str, list[str]], places: Places
 ) -> TestFailure:
-    """Make a failure, under the node id of the summary where one fits the title and the file."""
+    """Return a failure under the node id of the summary that matches its title and file."""
     plain = _STAGE.sub("", title)
     files = {each.file for each in pytest_frames(body, places)}
     fitting = titled.get(plain, [])
@@ -88,6 +88,6 @@ def _entry(
 
 
 def _as_title(name: str) -> str:
-    """Write a node id as the title of its failure: classes and test with dots, without the file."""
+    """Return the title of a node id's failure: classes and test joined by dots, without the file."""
     head, bracket, parameters = name.partition("::")[2].partition("[")
     return head.replace("::", ".") + bracket + parameters

@@ -1,4 +1,4 @@
-"""Which tests ran, out of what pytest prints with `-v`: a line for each, and their numbers at the end."""
+"""Which tests ran, from `pytest -v` output: one line for each, and the counts at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OUTCOMES: Final = {
     "XFAIL": "xfailed",
     "XPASS": "xpassed",
 }
-"""The words of a line, and how the last line calls them; of several errors it says `errors`."""
+"""Words of the result lines, with their names in the final counts; `error` may be plural there."""
 _NO_FAILURE: Final = frozenset({"PASSED", "SKIPPED", "XFAIL", "XPASS"})
 _RESULT: Final = re.compile(
     rf"^(?P<id>\S+?\.\w+::.+) (?P<outcome>{'|'.join(_OUTCOMES)})(?: \([^\n]*\))?(?: +\[ *(?:\d+%|\d+/\d+)\])?$",
@@ -24,9 +24,9 @@ _COUNT: Final = re.compile(r"(\d+) ([a-z]+)")
 
 
 def read_ran(text: str) -> tuple[str, ...] | None:
-    """Return the ids of the tests that ran and did not fail, out of a steady text; None if that is not wholly told.
+    """Return the ids of the tests that ran and did not fail; None if the output is not complete.
 
-    Each test that the last line counts has to have its own line: with less, or more, something is not what it seems.
+    The result lines must match the final counts exactly.
     """
     ended = _ENDED.findall(text)
     if len(ended) != 1:

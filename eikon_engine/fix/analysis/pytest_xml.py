@@ -1,4 +1,4 @@
-"""Failures out of the report that pytest writes in XML.
+"""Failures from pytest's JUnit report.
 
 Source of the form: https://docs.pytest.org/en/stable/how-to/output.html#creating-junitxml-format-files
 """
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 LARGEST_REPORT: Final = 64 << 20
 _KINDS: Final = ("failure", "error")
 _PLAIN_MESSAGE: Final = re.compile(r'^(?:collection failure|failed on (?:setup|teardown) with ".*)$', re.DOTALL)
-"""What says nothing that the text below does not."""
+"""Generic messages; the text below is more precise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a report tells."""
+    """Content of a report."""
 
     failures: tuple[TestFailure, ...]
-    """In the order in which they happened."""
+    """In execution order."""
     others: tuple[str, ...]
-    """Ids of the tests that ran, or were skipped, and did not fail."""
+    """Ids of the tests that passed or were skipped."""
     skipped: frozenset[str] = frozenset()
-    """Those of the others that were skipped, or failed as they are expected to."""
+    """The subset of `others` that was skipped or failed as expected."""
 
     @property
     def passed(self) -> frozenset[str]:
@@ -43,7 +43,7 @@ class Report:
 
 
 def read_report(path: Path, places: Places) -> Report | None:
-    """Read a report; None if it is no whole one."""
+    """Read a report; None if it is missing or truncated."""
     from defusedxml import ElementTree  # noqa: PLC0415 - an extra, and only some runs have a report
     from defusedxml.common import DefusedXmlException  # noqa: PLC0415 - as above
 
@@ -72,10 +72,10 @@ def _failure(case: Element, found: Element, places: Places) -> TestFailure:
 
 
 def _node_id(case: Element, places: Places) -> str:
-    """Return the node id of a test: its file, its classes, its name with parameters.
+    """Return the node id of a test: file, classes, name with parameters.
 
-    `classname` is the file without its suffix and the classes, with dots between all; a module that could not be
-    collected has its own name as that of a test, and no class.
+    `classname` is the file without extension and the classes, joined by dots; a module with a collection error has its
+    own name as test name, and no class.
     """
     file, parts, name = case.get("file"), case.get("classname", "").split("."), case.get("name", "")
     if parts == [""]:

@@ -1,4 +1,4 @@
-"""Failures out of tracebacks of Python, with the names that unittest gives its tests."""
+"""Failures from Python tracebacks, named as unittest names its tests."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _UNITTEST: Final = re.compile(r"^(?:FAIL|ERROR): (?P<test>.+)$")
 
 
 def read_tracebacks(text: str, places: Places) -> tuple[TestFailure, ...]:
-    """Return one failure for each traceback; exceptions that led to each other are one, named after the last."""
+    """Return one failure for each traceback; chained exceptions are one, named after the last."""
     lines = text.split("\n")
     return tuple(found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None)
 
 
 def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the first line, and the one behind the last, of each chain of tracebacks."""
+    """Yield first line and end of each chain of tracebacks."""
     pieces = list(_pieces(lines))
     while pieces:
         begin, end = pieces.pop(0)
@@ -41,7 +41,7 @@ def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield tracebacks one by one; an error of syntax may come without the line at their head."""
+    """Yield single tracebacks; a syntax error may lack the header line."""
     number = 0
     while number < len(lines):
         is_head = lines[number].strip() == _HEAD
@@ -59,7 +59,7 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_margin(line: str) -> bool:
-    """Say whether a line begins at the margin, as the one does that names the exception."""
+    """Return whether a line starts at column 0, as the line with the exception does."""
     return bool(line) and not line[0].isspace()
 
 
@@ -88,7 +88,7 @@ def _failure(lines: Sequence[str], begin: int, end: int, places: Places) -> Test
 
 
 def _test(lines: Sequence[str], begin: int) -> str | None:
-    """Return the test that unittest names above a traceback, with at most its description and a line between."""
+    """Return the test that unittest names above a traceback."""
     for line in reversed(lines[max(0, begin - 3) : begin]):
         found = _UNITTEST.match(line)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Shorten what a test printed: whole lines go, from where they tell least, and it is said how many."""
+"""Shorten test output: drop whole lines, least informative first, and state how many."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 _Choice: TypeAlias = "Callable[[list[str]], Sequence[int]]"
 
 LONGEST_LINE: Final = 400
-"""Characters of one line; what is beyond is cut off, and told."""
+"""Characters of a line; the rest is cut, with a note."""
 _ERROR_MARKS: Final = ("E  ", "> ")
-"""How pytest begins the lines that say what was wrong, and where."""
+"""Prefixes of pytest's error and source lines."""
 
 
 def last_lines(text: str, limit: int) -> str:
-    """Keep the last lines."""
+    """Return the last lines."""
     return _kept(text, lambda lines: range(max(0, len(lines) - limit), len(lines)))
 
 
 def shortened(text: str, limit: int) -> str:
-    """Keep the lines of pytest that say what was wrong, then the first and the last ones, up to `limit` lines."""
+    """Return pytest's error lines, then the first and last lines, up to `limit` lines."""
     return _kept(text, lambda lines: _telling(lines, limit))
 
 
@@ -42,7 +42,7 @@ def _kept(text: str, choose: _Choice) -> str:
     before = -1
     for number in choose(lines):
         if number > before + 1:
-            shown.append(f"[… {counted(number - before - 1, 'line')} left out]")
+            shown.append(f"[… {counted(number - before - 1, 'line')} omitted]")
         shown.append(_cut(lines[number]))
         before = number
     return "\n".join(shown)

@@ -1,6 +1,6 @@
-"""Leave out of a text what is another one in each run of the same test: a prompt made of it can be asked again.
+"""Normalize text that differs between runs of the same test, so that equal failures give equal prompts.
 
-What may be part of a failure is kept: dates and numbers inside a line are what a test compares.
+Anything that may be part of a failure is kept: a test may compare dates and numbers inside a line.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from eikon_engine.fix.analysis.places import Places
 
 PYTHON: Final = "<python>/"
-"""Stands for the folders of the libraries of Python."""
+"""Replaces the folders of Python's libraries."""
 TEMPORARY: Final = "<tmp>"
 WORKER: Final = "[gw]"
-"""Begins what a worker of pytest-xdist tells, whichever it was."""
+"""Replaces the prefix of a pytest-xdist worker, whatever its number."""
 
 _PATH_END: Final = r"(?=[/\s\"':,;)\]]|$)"
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OVERWRITTEN: Final = re.compile(r"^[^\n]*\r(?=[^\n])", re.MULTILINE)
 _LONG: Final = re.compile(r"^([^\n]{4000})[^\n]{4,}", re.MULTILINE)
-"""Lines so long that no person wrote them, and patterns would take long for them."""
+"""Lines so long that they are machine-generated and patterns would be slow on them."""
 _LIBRARY: Final = re.compile(
     r"(?<![\w./-])(?:\.\.)?/(?:[\w.+@~-]+/)*lib(?:64)?/python3(?:\.\d+)?/(?:(?:site|dist)-packages/)?"
 )
@@ -44,7 +44,7 @@ _STAMP: Final = re.compile(
 
 
 def steady(text: str, places: Places) -> str:
-    """Return a text of a run without its folders, addresses of objects, times at line starts, and known tokens."""
+    """Return a text without tree paths, object addresses, timestamps at line starts, and known tokens."""
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     text = _OVERWRITTEN.sub("", text)
     for root in places.roots:
@@ -63,6 +63,6 @@ def steady(text: str, places: Places) -> str:
 
 
 def _without(text: str, root: str) -> str:
-    """Write paths of the tree as relative ones; the tree itself is a dot."""
+    """Make paths of the tree relative; the tree itself becomes a dot."""
     text = text.replace(f"file://{root}/", "").replace(f"{root}/", "")
     return re.sub(re.escape(root) + _PATH_END, ".", text)

@@ -1,4 +1,4 @@
-"""Which failures of before a report does not show to be mended, because a test did not run, or was skipped."""
+"""Earlier failures that a report does not show as fixed, because the test was not run or was skipped."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
     from eikon_engine.fix.analysis.pytest_xml import Report
 
 _NO_TESTS: Final = ("__init__.py", "conftest.py")
-"""Modules that can fail to be read, and have no tests of their own."""
+"""Modules that can fail to import and have no tests of their own."""
 _SHOWN: Final = 3
 
 
 def unproved(failed: Iterable[str], report: Report) -> tuple[str, ...]:
-    """Return the ids without proof, in their order.
+    """Return the ids without proof, sorted.
 
-    A test has to be told as passed. Of a module that could not be read, a test of its own has to be; of what is no
-    test and no module - a run that broke off - any test.
+    A test must have passed. For a module that could not be imported, one of its tests must have passed; for anything
+    else, e.g. an aborted run, any test.
     """
     return tuple(sorted(each for each in failed if not _is_proved(each, report.passed)))
 
 
 def told(failed: tuple[str, ...], report: Report | None) -> str:
-    """Say in a line what a run with exit status 0 does not prove."""
+    """Return one line about what a run with exit status 0 does not prove."""
     if report is None:
-        return "exit status 0, but pytest left no report: the run did not come to its end"
+        return "exit status 0, but pytest wrote no report: the run was cut short"
     names = [f"{each} (skipped)" if each in report.skipped else each for each in failed[:_SHOWN]]
     more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
-    return f"exit status 0, but what failed before did not run and pass: {', '.join(names)}{more}"
+    return f"exit status 0, but tests that failed before did not run and pass: {', '.join(names)}{more}"
 
 
 def _is_proved(failed: str, passed: frozenset[str]) -> bool:

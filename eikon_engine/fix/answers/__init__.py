@@ -1,1 +1,1 @@
-"""Read what models answer: blocks of lines to replace, unified diffs, or that there is no fix."""
+"""Parse answers of models: search/replace blocks, unified diffs, or "no fix"."""

@@ -1,14 +1,14 @@
-"""Blocks that say which lines of a file become which others.
+"""Search/replace blocks: which lines of a file are replaced by which.
 
-The form is that of Aider (https://aider.chat/docs/more/edit-formats.html): a line with the path, then
+The format is Aider's (https://aider.chat/docs/more/edit-formats.html): a line with the path, then
 
     <<<<<<< SEARCH
-    lines as they stand in the file
+    current lines
     =======
-    lines as they are to be
+    new lines
     >>>>>>> REPLACE
 
-A fence may stand around it. A block that follows another one without a path is about the same file.
+A code fence may enclose it. A block without a path belongs to the file of the block before it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_blocks(lines: Sequence[str]) -> Iterator[Placed]:
     """Yield the blocks of an answer.
 
     Raises:
-        ProposalMalformedError: one has no path, no end, or lines that could be its own marks.
+        ProposalMalformedError: a block has no path or no end, or contains a marker line.
     """
     number, behind = 0, 0
     file: str | None = None
@@ -56,7 +56,7 @@ def read_blocks(lines: Sequence[str]) -> Iterator[Placed]:
 
 
 def write_block(edit: ReplaceText) -> str:
-    """Write a block as it is read."""
+    """Format a block so that `read_blocks` reads it."""
     return f"{edit.file}\n{SEARCH}\n{edit.search}{DIVIDER}\n{edit.replace}{REPLACE}\n"
 
 
@@ -65,7 +65,7 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def _path(lines: Sequence[str], mark: int, behind: int, before: str | None) -> tuple[int, str]:
-    """Return the path above a block and its line; that of the block before where nothing stands between them."""
+    """Return the line and the path above a block; the previous path if there is nothing in between."""
     number = mark - 1
     while number >= behind and (not lines[number].strip() or _FENCE.match(lines[number])):
         number -= 1
@@ -80,7 +80,7 @@ def _path(lines: Sequence[str], mark: int, behind: int, before: str | None) -> t
 
 
 def _mark(lines: Sequence[str], begin: int, mark: str) -> int:
-    """Return where the next part of a block begins; no other mark may stand before it."""
+    """Return the line of the next marker; no other marker may come before it."""
     for number in range(begin, len(lines)):
         line = lines[number].rstrip()
         if line == mark:
@@ -97,5 +97,5 @@ def _refuse_stray(lines: Sequence[str], number: int) -> None:
 
 def _malformed(number: int, wanted: str, found: str) -> ProposalMalformedError:
     return ProposalMalformedError(
-        f"answer of the model, block at line {number + 1}: wanted {wanted}, found {found}; ask again, or another model"
+        f"model response, block at line {number + 1}: expected {wanted}, got {found}. Retry, or use another model."
     )

@@ -19,7 +19,7 @@ _BODY: Final = (" ", "+", "-", "\\", "@@")
 
 
 def read_diffs(lines: Sequence[str]) -> Iterator[Placed]:
-    """Yield the diffs of an answer; files whose diffs follow each other come in one."""
+    """Yield the diffs of an answer; adjacent file diffs are combined."""
     number = 0
     while number < len(lines):
         if not _begins(lines, number):
@@ -32,7 +32,7 @@ def read_diffs(lines: Sequence[str]) -> Iterator[Placed]:
 
 
 def _begins(lines: Sequence[str], number: int) -> bool:
-    """Say whether the names of a file before and after stand here, or what git writes above them."""
+    """Return whether a file header starts here, with or without git's lines above it."""
     line = lines[number]
     if line.startswith("diff --git "):
         return True
@@ -40,7 +40,7 @@ def _begins(lines: Sequence[str], number: int) -> bool:
 
 
 def _end(lines: Sequence[str], number: int) -> int:
-    """Return the line behind a diff; an empty line is one of it where more of it follows."""
+    """Return the line after a diff; an empty line belongs to it if more of the diff follows."""
     end = number
     while number < len(lines):
         line = lines[number]

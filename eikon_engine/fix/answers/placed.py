@@ -1,4 +1,4 @@
-"""Edits, and where they stand in an answer."""
+"""Edits with their position in an answer."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ class Placed:
     edit: TextEdit
     first: int
     end: int
-    """Number of the line behind the last one."""
+    """Exclusive."""

@@ -1,4 +1,4 @@
-"""An answer of a model in, a proposal out."""
+"""Parse the answer of a model into a proposal."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import ProposalMalformedError
 from eikon_engine.fix.answers.blocks import read_blocks
 from eikon_engine.fix.answers.diffs import read_diffs
+from eikon_engine.fix.prompt_text import NO_FIX
 from eikon_engine.fix.proposal import NoFix, TextFix
 
 if TYPE_CHECKING:
     from eikon_engine.fix.proposal import Proposal
 
-NO_FIX: Final = "NO FIX FOUND"
 _SAYS_NONE: Final = re.compile(r"\bno\s+fix\s+found\b[\s*_`:.\-\u2013\u2014]*(?P<reason>[^\n]*)", re.IGNORECASE)
 _LONGEST_REASON: Final = 300
 _SHOWN: Final = 80
 
 
 def read_answer(text: str, *, needs_edits: bool) -> Proposal:
-    """Return the edits of an answer in their order, or that it says there is no fix.
+    """Return the edits of an answer in order, or `NoFix`.
 
-    An answer that says so is no fix, whatever else it holds.
+    An answer that says there is no fix is `NoFix`, whatever else it contains.
 
     Raises:
-        ProposalMalformedError: it holds no edit, or one that cannot be read.
+        ProposalMalformedError: it contains no edit, or an invalid one.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     blocks = tuple(read_blocks(lines))
@@ -39,8 +39,8 @@ def read_answer(text: str, *, needs_edits: bool) -> Proposal:
     placed = sorted((*blocks, *diffs), key=lambda each: each.first)
     if not text.strip() or (needs_edits and not placed):
         message = (
-            f"answer of the model: wanted search/replace blocks, a unified diff or {NO_FIX!r}, found "
-            f"{_found(text)}; ask again, or another model"
+            f"model response: expected search/replace blocks, a unified diff or {NO_FIX!r}, got "
+            f"{_found(text)}. Retry, or use another model."
         )
         raise ProposalMalformedError(message)
     return TextFix(text=text, edits=tuple(each.edit for each in placed))

@@ -1,1 +1,1 @@
-"""Make the changes that fixes propose: our own for blocks and diffs, Aider, patches of traces."""
+"""Appliers: search/replace blocks and diffs, Aider, trace patches."""

@@ -1,4 +1,4 @@
-"""Aider as an applier, by its command line."""
+"""Apply fixes by running Aider's command line."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS: Final = 600.0
 LONGEST_OUTPUT: Final = 64 << 10
-"""Bytes of what it said that are kept: the last ones."""
+"""Bytes of its output to store: the tail."""
 OWN_FILES: Final = ".aider*"
-"""How the files are called that Aider keeps for itself; they are no part of a fix."""
+"""Files that Aider stores for itself; they are not part of a fix."""
 _ITS_OWN: Final = AskedModel()
-_ORDER: Final = "Make the change that is proposed below, exactly as it is, and nothing else. Run no command.\n\n"
+_ORDER: Final = "Make exactly the change proposed below and nothing else. Do not run commands.\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class AiderApplier:
-    """Hand a fix to `aider`, and see to it that nothing changed beside what may."""
+    """Pass a fix to `aider`, and check that only allowed files changed."""
 
     name: ClassVar[str] = "aider"
     needs_edits: ClassVar[bool] = False
@@ -49,10 +49,10 @@ class AiderApplier:
     timeout_seconds: float = TIMEOUT_SECONDS
     asked: AskedModel = _ITS_OWN
     environ: Mapping[str, str] | None = None
-    """The surroundings it runs in; those of this process if left out."""
+    """Environment of the process; by default that of this process."""
 
     def demand_installed(self) -> None:
-        """Make sure that the program is here, before anything is spent on a fix.
+        """Check that aider is installed, before a model is asked for a fix.
 
         Raises:
             AiderMissingError: it is not.
@@ -60,16 +60,16 @@ class AiderApplier:
         self._program(os.environ if self.environ is None else self.environ)
 
     def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
-        """Have a fix applied; whatever goes wrong, the files are as they were.
+        """Apply a fix; on any error the files are restored.
 
         Raises:
             AiderMissingError: it is not installed.
-            ApplierFailedError: it failed, or did not end.
-            PatchRejectedError: it changed nothing, or something that it may not.
+            ApplierFailedError: it failed or timed out.
+            PatchRejectedError: it changed nothing, or a file it may not.
             GitMissingError: git is not installed.
         """
         if not isinstance(fix, TextFix):
-            message = "fix: wanted a change of files for aider, found one of a trace; choose another applier"
+            message = "fix: expected a change to files, got one to a trace. Use another applier."
             raise PatchRejectedError(message)
         bounds = Bounds(tree=tree, targets=targets)
         names = _targets(bounds) or _named(fix, bounds)
@@ -78,7 +78,7 @@ class AiderApplier:
             output = self._run(fix, tree, files)
             changed = before.changed()
             if not changed:
-                message = f"aider: wanted a change, found none; it said: {_last_line(output)}"
+                message = f"aider: expected a change, got none: {_last_line(output)}"
                 raise PatchRejectedError(message)
             for name in changed:
                 bounds.demand(name)
@@ -104,19 +104,19 @@ class AiderApplier:
         program = shutil.which(self.command, path=environ.get("PATH"))
         if program is None:
             message = (
-                f"--applier aider: wanted the program {self.command!r} on PATH, found none; install it with "
-                "'pip install aider-install && aider-install', or use --applier blocks"
+                f"--applier aider: {self.command!r} not found on PATH. Install it with "
+                "'pip install aider-install && aider-install', or use --applier blocks."
             )
             raise AiderMissingError(message)
         return program
 
     def _finish(self, command: list[str], tree: Path, environ: dict[str, str]) -> str:
-        """Run it in a group of its own, which ends as a whole; return the end of what it said."""
-        said = bytearray()
+        """Run it in its own process group; return the tail of its output."""
+        output = bytearray()
 
         def hear(data: bytes) -> None:
-            said.extend(data)
-            del said[:-LONGEST_OUTPUT]
+            output.extend(data)
+            del output[:-LONGEST_OUTPUT]
 
         program = Program(
             arguments=command,
@@ -128,19 +128,19 @@ class AiderApplier:
         )
         ended = run_in_group(program)
         if ended.ending == "timed_out":
-            message = f"aider: wanted an end within {self.timeout_seconds:g} s, found none; give it more time"
+            message = f"aider: timed out after {self.timeout_seconds:g} s."
             raise ApplierFailedError(message)
-        text = printable(said.decode("utf-8", "replace"))
+        text = printable(output.decode("utf-8", "replace"))
         if ended.exit_status != 0:
             found = f"signal {ended.signal}" if ended.exit_status is None else f"exit status {ended.exit_status}"
-            message = f"aider: wanted success, found {found}; it said: {_last_line(text)}"
+            message = f"aider: expected success, got {found}: {_last_line(text)}"
             raise ApplierFailedError(message)
         return text
 
 
 @contextmanager
 def _restored(before: TreeBefore) -> Iterator[None]:
-    """Take everything back if the block fails."""
+    """Restore all files if the block fails."""
     try:
         yield
     except BaseException:
@@ -150,7 +150,7 @@ def _restored(before: TreeBefore) -> Iterator[None]:
 
 @contextmanager
 def _without_own_files(tree: Path) -> Iterator[None]:
-    """Remove what Aider keeps for itself in a tree, unless it was there before."""
+    """Remove the files that Aider creates for itself."""
     there = set(tree.glob(OWN_FILES))
     try:
         yield
@@ -163,14 +163,14 @@ def _without_own_files(tree: Path) -> Iterator[None]:
 
 
 def _targets(bounds: Bounds) -> tuple[str, ...]:
-    """Return the targets, each of which has to be a file, or a folder of files, that may be changed."""
+    """Return the targets; each must be a file, or a folder of files, that may be changed."""
     for name in bounds.targets:
         bounds.demand(f"{name}/any" if (bounds.tree / name).is_dir() else name)
     return bounds.targets
 
 
 def _named(fix: TextFix, bounds: Bounds) -> tuple[str, ...]:
-    """Name the files that the edits of a fix are about, so that Aider need not look for them."""
+    """Return the files that the edits name, so that Aider need not search for them."""
     names: dict[str, None] = {}
     for edit in fix.edits:
         files = (edit.file,) if isinstance(edit, ReplaceText) else (each.file for each in read_diff(edit.text))

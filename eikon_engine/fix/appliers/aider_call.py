@@ -1,7 +1,7 @@
-"""How Aider is called, so that it asks nobody, runs nothing, and touches nothing but the files.
+"""Arguments and environment of Aider, so that it asks nothing, runs nothing, and changes only the given files.
 
-Source of the options and variables: https://aider.chat/docs/config/options.html, and what Aider 0.86.2 was seen to do
-(`benchmarks/real_aider.py`).
+Source of the options and variables: https://aider.chat/docs/config/options.html, and the observed behavior of Aider
+0.86.2 (`benchmarks/real_aider.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _QUIET: Final = (
     "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--no-suggest-shell-commands",
     "--no-detect-urls", "--no-analytics", "--no-stream", "--no-pretty",
 )  # fmt: skip
-"""Linting is on if left out: it asks the model again, up to three times, for what was there before."""
+"""Linting is on by default: it sends up to three more requests about existing code."""
 _OWN_MODEL: Final = "AIDER_MODEL"
 _OWN_URL: Final = "AIDER_OPENAI_API_BASE"
 _OF_OPENAI: Final = "openai/"
@@ -33,18 +33,18 @@ _NOBODY: Final[Mapping[str, str]] = {
     "GIT_CONFIG_KEY_1": "user.email",
     "GIT_CONFIG_VALUE_1": "nobody@localhost",
 }
-"""Aider writes a name into `.git/config` where git knows none."""
+"""Aider writes a user name to `.git/config` if git has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedModel:
-    """Whom Aider asks: the server that is asked for fixes, unless Aider's own settings name another."""
+    """The model that Aider uses: the one that generates fixes, unless Aider's own settings name another."""
 
     model: str | None = None
     base_url: str | None = None
 
     def arguments(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the options that say so; nothing where Aider decides."""
+        """Return the options that select the model; empty if Aider's settings decide."""
         found: list[str] = []
         if self.model is not None and not environ.get(_OWN_MODEL):
             name = self.model if self.model.startswith(_OF_OPENAI) else f"{_OF_OPENAI}{self.model}"
@@ -54,14 +54,14 @@ class AskedModel:
         return tuple(found)
 
     def surroundings(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the variable that the library of Aider prefers, so that it does not contradict the options."""
+        """Return the variable that Aider's client library reads first, consistent with the options."""
         return {} if self.base_url is None or environ.get(_OWN_URL) else {URL_VARIABLE: self.base_url}
 
 
 def aider_arguments(message: Path, scratch: Path, *, model: Sequence[str], has_git: bool) -> list[str]:
-    """Return all options but the files; histories go to `scratch`.
+    """Return all options except the files; histories are written to `scratch`.
 
-    Where there is no repository, Aider would make one.
+    Without `--no-git` Aider would create a repository.
     """
     histories = (
         part for kind in ("chat", "input") for part in (f"--{kind}-history-file", str(scratch / f"{kind}.history"))
@@ -70,7 +70,7 @@ def aider_arguments(message: Path, scratch: Path, *, model: Sequence[str], has_g
 
 
 def aider_surroundings(environ: Mapping[str, str], tree: Path, asked: AskedModel) -> dict[str, str]:
-    """Return the environment: no repository but the tree's own, and the prices of models that it was installed with."""
+    """Return the environment: no repository above the tree, bundled model prices, no lookup of newer ones."""
     return {
         _PRICES: "True",
         **without_git(environ),

@@ -1,4 +1,4 @@
-"""Our own applier: search/replace blocks and unified diffs, strictly."""
+"""Apply search/replace blocks and unified diffs, strictly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BlocksApplier:
-    """Change texts where a fix fits exactly, and have git check the whole of it before anything is written."""
+    """Apply edits that match exactly, and have git verify the complete diff before writing."""
 
     name: ClassVar[str] = "blocks"
     needs_edits: ClassVar[bool] = True
@@ -30,13 +30,13 @@ class BlocksApplier:
         """Apply all edits of a fix, or none.
 
         Raises:
-            PatchRejectedError: one does not fit, is about no text, or leads where it may not.
+            PatchRejectedError: an edit does not match, is not about text, or changes a file it may not.
             ApplierFailedError: git failed.
-            GitMissingError: it is not installed.
+            GitMissingError: git is not installed.
             OutputError: a file cannot be written.
         """
         if not isinstance(fix, TextFix) or not fix.edits:
-            message = "fix: wanted edits of files, found none; choose another applier for this fix"
+            message = "fix: expected edits of files, got none. Use another applier."
             raise PatchRejectedError(message)
         bounds = Bounds(tree=tree, targets=targets)
         before: dict[str, bytes | None] = {}
@@ -50,7 +50,7 @@ class BlocksApplier:
         after = {name: None if text is None else text.encode() for name, text in texts.items()}
         diff = difference(before, after)
         if not diff:
-            message = "fix: wanted a change, found that the files are so already; nothing was changed"
+            message = "fix: expected a change, but the files already match. Nothing was changed."
             raise PatchRejectedError(message)
         write_files(tree, before, after)
         changed = tuple(sorted(name for name in after if after[name] != before[name]))
@@ -61,5 +61,5 @@ def _text(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        message = f"{name}: wanted text in UTF-8 to change, found other bytes; nothing was changed"
+        message = f"{name}: expected UTF-8 text, got other bytes. Nothing was changed."
         raise PatchRejectedError(message) from error

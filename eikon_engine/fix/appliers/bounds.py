@@ -18,9 +18,9 @@ _TEST_NAME: Final = re.compile(
     r"|(?:ava|babel|cucumber|cypress|jest|karma|metro|nightwatch|playwright|protractor|rollup|stryker|vite|vitest|wdio"
     r"|web-test-runner|webpack)\.(?:conf|config|setup|workspace)\.[cm]?[jt]sx?"
 )
-"""Tests, what configures them, what starts them, and what Python runs before them."""
+"""Tests, their configuration, what starts them, and what Python runs before them."""
 _LONGEST_NAME: Final = 230
-"""Bytes of a name; file systems take 255, and the names of temporary files beside it are longer by up to 25."""
+"""Bytes of a name; file systems take 255, and temporary names are up to 25 longer."""
 _LONGEST_PATH: Final = 1024
 _SHOWN: Final = 80
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "__mocks__", "spec"})
@@ -28,62 +28,62 @@ _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "__mocks__", "sp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The files below a folder, those that are named, or all but tests where none are; the loop bounds these further.
+    """The files that may change: the targets, or all except tests if there are none; the loop restricts these further.
 
-    A fix that changes the tests would prove nothing; to let it, name them.
+    A fix that changes tests proves nothing. To allow it, name them as targets.
     """
 
     tree: Path
     targets: tuple[str, ...]
-    """Files and folders, relative to the tree; empty for all but tests."""
+    """Files and folders, relative to the tree; empty for all files except tests."""
 
     def demand(self, name: str) -> str:
-        """Return the name of a file in its plain form.
+        """Return a file name in normalized form.
 
         Raises:
-            PatchRejectedError: no file can have it; or it leads out of the tree, into `.git`, through a link, to
-                something else than a file, or to a file that is not named.
+            PatchRejectedError: the name is invalid, leads out of the tree, into `.git` or through a symlink, is not a
+                regular file, or is not allowed.
         """
         _demand_nameable(name)
         if leads_out(name):
-            raise _rejected(name, "a path inside the tree", "one that leads out")
+            raise _rejected(name, "a path inside the tree", "one outside")
         plain = PurePosixPath(name)
         if not plain.parts:
             raise _rejected(name, "the path of a file", "the tree itself")
         if any(part.lower().rstrip(". ") == ".git" for part in plain.parts):
-            raise _rejected(name, "a file of the project", "one of git")
+            raise _rejected(name, "a file of the project", "a file of git")
         self._demand_plain(plain, name)
         self._demand_named(plain, name)
         return plain.as_posix()
 
     def _demand_plain(self, plain: PurePosixPath, name: str) -> None:
-        """Follow no link, in whatever direction it leads."""
+        """Reject symlinks in any part of the path."""
         *folders, path = (self.tree.joinpath(*plain.parts[:length]) for length in range(1, len(plain.parts) + 1))
         for each in (*folders, path):
             if each.is_symlink():
-                raise _rejected(name, "a file itself", f"a link at {each.relative_to(self.tree).as_posix()}")
+                raise _rejected(name, "a file itself", f"a symlink at {each.relative_to(self.tree).as_posix()}")
         if any(each.exists() and not each.is_dir() for each in folders) or (path.exists() and not path.is_file()):
-            raise _rejected(name, "a file", "something else in its place")
+            raise _rejected(name, "a regular file", "something else")
 
     def _demand_named(self, plain: PurePosixPath, name: str) -> None:
         targets = [PurePosixPath(each) for each in self.targets]
         if targets and not any(plain.is_relative_to(each) for each in targets):
             raise _rejected(name, f"one of the target files ({', '.join(self.targets)})", "another file")
         if not targets and is_test(plain):
-            raise _rejected(name, "a file that is no test", "a test; name it as a target file to let a fix change it")
+            raise _rejected(name, "a file that is not a test", "a test; to allow it, name it with --target-file")
 
 
 def is_test(path: PurePosixPath) -> bool:
-    """Say whether a file is one of tests, or configures them, by the names that test runners look for."""
+    """Return whether a file is a test, or configures tests, by the names that test runners look for."""
     return bool(_TEST_NAME.fullmatch(path.name)) or any(part in _TEST_FOLDERS for part in path.parts[:-1])
 
 
 def _demand_nameable(name: str) -> None:
-    """Make sure that a file system takes a name, and that there is room for one beside it that is put in its place."""
+    """Check that the file system can store the name, and a temporary name derived from it."""
     try:
         data = name.encode()
     except UnicodeEncodeError:
-        raise _rejected(name, "the name of a file", "characters that no name can have") from None
+        raise _rejected(name, "a file name", "invalid characters") from None
     if len(data) > _LONGEST_PATH or any(len(part) > _LONGEST_NAME for part in data.split(b"/")):
         found = f"a path of {len(data)} bytes"
         raise _rejected(name, f"up to {_LONGEST_PATH} bytes, {_LONGEST_NAME} between slashes", found)
@@ -91,4 +91,4 @@ def _demand_nameable(name: str) -> None:
 
 def _rejected(name: str, wanted: str, found: str) -> PatchRejectedError:
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return PatchRejectedError(f"fix for {shown!r}: wanted {wanted}, found {found}; nothing was changed")
+    return PatchRejectedError(f"fix for {shown!r}: expected {wanted}, got {found}. Nothing was changed.")

@@ -1,4 +1,4 @@
-"""The appliers by the names that people choose them by."""
+"""Choose an applier by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def choose_applier(name: Literal["blocks", "aider"], *, model: str | None, base_url: str | None) -> Applier:
-    """Return an applier; one that asks a model itself asks the one that is asked for fixes.
+    """Return an applier; aider uses the same model that generates fixes.
 
     Raises:
-        AiderMissingError: its program is not installed.
+        AiderMissingError: aider is not installed.
     """
     match name:
         case "blocks":

@@ -1,4 +1,4 @@
-"""The difference between files before and after, as git writes it and takes it."""
+"""The diff of files before and after a change, in git's format."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _DIFFERENT: Final = 1
 _HEADER: Final = re.compile(rb"^diff --git [ab]/(.+) [ab]/\1$", re.MULTILINE)
-"""Git names a file that is made, or removed, by the same folder twice."""
+"""git writes the same prefix twice for a new or removed file."""
 
 
 def difference(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> str:
-    """Return the unified diff of files by their names, None for one that is not there; git applies it to those before.
+    """Return the unified diff of files by name, None for a missing file, verified with `git apply --check`.
 
     Raises:
-        PatchRejectedError: git does not.
+        PatchRejectedError: git cannot apply it.
         ApplierFailedError: git failed.
-        GitMissingError: it is not installed.
+        GitMissingError: git is not installed.
     """
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
         scratch = Path(name)
@@ -38,13 +38,13 @@ def difference(before: Mapping[str, bytes | None], after: Mapping[str, bytes | N
 
 
 def _demand_applicable(diff: bytes, scratch: Path) -> None:
-    """Let git check the difference where nothing is but the files before."""
+    """Check with git that the diff applies to the files before."""
     patch = scratch / "patch"
     patch.write_bytes(diff)
     try:
         git_apart(("apply", "--check", "--whitespace=nowarn", str(patch)), scratch / "a")
     except ApplierFailedError as error:
-        raise PatchRejectedError(f"fix: wanted a change that git applies, found: {error.message}") from error
+        raise PatchRejectedError(f"fix: git cannot apply it: {error.message}") from error
 
 
 def _write(folder: Path, files: Mapping[str, bytes | None]) -> None:

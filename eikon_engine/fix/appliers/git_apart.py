@@ -1,4 +1,4 @@
-"""Git, run beside whatever repository and configuration there are."""
+"""Run git isolated from any surrounding repository and configuration."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ _SHOWN: Final = 300
 def git_apart(
     arguments: Sequence[str], cwd: Path, *, settings: Mapping[str, str] | None = None, may: Sequence[int] = (0,)
 ) -> bytes:
-    """Run git in a folder that is none of a repository, or with the repository that `settings` name; return its output.
+    """Run git outside any repository, or with the repository that `settings` name; return its output.
 
     Raises:
-        GitMissingError: it is not installed.
-        ApplierFailedError: its exit status is none of `may`.
+        GitMissingError: git is not installed.
+        ApplierFailedError: the exit status is not in `may`.
     """
     apart = {**ALONE, "GIT_CEILING_DIRECTORIES": str(cwd.resolve().parent), **(settings or {})}
     done = ask_git(cwd, *_PLAIN, *arguments, surroundings=apart)
     if done.returncode not in may:
-        said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()))[:_SHOWN]
-        message = (
-            f"git {command_of(arguments)}: wanted success, found exit status {done.returncode}: {said or 'no reason'}"
-        )
+        stderr = printable(" ".join(done.stderr.decode("utf-8", "replace").split()))[:_SHOWN]
+        message = f"git {command_of(arguments)}: failed with exit status {done.returncode}: {stderr or 'no message'}"
         raise ApplierFailedError(message)
     return done.stdout

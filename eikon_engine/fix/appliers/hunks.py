@@ -1,8 +1,7 @@
-"""Unified diffs, read and applied more strictly than patch programs do.
+"""Parse and apply unified diffs, more strictly than `patch` does.
 
-The numbers of lines that models write are seldom right, so they are believed only where the lines stand there; else the
-old lines of a hunk, context included, have to stand in the file exactly once. What a diff can do beside changing,
-making and removing texts - renames, modes, binary files - is refused.
+Line numbers written by models are seldom right, so they are used only if the lines match there; otherwise the old lines
+of a hunk, including context, must occur exactly once in the file. Renames, mode changes and binary files are rejected.
 
 Source of the form: https://www.gnu.org/software/diffutils/manual/html_node/Detailed-Unified.html
 """
@@ -29,19 +28,19 @@ _IGNORED: Final = re.compile(r"^(?:diff --git |index |new file mode 100644|delet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Old lines and the new ones in their place, context included in both."""
+    """Old lines and their replacement, both including context."""
 
     line: int | None
-    """Where the old lines are said to begin, from 1."""
+    """Stated start of the old lines, from 1."""
     old: tuple[str, ...]
     new: tuple[str, ...]
     ends_whole: bool | None = None
-    """Whether the new text is said to end with an end of line; None where nothing is said."""
+    """Whether the new text ends with a newline; None if the hunk does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """What a diff says of one file."""
+    """The part of a diff about one file."""
 
     file: str
     is_new: bool
@@ -50,15 +49,15 @@ class FileDiff:
 
 
 def read_diff(text: str) -> tuple[FileDiff, ...]:
-    """Return what a diff says, file by file.
+    """Parse a diff into its files.
 
     Raises:
-        PatchRejectedError: it is none, or does what is refused.
+        PatchRejectedError: it is not a diff, or contains an unsupported change.
     """
     lines = text.split("\n")
     found = tuple(_files(lines))
     if not found:
-        message = "unified diff: wanted the names of a file after '---' and '+++', and hunks, found none"
+        message = "unified diff: expected '---' and '+++' lines with file names, and hunks, got none"
         raise PatchRejectedError(message)
     return found
 
@@ -67,13 +66,13 @@ def apply_hunks(text: str, diff: FileDiff) -> str:
     """Return the changed text.
 
     Raises:
-        PatchRejectedError: old lines stand neither where they are said to, nor exactly once.
+        PatchRejectedError: old lines do not match at the stated line and do not occur exactly once.
     """
     for number, hunk in enumerate(diff.hunks, start=1):
         where = f"{diff.file}, hunk {number}"
         lines = text_lines(text)
         if not hunk.old and text:
-            message = f"{where}: wanted lines that tell where the new ones go, found none"
+            message = f"{where}: expected context lines that locate the insertion, got none"
             raise PatchRejectedError(message)
         begin = _said_place(lines, diff.hunks[:number])
         if not hunk.old:
@@ -94,7 +93,7 @@ def _ended(text: str, hunk: Hunk) -> str:
 
 
 def _said_place(lines: Sequence[str], hunks: Sequence[Hunk]) -> int | None:
-    """Return where the last hunk is said to begin, if its old lines do stand there after what the others changed."""
+    """Return the stated start of the last hunk, adjusted for the hunks before it, if its old lines match there."""
     *before, hunk = hunks
     if hunk.line is None:
         return None
@@ -107,17 +106,17 @@ def _files(lines: Sequence[str]) -> Iterator[FileDiff]:
     while number < len(lines):
         line = lines[number]
         if _REFUSED.match(line):
-            message = f"unified diff: wanted changes of lines, found {line!r}; split it into such changes"
+            message = f"unified diff: expected changes to lines, got {line!r}"
             raise PatchRejectedError(message)
         if not is_file_begin(lines, number):
             if line.strip() and not _IGNORED.match(line):
-                message = f"unified diff: wanted '---', '+++' and hunks that begin with '@@', found {line[:80]!r}"
+                message = f"unified diff: expected '---', '+++' and hunks that start with '@@', got {line[:80]!r}"
                 raise PatchRejectedError(message)
             number += 1
             continue
         before, after = _name(line, "a/"), _name(lines[number + 1], "b/")
         if before not in {NOTHING, after} and after != NOTHING:
-            message = f"unified diff: wanted one file in its place, found {before!r} that becomes {after!r}"
+            message = f"unified diff: expected the same file before and after, got {before!r} renamed to {after!r}"
             raise PatchRejectedError(message)
         number, hunks = _hunks(lines, number + 2, after)
         yield FileDiff(
@@ -129,12 +128,12 @@ def _files(lines: Sequence[str]) -> Iterator[FileDiff]:
 
 
 def is_file_begin(lines: Sequence[str], number: int) -> bool:
-    """Say whether the two names of a file stand here."""
+    """Return whether the two header lines of a file start here."""
     return lines[number].startswith("--- ") and number + 1 < len(lines) and lines[number + 1].startswith("+++ ")
 
 
 def _name(line: str, prefix: str) -> str:
-    """Return a name without its mark, its prefix, and the time that `diff` writes behind it."""
+    """Return a file name without marker, prefix, and the timestamp that `diff` appends."""
     name = line[4:].partition("\t")[0].strip()
     return name if name == NOTHING else name.removeprefix(prefix)
 
@@ -148,13 +147,13 @@ def _hunks(lines: Sequence[str], number: int, file: str) -> tuple[int, tuple[Hun
         hunks.append(_hunk(lines[number + 1 : end], found["line"]))
         number = end
     if not hunks:
-        message = f"unified diff: wanted hunks that begin with '@@' below {file}, found none"
+        message = f"unified diff: expected hunks that start with '@@' below {file}, got none"
         raise PatchRejectedError(message)
     return number, tuple(hunks)
 
 
 def _is_body(lines: Sequence[str], number: int) -> bool:
-    """Say whether a line is one of a hunk; an empty one is context, if the hunk goes on below it."""
+    """Return whether a line belongs to a hunk; an empty line is context if the hunk continues below it."""
     line = lines[number]
     if line.startswith("--- ") and is_file_begin(lines, number) and _follows_hunk(lines, number + 2):
         return False
@@ -175,6 +174,6 @@ def _hunk(body: Sequence[str], line: str | None) -> Hunk:
 
 
 def _ends_whole(body: Sequence[str]) -> bool | None:
-    """Read the lines that say "No newline at end of file": below an old line alone, the new text has one."""
+    """Evaluate "No newline at end of file": if it follows only an old line, the new text ends with a newline."""
     below = {body[number - 1][:1] for number, line in enumerate(body) if line.startswith("\\") and number}
     return not below & {" ", "+"} if below else None

@@ -1,4 +1,4 @@
-"""Give texts that another program wrote the ends of lines that they had."""
+"""Restore CRLF line endings that a program rewrote."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def keep_line_ends(tree: Path, names: Sequence[str], before: TreeBefore) -> None:
-    """Write files anew that had CRLF at the end of each line and have it no more; modes stay.
+    """Rewrite files that had CRLF on every line and lost it; permissions are kept.
 
     Raises:
-        PatchRejectedError: a file had both ends, which no longer can be told apart.
+        PatchRejectedError: a file had mixed line endings, which cannot be restored.
     """
     for name in names:
         old, path = before.data(name), tree / name
@@ -27,6 +27,6 @@ def keep_line_ends(tree: Path, names: Sequence[str], before: TreeBefore) -> None
         if new.count(b"\r\n") == new.count(b"\n"):
             continue
         if old.count(b"\r\n") != old.count(b"\n"):
-            message = f"fix for {name!r}: wanted lines that all end alike, found LF and CRLF; make them alike first"
+            message = f"fix for {name!r}: expected uniform line endings, got LF and CRLF. Normalize them first."
             raise PatchRejectedError(message)
         path.write_bytes(new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))

@@ -1,4 +1,4 @@
-"""Edits and the texts of files in, new texts out; nothing is written."""
+"""Apply edits to texts in memory; nothing is written."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def new_texts(edits: Sequence[TextEdit], read: Callable[[str], tuple[str, str | None]]) -> Mapping[str, str | None]:
-    """Return the new texts of the files that edits change, one after the other; None for one that is removed.
+    """Apply edits in order and return the new text of each changed file, None for a removed one.
 
-    `read` takes the name of a file as an edit has it, and returns its plain name, and its text, None if there is none.
+    `read` takes a file name as an edit writes it, and returns the normalized name and the text, None if missing.
 
     Raises:
-        PatchRejectedError: an edit does not fit.
+        PatchRejectedError: an edit does not match.
     """
     changed: dict[str, str | None] = {}
     for edit in edits:
@@ -49,7 +49,7 @@ def _now(
 def _replaced(name: str, text: str | None, edit: ReplaceText) -> str:
     if not edit.search:
         if text:
-            message = f"{name}: wanted no file, or an empty one, for a block without lines to find, found one with text"
+            message = f"{name}: expected a new or empty file for a block with an empty search part, got text"
             raise PatchRejectedError(message)
         return edit.replace
     if text is None:
@@ -60,7 +60,7 @@ def _replaced(name: str, text: str | None, edit: ReplaceText) -> str:
 def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
     if diff.is_new:
         if text is not None:
-            message = f"{name}: wanted no file for a diff that makes it, found one"
+            message = f"{name}: expected no file for a diff that creates it, but it exists"
             raise PatchRejectedError(message)
         return apply_hunks("", diff)
     if text is None:
@@ -69,10 +69,10 @@ def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
     if not diff.is_removed:
         return patched
     if patched:
-        message = f"{name}: wanted all lines in a diff that removes the file, found others beside them"
+        message = f"{name}: expected a diff that removes all lines of the file, but some are left"
         raise PatchRejectedError(message)
     return None
 
 
 def _missing(name: str) -> PatchRejectedError:
-    return PatchRejectedError(f"{name}: wanted a file to change, found none; nothing was changed")
+    return PatchRejectedError(f"{name}: no such file. Nothing was changed.")

@@ -1,4 +1,4 @@
-"""Put lines in the place of others, which have to stand in a text exactly once."""
+"""Replace lines that occur exactly once in a text."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ _SHOWN: Final = 80
 
 
 def replace_lines(text: str, old: Sequence[str], new: Sequence[str], where: str) -> str:
-    """Return a text with the lines `new` in the place of `old`; both without ends of lines.
+    """Replace the lines `old` of a text by `new`; both without line endings.
 
-    Lines are compared whole, to the last space. The text keeps its ends of lines, and ends with one if it did. A byte
-    order mark that it begins with, which nobody sees, is kept, unless the old lines begin with it.
+    Lines are compared exactly, including trailing spaces. The text keeps its line endings and its final newline. A byte
+    order mark is kept, unless the old lines start with it.
 
     Raises:
-        PatchRejectedError: the old lines stand nowhere, or in several places, or are the new ones.
+        PatchRejectedError: the old lines do not occur exactly once, or equal the new ones.
     """
     is_marked = text.startswith(MARK) and not "".join(old[:1]).startswith(MARK)
     lines = text_lines(text.removeprefix(MARK) if is_marked else text)
     places = found_at(lines, old)
     if len(places) != 1:
-        raise PatchRejectedError(f"{where}: wanted these lines once, found them {_times(places)}: {_shown(old)}")
+        raise PatchRejectedError(f"{where}: expected exactly one match, got {_times(places)}: {_shown(old)}")
     if list(old) == list(new):
-        raise PatchRejectedError(f"{where}: wanted a change, found the lines as they are: {_shown(old)}")
+        raise PatchRejectedError(f"{where}: expected a change, but old and new lines are equal: {_shown(old)}")
     begin = places[0]
     changed = joined([*lines[:begin], *new, *lines[begin + len(old) :]], like=text)
     return f"{MARK}{changed.removeprefix(MARK)}" if is_marked else changed
 
 
 def found_at(lines: Sequence[str], old: Sequence[str]) -> list[int]:
-    """Return the numbers, from 0, of the lines at which `old` begins."""
+    """Return the indexes, from 0, of the lines at which `old` starts."""
     if not old:
         return []
     wanted = list(old)
@@ -45,28 +45,28 @@ def found_at(lines: Sequence[str], old: Sequence[str]) -> list[int]:
 
 
 def text_lines(text: str) -> list[str]:
-    """Return the lines of a text without their ends."""
+    """Return the lines of a text without line endings."""
     plain = text.replace("\r\n", "\n") if _is_windows(text) else text
     lines = plain.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def joined(lines: Sequence[str], *, like: str) -> str:
-    """Return lines as a text with the ends of lines of another one."""
+    """Join lines with the line endings of another text."""
     end = "\r\n" if _is_windows(like) else "\n"
     text = end.join(lines)
     return text + end if lines and (like == "" or like.endswith("\n")) else text
 
 
 def _is_windows(text: str) -> bool:
-    """Say whether all lines end as on Windows."""
+    """Return whether all lines end with CRLF."""
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
 
 
 def _times(places: Sequence[int]) -> str:
     if not places:
-        return "nowhere"
-    return f"{counted(len(places), 'time')}, at lines {', '.join(str(number + 1) for number in places)}"
+        return "none"
+    return f"{len(places)} at lines {', '.join(str(number + 1) for number in places)}"
 
 
 def _shown(lines: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Patches of traces as an applier: the trace of one recorded mission changes, and nothing else."""
+"""Apply patches to the trace of one recorded mission."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TracePatchApplier:
-    """Change the trace of the bundle that is the only target; a certificate of other steps is removed."""
+    """Change the trace of the bundle that is the only target; a certificate that no longer holds is removed."""
 
     name: ClassVar[str] = "trace_patch"
     needs_edits: ClassVar[bool] = False
@@ -32,16 +32,16 @@ class TracePatchApplier:
         """Apply a patch.
 
         Raises:
-            PatchRejectedError: there is not one bundle to change, or the patch does not fit, or changes nothing.
+            PatchRejectedError: the targets are not one bundle, or the patch does not fit or changes nothing.
             ApplierFailedError: git failed.
-            GitMissingError: it is not installed.
+            GitMissingError: git is not installed.
             OutputError: the trace cannot be written.
         """
         if not isinstance(fix, PatchFix):
-            message = "fix: wanted a patch of a trace, found a change of files; choose another applier for this fix"
+            message = "fix: expected a patch of a trace, got a change to files. Use another applier."
             raise PatchRejectedError(message)
         if len(targets) != 1:
-            message = f"fix: wanted one bundle as target, found {len(targets)} targets; name the folder of the bundle"
+            message = f"fix: expected one bundle as target, got {len(targets)} targets. Name the folder of the bundle."
             raise PatchRejectedError(message)
         bounds = Bounds(tree=tree, targets=targets)
         folder = targets[0].rstrip("/")
@@ -50,9 +50,9 @@ class TracePatchApplier:
             trace = read_trace(tree / trace_name)
             changed = apply_patch(trace, fix.patch)
         except TraceError as error:
-            raise PatchRejectedError(f"fix: wanted a patch that fits {folder}, found: {error.message}") from error
+            raise PatchRejectedError(f"fix: the patch does not fit {folder}: {error.message}") from error
         if changed == trace:
-            message = f"{folder}: wanted a change, found that the trace is so already; nothing was changed"
+            message = f"{folder}: expected a change, but the trace already matches. Nothing was changed."
             raise PatchRejectedError(message)
         certificate = bounds.demand(f"{folder}/{CERTIFICATE_FILE}")
         before = {name: read_bytes(tree, name) for name in (trace_name, certificate)}

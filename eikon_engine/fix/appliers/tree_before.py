@@ -1,7 +1,7 @@
-"""Remember a folder as it is, so that what somebody else's program changes in it can be told, and taken back.
+"""Snapshot a folder, so that changes made by an external program can be detected and undone.
 
-A repository of git beside the folder keeps it: the folder's own repository, if it has one, is neither read nor written.
-What the folder ignores is not kept, and so is what is named here.
+The snapshot is in a separate git repository: the folder's own repository, if any, is neither read nor written. Files
+that the folder's .gitignore excludes are not included, nor are the given patterns.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _AS_IT_IS: Final = "* -text -filter -ident -working-tree-encoding\n"
-"""Attributes that keep every byte, whatever those of the folder say."""
+"""Attributes that preserve every byte, whatever those of the folder say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeBefore:
-    """A folder as it was."""
+    """Snapshot of a folder."""
 
     root: Path
     repository: Path
     kept: str
-    """Id of what it held."""
+    """Git tree id of the snapshot."""
 
     def changed(self) -> tuple[str, ...]:
-        """Return the files that are not as they were, relative to the folder, sorted."""
+        """Return the files that changed since, relative to the folder, sorted."""
         now = _keep(self.root, self.repository)
         listed = self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", self.kept, now)
         return tuple(sorted(name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name))
 
     def data(self, name: str) -> bytes | None:
-        """Return what a file held; None if there was none."""
+        """Return the content of a file in the snapshot; None if it did not exist."""
         if not self._git("ls-tree", "-z", self.kept, "--", name):
             return None
         return self._git("cat-file", "blob", f"{self.kept}:{name}")
 
     def restore(self) -> None:
-        """Make all files what they were, and remove new ones."""
+        """Restore all files, and remove new ones."""
         self._git("read-tree", "--reset", "-u", self.kept)
 
     def _git(self, *arguments: str) -> bytes:
@@ -52,11 +52,11 @@ class TreeBefore:
 
 @contextmanager
 def remembered(root: Path, ignored: Sequence[str] = ()) -> Iterator[TreeBefore]:
-    """Remember a folder until the block ends; `ignored` are patterns of files that do not count.
+    """Snapshot a folder for the duration of the block; `ignored` are patterns of files to exclude.
 
     Raises:
         GitMissingError: git is not installed.
-        ApplierFailedError: it failed.
+        ApplierFailedError: git failed.
     """
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
         repository = Path(name) / "before"

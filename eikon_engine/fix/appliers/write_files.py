@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def write_files(tree: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> None:
-    """Give files new contents, None for one that is removed; their modes stay. `before` is what is put back.
+    """Write new contents, None to remove a file; permissions are kept. `before` is restored on error.
 
     Raises:
-        OutputError: one cannot be written; the others are as they were.
+        OutputError: a file cannot be written; the others are restored.
     """
     done: list[str] = []
     try:
@@ -30,7 +30,7 @@ def write_files(tree: Path, before: Mapping[str, bytes | None], after: Mapping[s
 
 
 def read_bytes(tree: Path, name: str) -> bytes | None:
-    """Read a file; None if there is none.
+    """Read a file; None if it does not exist.
 
     Raises:
         PatchRejectedError: it cannot be read.
@@ -40,7 +40,7 @@ def read_bytes(tree: Path, name: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise PatchRejectedError(f"{name}: wanted a file that can be read, found {error.strerror}") from error
+        raise PatchRejectedError(f"{name}: cannot be read: {error.strerror}") from error
 
 
 def _put(path: Path, data: bytes | None) -> None:

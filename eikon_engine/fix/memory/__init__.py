@@ -1,1 +1,1 @@
-"""Find the code that belongs to a failure."""
+"""Find the code relevant to a failure."""

@@ -1,4 +1,4 @@
-"""Choose the pieces that have room, best first."""
+"""Select the most relevant pieces within a token budget."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BYTES_A_TOKEN: Final = 3
-"""Code has 3 to 4 bytes of UTF-8 a token with the vocabularies in use; the smaller one is on the safe side."""
+"""Code has 3 to 4 UTF-8 bytes per token; the lower bound is the safe one."""
 HEAD_TOKENS: Final = 20
-"""What the name of a piece costs."""
+"""Overhead of a piece's header."""
 
 
 def estimate(text: str) -> int:
-    """Return how many tokens a text is taken for."""
+    """Return the estimated number of tokens of a text."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_A_TOKEN) + HEAD_TOKENS
 
 
 def within(pieces: Sequence[ContextPiece], budget: int, around: int | None) -> Context:
-    """Take pieces in their order while they have room, each whole; `left_out` counts the others.
+    """Select whole pieces in order while they fit; `left_out` counts the others.
 
-    The first one is cut to lines around the line `around` if it alone is too large.
+    The first piece is cut to the lines around `around` if it alone exceeds the budget.
     """
     taken: list[ContextPiece] = []
     tokens = 0
@@ -38,7 +38,7 @@ def within(pieces: Sequence[ContextPiece], budget: int, around: int | None) -> C
 
 
 def _cut(piece: ContextPiece, budget: int, around: int | None) -> ContextPiece:
-    """Drop lines, the farther one from the middle first, until a piece has room."""
+    """Drop lines from both ends of a piece, keeping the middle, until it fits."""
     lines = lines_of(piece.text)
     middle = min(max((around or piece.first_line) - piece.first_line, 0), len(lines) - 1)
     first, end = 0, len(lines)

@@ -1,4 +1,4 @@
-"""Cut files into pieces that can be understood by themselves: functions, classes, what stands between them."""
+"""Split files into pieces that can be read by themselves: functions, classes, and the code in between."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 WINDOW: Final = 40
-"""Lines of a piece where nothing tells where one begins."""
+"""Lines of a piece if nothing marks its start."""
 LONGEST: Final = 120
-"""Lines above which a piece is cut into windows."""
+"""Maximum number of lines of a piece; longer ones are split into windows."""
 _DEFINED: Final = re.compile(
     r"^(?:[ \t]*(?:export |default |async |pub |static )*(?:def|class|function\*?|func|fn|interface|struct|enum)"
     r"|(?:export )?(?:const|let|var|type))\s+([A-Za-z_$][\w$]*)",
     re.MULTILINE,
 )
-"""Definitions as the languages of our day begin them; variables only where they stand at the margin."""
+"""Definitions in common languages; variables only at column 0."""
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Lines of one file, from `first` to `last`, counted from 1."""
+    """Lines `first` to `last` of a file, from 1."""
 
     file: str
     first: int
     last: int
     text: str
     symbols: frozenset[str]
-    """Names that are defined in it."""
+    """Names defined in it."""
 
 
 @lru_cache(maxsize=1 << 13)
 def chunks(file: str, text: str) -> tuple[Chunk, ...]:
-    """Cut a file into pieces that follow each other without a gap."""
+    """Split a file into adjacent pieces without gaps."""
     lines = lines_of(text)
     starts = _python_starts(text, lines) if file.endswith((".py", ".pyi")) else None
     bounds = _windows(1, len(lines) + 1) if starts is None else _bounded(starts, len(lines) + 1)
@@ -47,7 +47,7 @@ def chunks(file: str, text: str) -> tuple[Chunk, ...]:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text with their ends, as tracebacks count them: a form feed ends none."""
+    """Return the lines of a text with their endings, counted as in tracebacks: a form feed does not end a line."""
     return StringIO(text).readlines()
 
 
@@ -57,7 +57,7 @@ def _chunk(file: str, lines: Sequence[str], first: int, end: int) -> Chunk:
 
 
 def _python_starts(text: str, lines: Sequence[str]) -> list[int] | None:
-    """Return the lines at which pieces of a module begin; None if it cannot be parsed."""
+    """Return the start lines of the pieces of a module; None if it cannot be parsed."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -66,7 +66,7 @@ def _python_starts(text: str, lines: Sequence[str]) -> list[int] | None:
 
 
 def _starts(body: Iterable[ast.stmt], lines: Sequence[str]) -> Iterator[int]:
-    """Yield where definitions begin, with decorators and comments above, and where other statements follow one."""
+    """Yield the start lines of definitions, including decorators and comments, and of code after them."""
     follows = False
     for node in body:
         if isinstance(node, _Definition):

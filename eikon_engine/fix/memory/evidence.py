@@ -1,4 +1,4 @@
-"""The evidence of a replay that diverged, as pieces beside the code."""
+"""Evidence of a diverged replay, as pieces beside the code."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _TEXTS: Final = (".txt", ".json")
 
 
 def evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
-    """Yield what the first replay that failed tells of itself, where it is not the first failure, and what it kept.
+    """Yield the outcome of the first failed replay, unless it is the first failure, and its text artifacts.
 
-    It kept texts of the steps that diverged: differences, outputs of skills.
+    Artifacts are those of the diverged steps: diffs, outputs of skills.
     """
     failure = next((each for each in analysis.failures if each.kind == "eikon"), None)
     if failure is None or failure.file is None:

@@ -1,4 +1,4 @@
-"""What changed lately, as the history of a repository tells it."""
+"""Recently changed files, from the git history."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ COMMITS: Final = 10
 
 
 def changed_lately(repository: Path | None) -> frozenset[str]:
-    """Return the files of the last commits, relative to the root; none where there is no history.
+    """Return the files of the last commits, relative to the root; empty without history.
 
     Raises:
-        GitMissingError: there is no git.
+        GitMissingError: git is not installed.
     """
     if repository is None:
         return frozenset()

@@ -1,4 +1,4 @@
-"""How much pieces of code have in common with a question, by BM25 over their words.
+"""Similarity of code to a question, by BM25 over words.
 
 Source of the formula: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; the library is bm25s.
 """
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PLACES: Final = 3
-"""Digits that count, so that the same question has the same order on every machine."""
+"""Digits to round to, so that the order is the same on every machine."""
 
 
 def likeness(question: str, texts: Sequence[str]) -> tuple[float, ...]:
-    """Return a number for each text, 1 for the most alike and 0 for those that share no word with the question."""
-    import bm25s  # noqa: PLC0415 - an extra, and a fifth of a second to load
+    """Return a score for each text: 1 for the most similar, 0 for those without a common word."""
+    import bm25s  # noqa: PLC0415 - an extra, and takes 0.2 s to import
 
     corpus = [words(text) for text in texts]
     known = {word for each in corpus for word in each}

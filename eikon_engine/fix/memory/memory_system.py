@@ -1,4 +1,4 @@
-"""`system:get_context`: a failure in, the pieces of code that belong to it out."""
+"""`system:get_context`: find the code relevant to a failure."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 MOST_PIECES: Final = 40
 LOWEST_SCORE: Final = 8.0
-"""Pieces below it share some words with the failure, and nothing else."""
+"""Pieces below it have only some words in common with the failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySystem:
-    """Look up code by what failed, what is to be changed, what uses what, what changed lately, and common words.
+    """Find code by failure location, targets, references, recent changes and common words.
 
-    Nothing is kept from one question to the next: the files may be others by then.
+    Nothing is cached between queries: the files may have changed.
     """
 
     most_pieces: int = MOST_PIECES
 
     def look_up(self, query: ContextQuery) -> Context:
-        """Return the pieces that belong to a failure, best first, as far as the budget reaches.
+        """Return the pieces relevant to a failure, most relevant first, within the token budget.
 
         Raises:
-            GitMissingError: there is a history, and no git to read it with.
+            GitMissingError: a history is given and git is not installed.
         """
         first = query.analysis.first
         texts = source_files(query.tree)

@@ -1,4 +1,4 @@
-"""Why a piece of code may belong to a failure, and how much each reason counts."""
+"""Reasons why a piece of code may be relevant to a failure, and their weights."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """What is known of a failure before any code is looked at."""
+    """Facts about a failure that are independent of a piece of code."""
 
     analysis: Analysis
     targets: tuple[str, ...]
     lately: frozenset[str]
-    """Files that changed in recent commits, or since."""
+    """Files of recent commits."""
     used: UsedNames
     named: frozenset[str]
-    """Paths that the failure speaks of."""
+    """Paths that the failure mentions."""
 
     def reasons(self, chunk: Chunk, alike: float) -> Iterator[Reason]:
         """Yield the reasons for a piece, strongest first."""
@@ -59,7 +59,7 @@ class Signals:
         if near := sorted(chunk.symbols & self.used.near):
             yield Reason(weight=DEFINES, why=f"defines {', '.join(near[:3])}")
         elif far := sorted(chunk.symbols & self.used.far):
-            yield Reason(weight=DEFINES_FAR, why=f"defines {', '.join(far[:3])}, one step further")
+            yield Reason(weight=DEFINES_FAR, why=f"defines {', '.join(far[:3])}, indirectly")
         if any(PurePosixPath(chunk.file).is_relative_to(each) for each in self.targets):
             yield Reason(weight=TARGET, why="target file")
         if first is not None:
@@ -67,21 +67,21 @@ class Signals:
         if any(_is_at(each, chunk) for each in self.analysis.others):
             yield Reason(weight=OTHER_FAILURE, why="another test fails here")
         if alike > 0:
-            yield Reason(weight=ALIKE * alike, why="same words")
+            yield Reason(weight=ALIKE * alike, why="common words")
         if chunk.file in self.lately:
-            yield Reason(weight=CHANGED_LATELY, why="changed lately")
+            yield Reason(weight=CHANGED_LATELY, why="recently changed")
 
     def _about_file(self, first: TestFailure, chunk: Chunk) -> Iterator[Reason]:
-        """Yield what holds for all pieces of a file: little in one of tests, whose other tests are seldom to blame."""
+        """Yield reasons that hold for a whole file; weak for tests, whose other tests are seldom relevant."""
         is_code = not is_test(PurePosixPath(chunk.file))
         if chunk.file in {first.file, *(each.file for each in first.frames)}:
             yield Reason(weight=SAME_FILE if is_code else SAME_TESTS, why="file of the failure")
         if chunk.file in self.named and is_code:
-            yield Reason(weight=NAMED, why="named by the failure")
+            yield Reason(weight=NAMED, why="mentioned by the failure")
 
 
 def paths_named(failure: TestFailure | None) -> frozenset[str]:
-    """Return what may be paths in the words of a failure."""
+    """Return the words of a failure that may be paths."""
     return frozenset() if failure is None else frozenset(_PATH.findall(f"{failure.message}\n{failure.excerpt}"))
 
 
@@ -89,7 +89,7 @@ def _failing(failure: TestFailure, chunk: Chunk) -> Iterable[Reason]:
     if _is_at(failure, chunk):
         yield Reason(weight=FAILS_HERE, why="fails here")
     elif any(each.file == chunk.file and chunk.first <= each.line <= chunk.last for each in failure.frames):
-        yield Reason(weight=ON_THE_WAY, why="on the way to the failure")
+        yield Reason(weight=ON_THE_WAY, why="in the call stack")
 
 
 def _is_at(failure: TestFailure, chunk: Chunk) -> bool:

@@ -22,13 +22,13 @@ _NO_SOURCE: Final = re.compile(
     r"|package-lock\.json|pnpm-lock\.yaml|credentials.*|secrets?\..*",
     re.IGNORECASE,
 )
-"""Hidden files, keys, and what programs wrote for programs."""
+"""Hidden files, keys, and generated files."""
 
 
 def source_files(tree: Path) -> dict[str, str]:
-    """Return the texts of a tree by their names, in order.
+    """Return the texts of a tree by file name, in order.
 
-    Hidden, large and binary files, links, and files whose names are not UTF-8 are left out.
+    Hidden, large and binary files, symlinks, and files with non-UTF-8 names are omitted.
     """
     found: dict[str, str] = {}
     for name in _names(tree):
@@ -41,7 +41,7 @@ def source_files(tree: Path) -> dict[str, str]:
 
 
 def read_source(tree: Path, name: str) -> str | None:
-    """Return the text of a file inside a tree; None for one that is no text to be shown."""
+    """Return the text of a file inside a tree; None if it is not showable text."""
     path = tree / name
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
@@ -53,7 +53,7 @@ def read_source(tree: Path, name: str) -> str | None:
 
 
 def may_be_shown(name: str) -> bool:
-    """Say whether a file is one of source, by its name."""
+    """Return whether a file is source, by its name."""
     return _NO_SOURCE.fullmatch(Path(name).name) is None
 
 

@@ -1,4 +1,4 @@
-"""Names that the code of a failure uses, by which the code that it depends on is found."""
+"""Names that the failing code uses, to find the code it depends on."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from eikon_engine.fix.memory.chunks import Chunk
 
 MOST_DEFINITIONS: Final = 3
-"""Places that define a name, above which it says nothing about the one that is meant."""
+"""Maximum number of definitions of a name; more make it ambiguous."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsedNames:
-    """Names that few pieces define."""
+    """Names with few definitions."""
 
     near: frozenset[str]
-    """Used where the failure happens, or named by it."""
+    """Used at the failure, or named by it."""
     far: frozenset[str]
-    """Used where the near ones are defined."""
+    """Used where the near names are defined."""
 
 
 def used_names(failure: TestFailure | None, chunks: Mapping[str, Sequence[Chunk]]) -> UsedNames:
-    """Follow the names from where a failure happens, two steps far."""
+    """Follow the names from the failure, two steps."""
     if failure is None:
         return UsedNames(near=frozenset(), far=frozenset())
     every = [chunk for each in chunks.values() for chunk in each]

@@ -1,4 +1,4 @@
-"""The words of code: names cut where their writers cut them."""
+"""Words of code: identifiers and their parts."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _COMMON: Final = frozenset(
         "test",
     }
 )
-"""Words that stand everywhere and tell nothing."""
+"""Words too frequent to be informative."""
 
 
 @lru_cache(maxsize=1 << 15)
 def words(text: str) -> tuple[str, ...]:
-    """Return names and their parts in lower case: `parseURL_list` is itself, parse, url and list."""
+    """Return identifiers and their parts in lower case: `parseURL_list` gives itself, parse, url and list."""
     return tuple(word for name in _WORD.findall(text) for word in _of_name(name))
 
 
 def names(code: str) -> frozenset[str]:
-    """Return the names in code as they are written."""
+    """Return the identifiers in code as written."""
     return frozenset(name for name in _WORD.findall(code) if _tells(name.lower()))
 
 
 def names_told(text: str) -> frozenset[str]:
-    """Return the names that a message speaks of: in quotation marks, or called."""
+    """Return the identifiers that a message quotes or calls."""
     return frozenset(quoted or called for quoted, called in _TOLD.findall(text))
 
 

@@ -1,1 +1,1 @@
-"""`eikon fix trace`: mend a recorded mission that the site of today leads off its way."""
+"""Repair a recorded mission whose site changed: `eikon fix trace`."""

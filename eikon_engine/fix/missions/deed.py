@@ -1,7 +1,7 @@
-"""Whether a mended element does what the recorded one did: within itself, in what the browser keeps, and at all.
+"""Check that a replaced element has the same effect as the recorded one: on itself, on browser storage, and at all.
 
-What differs in the element is not compared with the page, since its label is what was mended. So what the action makes
-of it is compared here: a button that became "Saved" has to become "Saved".
+The element itself is masked in the page comparison, since its label changed. So the effect of the action on it is
+compared here: if the recorded button became "Saved", this one must, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation, StoredItem
 
 Look: TypeAlias = "dict[str, str]"
-"""What is to be seen of an element, by what it is: `text`, `attribute …`, `class …`, `state …`."""
+"""Visible properties of an element by key: `text`, `attribute …`, `class …`, `state …`."""
 
 ABSENT: Final = "(absent)"
 GONE: Final = "gone"
@@ -37,35 +37,36 @@ _GIVES_LATER: Final = frozenset({"checkbox", "combobox", "listbox", "option", "r
     "switch",
     "textbox",
 }
-"""Roles of elements that hold a value, which a later step hands in."""
+"""Roles of elements that hold a value, which a later step submits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moment:
-    """One action: what was recorded after it, and what the replay saw."""
+    """One action: the recorded and the replayed state after it."""
 
     step: ActionTrace
     then: PageSnapshot | None
     now: PageSnapshot | None
     seen: Observation | None
     again: Observation | None
-    """What a replay of the recording as it was saw; None where there was none, or it did not get so far."""
+    """Observation of a replay of the unchanged recording; None if there was none or it ended earlier."""
     databases: tuple[frozenset[str], frozenset[str]] | None
-    """Names of databases that the replay of the recording, and that of today, found; None where one did not look."""
+    """Names of databases found by the replay of the recording and by that of the repaired mission; None if either is
+    missing."""
 
 
 def other_doing(bundle: Bundle, tested: Tested, mended: Mended, again: Tested | None) -> str | None:
-    """Say in what a mended element does something else, or that nothing shows it; None if it does the same.
+    """Return how a replaced element behaves differently or why that is unverifiable; None if it behaves the same.
 
-    `again` is a replay of the recording as it was: a value that changes from run to run is no difference, and databases
-    are compared with it, as no recording holds them. None where the recording cannot be replayed by itself.
+    `again` is a replay of the unchanged recording: values that vary between runs are ignored, and databases are
+    compared with it, since recordings do not contain them. None if the recording cannot be replayed sealed.
     """
     moments = list(_moments(bundle, tested, mended.page, again))
     place = next((number for number, each in enumerate(moments) if each.step.id == mended.step), None)
     if place is None or moments[place].seen is None:
-        return None  # the replay ended before it, for a reason of its own
+        return None  # the replay ended before this step, for another reason
     if again is not None and moments[place].again is None:
-        return "the recording as it was does not replay as far as it; `eikon certify` tells why"
+        return "the unchanged recording does not replay up to this step; run `eikon certify` to see why"
     before = moments[place - 1] if place else None
     return (
         _inside(mended, before, moments[place:])
@@ -99,7 +100,7 @@ def _seen(tested: Tested) -> dict[tuple[str, int], Observation | None]:
 
 
 def _inside(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str | None:
-    """Compare what becomes of the element, up to where its page is left."""
+    """Compare how the element changes, until the page is left."""
     if before is None or before.then is None or mended.was is None:
         return None
     was, now = _look(before.then, mended.frame, mended.was), _look(before.now, mended.frame, mended.now)
@@ -111,7 +112,7 @@ def _inside(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str
         wanted = _change(was, _look(each.then, mended.frame, mended.was))
         found = _change(now, _look(each.now, mended.frame, mended.now))
         if wanted != found:
-            return f"it became {_shown(wanted)} when it was recorded, and becomes {_shown(found)} today"
+            return f"after the action it is expected to become {_shown(wanted)}, got {_shown(found)}"
     return None
 
 
@@ -135,7 +136,7 @@ def _described(element: Located) -> Look:
 
 
 def _change(before: Look, after: Look | None) -> Look:
-    """Return what an element became, by what is another one."""
+    """Return the properties that changed, with their new values."""
     if after is None:
         return {"element": GONE}
     names = before.keys() | after.keys()
@@ -143,34 +144,34 @@ def _change(before: Look, after: Look | None) -> Look:
 
 
 def _shown(change: Look) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in change.items()) or "nothing else"
+    return ", ".join(f"{name} {value!r}" for name, value in change.items()) or "unchanged"
 
 
 def _kept(before: _Moment | None, here: _Moment) -> str | None:
-    """Compare what the action had the browser keep; its values only where no answer of the site can be in them."""
+    """Compare the storage written by the action; values only if they cannot depend on responses of the site."""
     then, seen = here.step.observation, here.seen
-    assert then is not None  # noqa: S101 - moments have one
-    assert seen is not None  # noqa: S101 - the caller looked
+    assert then is not None  # noqa: S101 - set for every moment
+    assert seen is not None  # noqa: S101 - checked by the caller
     wanted = _stored(None if before is None else before.step.observation, then)
     found = _stored(None if before is None else before.seen, seen)
     again = wanted if here.again is None else _stored(None if before is None else before.again, here.again)
     names = {name for name in wanted.keys() | found.keys() if wanted.get(name) == again.get(name)}
-    if then.requests or then.documents:  # what cookies there are, is compared with the page
+    if then.requests or then.documents:  # presence of cookies is compared with the page
         other = {name for name in names if (name in wanted) != (name in found) and not name.startswith(_COOKIE)}
     else:
         other = {name for name in names if wanted.get(name) != found.get(name)}
     other -= _brief(then, seen) - (wanted.keys() & found.keys())
-    return f"it has the browser keep something else: {', '.join(sorted(other))}" if other else None
+    return f"it stores different data in the browser: {', '.join(sorted(other))}" if other else None
 
 
 def _stored(before: Observation | None, after: Observation) -> Mapping[str, str]:
-    """Return digests of what is kept that is new or another one, by what it is."""
+    """Return digests of new or changed storage items, by name."""
     known = set(() if before is None else before.storage or ())
     return {_words(each): each.digest for each in after.storage or () if each not in known}
 
 
 def _brief(*seen: Observation) -> set[str]:
-    """Name cookies that may be gone by the real clock."""
+    """Return cookies that may expire in real time."""
     return {_words(each) for one in seen for each in one.storage or () if each.is_brief}
 
 
@@ -179,39 +180,39 @@ def _words(item: StoredItem) -> str:
 
 
 def _databases(before: _Moment | None, here: _Moment) -> str | None:
-    """Compare the names of databases, stores and caches that the action made or took away."""
+    """Compare the names of databases, stores and caches that the action created or deleted."""
     if here.databases is None:
         return None
     none: frozenset[str] = frozenset()
     then, now = (none, none) if before is None or before.databases is None else before.databases
     other = (here.databases[0] ^ then) ^ (here.databases[1] ^ now)
-    return f"it has the browser keep something else: {', '.join(sorted(other))}" if other else None
+    return f"it stores different data in the browser: {', '.join(sorted(other))}" if other else None
 
 
 def _unwitnessed(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str | None:
-    """Say so where the element is another one by its label or its place, and its deed is to be seen nowhere."""
+    """Return a message if the element differs in label or place and its effect is not observable."""
     differs = mended.differs_in
     gives_later = mended.identity.role in _GIVES_LATER or mended.identity.tag in FIELDS
     shown = later if gives_later else later[:1]
     if not differs or any(_asks(each) for each in shown) or (before is not None and _shows(mended, before, later[0])):
         return None
     return (
-        f"nothing shows what it does: its {' and '.join(differs)} differ, and the recorded action did nothing that can "
-        "be seen beside it; if it is the same element, `eikon trace set` gives the step its selector"
+        f"its effect cannot be verified: its {' and '.join(differs)} differ, and the recorded action had no observable "
+        "effect outside the element. If it is the same element, set its selector with `eikon trace set`"
     )
 
 
 def _asks(moment: _Moment) -> bool:
-    """Say whether an action had something happen beyond its page."""
+    """Return whether an action had an effect beyond its page."""
     seen = moment.step.observation
-    assert seen is not None  # noqa: S101 - moments have one
+    assert seen is not None  # noqa: S101 - set for every moment
     return any((seen.documents, seen.requests, seen.opened, seen.closed, seen.dialogs, seen.downloads))
 
 
 def _shows(mended: Mended, before: _Moment, here: _Moment) -> bool:
-    """Say whether the recorded action changed something of the page but its element, or of what the browser keeps."""
+    """Return whether the recorded action changed the page outside its element, or browser storage."""
     then = here.step.observation
-    assert then is not None  # noqa: S101 - moments have one
+    assert then is not None  # noqa: S101 - set for every moment
     if _stored(before.step.observation, then):
         return True
     if before.then is None or here.then is None or _url(before.then) != _url(here.then):

@@ -1,4 +1,4 @@
-"""Why a mission diverged, step by step: each is judged by itself, so that no cause hides behind an earlier one."""
+"""Diagnose each diverged step by itself, so that an earlier cause does not hide a later one."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ class Diverged:
     """Id of the subgoal attempt."""
     sequence: int
     step: ActionTrace | None
-    """As it was recorded; None for the use of a skill."""
+    """The recorded action; None for a skill."""
     found: tuple[Divergence, ...]
     explanation: Explanation
 
     @property
     def first(self) -> Divergence:
-        """Return the finding that is nearest to the cause."""
+        """Return the finding closest to the cause."""
         return self.found[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """A mission that diverged."""
+    """Diagnosis of a mission that diverged."""
 
     bundle: Bundle
     tested: Tested
     steps: tuple[Diverged, ...]
-    """In the order of the mission; one at least."""
+    """In mission order; at least one."""
 
     @property
     def last(self) -> Diverged:
-        """Return the step at which the mission lost its way, or the last one that diverged."""
+        """Return the step at which the replay halted, or the last one that diverged."""
         return self.steps[-1]
 
     def page_at(self, diverged: Diverged) -> PageSnapshot | None:
-        """Return the page that the action of a step was to act on, as the replay saw it."""
+        """Return the page that the action of a step targets, as seen by the replay."""
         action = None if diverged.step is None else diverged.step.action
         shown = self.tested.pages.get((diverged.attempt, diverged.sequence), {})
         return shown.get(getattr(action, "page", 0))
 
 
 def diagnose(bundle: Bundle, tested: Tested, ignored: frozenset[str] = frozenset()) -> Diagnosis | None:
-    """Judge every step that diverged; None if none has, but by codes that are `ignored`."""
+    """Explain every diverged step; None if there is none, apart from `ignored` codes."""
     steps = tuple(_diverged(bundle.trace, tested, ignored))
     return Diagnosis(bundle=bundle, tested=tested, steps=steps) if steps else None
 
@@ -100,7 +100,7 @@ def _kept(step: StepOutcome, ignored: frozenset[str]) -> StepOutcome:
 
 
 def _cleared(subgoal: SubgoalOutcome, place: tuple[str, int]) -> SubgoalOutcome:
-    """Leave out what is explained already, so that the next step is the first one."""
+    """Drop findings that are explained already, so that the next step becomes the first."""
     if subgoal.id != place[0]:
         return subgoal
     steps = tuple(

@@ -1,8 +1,8 @@
-"""Errors and logins that come with status 200: the page says so, and the recorded one did not.
+"""Detect error and login pages served with status 200: the page shows such a message, and the recorded page did not.
 
-A page is judged by what people read on it, in English: phrases of error pages and of sessions that ended, in texts that
-are short enough to be a message; and by a field for a password that is shown. What the recorded page had, too, tells
-nothing. Phrases that shops use of bread ("Sorry, sold out") count where something else speaks for an error.
+A page is judged by English phrases of error and session pages, in texts short enough to be a message, and by visible
+password fields. Texts of the recorded page are ignored. Ambiguous phrases ("Sorry, sold out") count only with further
+evidence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 Told: TypeAlias = "tuple[Cause, str]"
-"""The class of the cause, and what speaks for it."""
+"""The cause, and the evidence for it."""
 
 LONGEST_MESSAGE: Final = 200
 SAYS_ERROR: Final = re.compile(
@@ -39,7 +39,7 @@ SAYS_ERROR: Final = re.compile(
 MAY_SAY_ERROR: Final = tuple(
     re.compile(each, re.IGNORECASE) for each in (r"^\s*sorry\b", r"\bfailed to \w+", r"\bunable to \w+")
 )
-"""Phrases that take something else: a second one, a place where messages stand, or a page that lost half its texts."""
+"""Ambiguous phrases, which need a second one, a message element, or a page that lost half of its texts."""
 SAYS_LOGGED_OUT: Final = re.compile(
     r"\bsession (?:has )?(?:expired|ended|timed out)\b|\bplease (?:log|sign) ?in\b|\b(?:log|sign) ?in again\b"
     r"|\b(?:log|sign) ?in to continue\b|\b(?:logged|signed) out\b|\byou (?:must|need to) (?:log|sign) ?in\b",
@@ -52,21 +52,21 @@ _MESSAGE_ROLES: Final = frozenset({"alert", "alertdialog", "heading", "status"})
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text of a page, without white space around it."""
+    """A text of a page, stripped."""
 
     said: str
     is_message: bool
-    """Whether it stands where messages do: in the title, a heading, an alert."""
+    """Whether it is in a message element: title, heading, alert."""
 
 
 def disguised(diagnosis: Diagnosis, diverged: Diverged) -> Told | None:
-    """Find a login or an error on the pages of a step that diverged; None where nothing says so."""
+    """Return a login or error shown by the pages of a diverged step; None if there is none."""
     before, after = _recorded(diagnosis, diverged)
     known = (*before, *after)
     pages = diagnosis.tested.pages.get((diverged.attempt, diverged.sequence), {}).values()
     asked = {frame.url for page in pages for frame in page.frames[:1] if _asks_password(page)}
     if asked and not any(_asks_password(each) for each in known):
-        return "session-expired", f"{min(asked)} asks for a password, and did not when it was recorded"
+        return "session-expired", f"{min(asked)} asks for a password; the recorded page did not"
     read = {text.said for each in known for text in _texts(each)}
     shown = [text for page in pages for text in _texts(page)]
     new = [text for text in shown if text.said not in read and len(text.said) <= LONGEST_MESSAGE]
@@ -85,7 +85,7 @@ def _said(texts: Iterable[_Text]) -> Told | None:
 
 
 def _may_be_said(texts: Iterable[_Text], *, is_emptied: bool) -> Told | None:
-    """Judge phrases that errors share with other messages, by what else speaks for an error."""
+    """Evaluate ambiguous phrases by further evidence."""
     found = [(text, phrase) for text in texts for phrase in MAY_SAY_ERROR if phrase.search(text.said)]
     if not found or not (is_emptied or len(found) > 1 or found[0][0].is_message):
         return None
@@ -93,11 +93,11 @@ def _may_be_said(texts: Iterable[_Text], *, is_emptied: bool) -> Told | None:
 
 
 def _shown(text: _Text) -> str:
-    return f"the page says {text.said!r}, and did not when it was recorded"
+    return f"the page shows {text.said!r}; the recorded page did not"
 
 
 def _recorded(diagnosis: Diagnosis, diverged: Diverged) -> tuple[list[PageSnapshot], list[PageSnapshot]]:
-    """Return the pages as they were recorded before the step, and after it."""
+    """Return the recorded pages before and after the step."""
     before: Observation | None = None
     for attempt, step in positions(diagnosis.bundle.trace):
         seen = step.observation if isinstance(step, ActionTrace) else None
@@ -120,7 +120,7 @@ def _asks_password(page: PageSnapshot) -> bool:
 
 
 def _texts(page: PageSnapshot) -> Iterator[_Text]:
-    """Yield the title of a page and its texts; hidden ones, too, as nobody tells `display: contents` from them."""
+    """Yield the title and texts of a page; including hidden ones, because `display: contents` looks hidden, too."""
     for frame in page.frames:
         for node, _, is_place in _seen(frame):
             if node.text is not None and node.text.strip():
@@ -128,9 +128,9 @@ def _texts(page: PageSnapshot) -> Iterator[_Text]:
 
 
 def _seen(frame: FrameSnapshot) -> Iterator[tuple[DomNode, bool, bool]]:
-    """Yield each node that may be read, whether it is shown, and whether it stands where messages do.
+    """Yield each readable node, whether it is visible, and whether it is in a message element.
 
-    Where a snapshot does not tell what is hidden, everything is shown.
+    If the snapshot has no visibility data, every node counts as visible.
     """
     flips = set(frame.extras.flips or ())
     waiting = [(frame.root, True, False, True)]

@@ -1,4 +1,4 @@
-"""Find what a selector matches in a page that was stored: CSS, or a role with a name."""
+"""Find the matches of a selector in a stored page: CSS, or role with name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROLE: Final = re.compile(r'role=([a-z]+)\[name=(?:"([^"\\]+)"|\'([^\'\\]+)\')\]
 
 
 def matches(frame: FrameSnapshot, selector: str) -> tuple[Located, ...] | None:
-    """Return what a selector matches in a document; None where it is of another kind."""
+    """Return the elements that a selector matches; None if its kind is unsupported."""
     role = _ROLE.fullmatch(selector)
     if role is not None:
         wanted = (role[1], role[2] or role[3])

@@ -1,4 +1,4 @@
-"""Put a mended bundle where it is wanted, whole or not at all; the old one stays, or is kept aside."""
+"""Move the repaired bundle to its destination, atomically; the old one stays or is set aside."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ if TYPE_CHECKING:
 
 ASIDE: Final = "before-repair"
 WORK: Final = ".eikon-fix-"
-"""How the folder begins in which a bundle is mended, beside the place where it goes."""
+"""Prefix of the temporary folder beside the destination."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where a mended bundle goes; nowhere if neither is given."""
+    """Where the repaired bundle goes; nowhere if neither option is set."""
 
     root: Path
-    """The bundle that is mended."""
+    """The original bundle."""
     output: Path | None = None
     in_place: bool = False
 
     @property
     def is_somewhere(self) -> bool:
-        """Say whether a mended bundle is kept."""
+        """Return whether the repaired bundle is stored."""
         return self.in_place or self.output is not None
 
     def demand_free(self) -> None:
-        """Make sure that a bundle can be put there, before a site is visited.
+        """Check that the destination is available, before the site is visited.
 
         Raises:
-            UsageError: both are asked for, or the copy would lie inside the bundle.
-            OutputError: something is there already.
+            UsageError: both options are set, or the output folder is inside the bundle.
+            OutputError: the output folder exists and is not empty.
         """
         output = self.output
         if output is None:
             return
         if self.in_place:
-            message = "--output and --in-place both say where the mended bundle goes; drop one of the two"
+            message = "--output and --in-place are mutually exclusive. Drop one of them."
             raise UsageError(message)
         if output.resolve().is_relative_to(self.root.resolve()):
-            message = f"wanted a folder outside of the bundle {self.root}, found {output}; choose another one"
+            message = f"--output: expected a folder outside the bundle {self.root}, got {output}. Choose another."
             raise UsageError(message)
         try:
             taken = output.is_symlink() or (output.exists() and (not output.is_dir() or any(output.iterdir())))
         except OSError as error:
             raise OutputError(cannot_write(output, error)) from error
         if taken:
-            message = f"{output}: wanted a new or empty folder for the mended bundle, found something; choose another"
+            message = f"{output}: expected a new or empty folder, got one with files. Choose another."
             raise OutputError(message)
 
     @contextmanager
     def workshop(self) -> Iterator[Path]:
-        """Give a folder on the same file system, which is gone at the end of the block.
+        """Yield a temporary folder on the same file system, deleted at the end of the block.
 
         Raises:
-            OutputError: none can be made.
+            OutputError: it cannot be created.
         """
         near = None
         if self.is_somewhere:
@@ -81,7 +81,7 @@ class Destination:
             shutil.rmtree(folder, ignore_errors=True)
 
     def take(self, mended: Path) -> tuple[Path | None, Path | None]:
-        """Move a mended bundle there; return where it is, and where the old one is if it was moved.
+        """Move the repaired bundle to its destination; return its path, and that of the old bundle if moved.
 
         Raises:
             OutputError: it cannot be moved; the old bundle is where it was.
@@ -91,7 +91,7 @@ class Destination:
             return self.output, None
         if not self.in_place:
             return None, None
-        root = self.root.resolve()  # a link stays, and leads to the mended bundle
+        root = self.root.resolve()  # a symlink stays, and points to the repaired bundle
         aside = _free_name(root)
         _rename(root, aside)
         try:

@@ -1,4 +1,4 @@
-"""What a mended bundle tells of its mending: in the warnings of its trace, and in a file beside it."""
+"""Record the repair in the repaired bundle: in the warnings of its trace, and in `repair.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_history(folder: Path, history: RepairHistory, before: tuple[str, ...]) -> None:
-    """Write who changed what, and why; `before` are the warnings of the old trace, the edits among which stay.
+    """Write the history of a repair; edits among the old warnings `before` are kept.
 
     Raises:
         OutputError: it cannot be written.
@@ -30,7 +30,7 @@ def write_history(folder: Path, history: RepairHistory, before: tuple[str, ...])
 
 
 def _lines(history: RepairHistory) -> Iterator[str]:
-    how = "recorded anew" if history.recorded_anew else "on its own recording"
+    how = "re-recorded" if history.recorded_anew else "with the recorded network"
     stamp = history.repaired_at.isoformat(timespec="seconds")
     for repair in history.repairs:
         yield f"{EDITED}by eikon fix trace, {stamp}, {how}: {_what(repair)} ({repair.proposer}: {repair.reason})"
@@ -39,4 +39,4 @@ def _lines(history: RepairHistory) -> Iterator[str]:
 
 
 def _what(repair: Repair) -> str:
-    return "; ".join(describe(each) for each in repair.patch.operations) or "took what the site shows"
+    return "; ".join(describe(each) for each in repair.patch.operations) or "accepted the new baseline"

@@ -1,4 +1,4 @@
-"""A step whose element is another one: how it is compared with what was recorded of the old one."""
+"""A step whose element was replaced: how to compare it with the recording."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 CONTROLS: Final = frozenset({"button", "checkbox", "link", "menuitem", "option", "radio", "switch", "tab"})
 INLINE: Final = frozenset({"abbr", "b", "bdi", "br", "em", "i", "img", "kbd", "mark", "small", "span", "strong", "sup"})
-"""Elements that are part of a label."""
+"""Elements that may be part of a label."""
 
 
 def comparing_patch(step: ActionTrace, selector: str, identity: Identity, edit: SetFields) -> TracePatch:
-    """Let a step act on another element, and keep all that was recorded after it to compare with."""
+    """Return the patch that retargets a step but keeps everything recorded after it for comparison."""
     if step.observation is None:
         return TracePatch(operations=(edit,))
     reason = edit.reason
@@ -49,17 +49,17 @@ def comparing_patch(step: ActionTrace, selector: str, identity: Identity, edit: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
-    """An element that was lost, and the one that takes its place."""
+    """A lost element and its replacement."""
 
     step: str
-    """Id of the action that acts on it."""
+    """Id of the action that targets it."""
     page: int
     """Ordinal of its page."""
     url: str
-    """URL of the page as it was recorded; `*` where nobody knows."""
+    """Recorded URL of the page; `*` if unknown."""
     frame: str
     was: str | None
-    """Path at which it stood; None where that is not known."""
+    """Recorded path of the element; None if unknown."""
     now: str
     recorded: Identity | None
     identity: Identity
@@ -67,7 +67,7 @@ class Mended:
 
     @property
     def differs_in(self) -> tuple[str, ...]:
-        """Name what people tell it by and that is another one."""
+        """Return the identifying properties that differ."""
         if self.recorded is None:
             return ("element",)
         names = ("role", "name", "text", "ancestors")
@@ -75,16 +75,14 @@ class Mended:
 
     @property
     def masks(self) -> tuple[Mask, ...]:
-        """Name what is not compared with the page: a control with its label, of anything else its own attributes.
+        """Return the masks for comparing pages: a control with its label, or only the element's own attributes.
 
-        What stands in an element that holds more than a label is content of the page, and compared like all content.
+        Content of an element that holds more than a label is page content, and compared.
         """
         paths = [each for each in (self.was, self.now) if each is not None]
         parts = [part for path in dict.fromkeys(paths) for part in self._parts(path)]
         return tuple(
-            Mask(
-                name=f"mended-{number}", reason="the element that is mended", url=self.url, frame=self.frame, part=part
-            )
+            Mask(name=f"mended-{number}", reason="the replaced element", url=self.url, frame=self.frame, part=part)
             for number, part in enumerate(parts, start=1)
         )
 
@@ -96,13 +94,13 @@ class Mended:
             known = () if self.recorded is None else self.recorded.attributes
             for name in sorted({name for name, _ in (*known, *self.node.attributes)}):
                 yield AttributePart(path=path, name=name)
-        except ValidationError:  # a tag that no mask can name: what differs in it is told
+        except ValidationError:  # no mask can name this tag: its differences are reported
             return
 
 
 def mended(diagnosis: Diagnosis, lost: Diverged, element: Located) -> Mended:
-    """Tell which element takes the place of a lost one."""
-    assert lost.step is not None  # noqa: S101 - a target is lost of an action
+    """Return the replacement of a lost element."""
+    assert lost.step is not None  # noqa: S101 - only actions have targets
     page, path = _recorded_place(diagnosis, lost)
     return Mended(
         step=lost.step.id,
@@ -118,7 +116,7 @@ def mended(diagnosis: Diagnosis, lost: Diverged, element: Located) -> Mended:
 
 
 def _is_label(node: DomNode, role: str) -> bool:
-    """Say whether an element is a control, with nothing in it but what it is called."""
+    """Return whether an element is a control that contains only its label."""
     inner = [each for each in node.walk() if each is not node and each.text is None]
     if node.tag in FIELDS:
         return not inner
@@ -126,7 +124,7 @@ def _is_label(node: DomNode, role: str) -> bool:
 
 
 def _recorded_place(diagnosis: Diagnosis, lost: Diverged) -> tuple[PageObservation | None, str | None]:
-    """Return the page that the step acted on when it was recorded, and where the element stood in it."""
+    """Return the recorded page that the step targeted, and the path of the element in it."""
     before = _before(diagnosis, lost)
     identity = None if lost.step is None else _identity(lost.step)
     snapshot = None if before is None else load_page(diagnosis.bundle.dom, before)
@@ -138,7 +136,7 @@ def _recorded_place(diagnosis: Diagnosis, lost: Diverged) -> tuple[PageObservati
 
 
 def _before(diagnosis: Diagnosis, lost: Diverged) -> PageObservation | None:
-    """Return the page as it was recorded last before the step."""
+    """Return the last recorded page before the step."""
     ordinal = 0 if lost.step is None else getattr(lost.step.action, "page", 0)
     seen: PageObservation | None = None
     for _, step in positions(diagnosis.bundle.trace):

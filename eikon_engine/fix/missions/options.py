@@ -1,4 +1,4 @@
-"""How a mission is mended."""
+"""Options for repairing a mission."""
 
 from __future__ import annotations
 
@@ -19,58 +19,58 @@ LIVE: Final = "live"
 RECORDING: Final = "recording"
 RUNS: Final = 3
 MOST_REPAIRS: Final = 5
-"""Steps that are mended in one go."""
+"""Maximum number of repaired steps per run."""
 
 Against: TypeAlias = Literal["live", "recording"] | Path
-"""The site of today, the network part of the bundle itself, or another bundle or HAR file."""
+"""The live site, the recorded network of the bundle itself, or another bundle or HAR file."""
 
 
 def _silent(_line: str) -> None:
-    """Tell nobody."""
+    """Discard a progress message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions:
-    """Everything that can be chosen about mending a mission."""
+    """Options for repairing a mission."""
 
     against: Against = LIVE
-    """What the mission is replayed against to see whether it diverges."""
+    """What the mission is replayed against to find divergences."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
-    """Base URL of today by recorded base URL."""
+    """Current base URL by recorded base URL."""
     runs: int = RUNS
-    """Strict sealed replays of the mended mission that have to be faithful, all of them."""
+    """Number of strict sealed replays of the repaired mission that must all be faithful."""
     accept_baseline: bool = False
-    """Take what the site shows today beside the mended step, too."""
+    """Whether to accept other visible changes of the site as the new baseline."""
     reset_command: str | None = None
-    """Shell command that brings the site back to what it was, run before each visit."""
+    """Shell command that resets the site, run before each visit."""
     output: Path | None = None
-    """Folder of the mended bundle."""
+    """Folder of the repaired bundle."""
     in_place: bool = False
-    """Put the mended bundle in the place of the old one, which is kept aside."""
+    """Whether to replace the bundle; the old one is set aside."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
     storage_state: Path | None = None
     timeout_ms: float | None = None
-    """Deadline of every action of the replays that look what diverges, in page time."""
+    """Timeout of every action of the diagnostic replays, in page time."""
     browser_path: Path | None = None
     client: CompletionClient | None = None
-    """The model that is asked last; None asks none."""
+    """Model to ask last; None for no model."""
     progress: Callable[[str], None] = _silent
-    """Told what goes on, a line at a time."""
+    """Receives progress messages, one line each."""
     now: Callable[[], datetime] = utc_now
 
 
 def read_against(text: str) -> Against:
-    """Read what a mission is replayed against.
+    """Parse what a mission is replayed against.
 
     Raises:
-        UsageError: it is neither a word that is known nor a path at which something is.
+        UsageError: it is neither a known word nor an existing path.
     """
     if text == "live":
         return "live"
     if text == "recording":
         return "recording"
     if not text or not Path(text).exists():
-        message = f"--against: wanted live, recording, a bundle or a HAR file, found {text!r}, where nothing is"
+        message = f"--against: expected live, recording, a bundle or a HAR file, got {text!r}, which does not exist."
         raise UsageError(message)
     return Path(text)

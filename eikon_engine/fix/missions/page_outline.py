@@ -1,4 +1,4 @@
-"""A page for a model: the elements that can be acted on, a line each."""
+"""Outline of a page for a model: one line for each interactive element."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACTED_ON: Final = frozenset(
 
 
 def outline(page: PageSnapshot) -> str:
-    """List fields, buttons and links; what was left out is told in the last line."""
+    """List fields, buttons and links; the last line counts omitted ones."""
     lines = list(_lines(page))
     left = len(lines) - MOST_ELEMENTS
     return "\n".join((*lines[:MOST_ELEMENTS], *((f"and {left} more",) if left > 0 else ())))

@@ -1,4 +1,4 @@
-"""The proof of a mended mission: strict sealed replays that are all faithful."""
+"""Prove a repaired mission by strict sealed replays that must all be faithful."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from eikon_engine.fix.missions.options import RepairOptions
 
 _KEEPS_COVERAGE: Final = (AddRule, SetSettle, SetTimeline, SetEnvironment)
-"""What certifying may add without being asked: no mask and no baseline, which hide what differs."""
+"""What certification may add by itself: no masks or baselines, which hide differences."""
 
 
 async def prove(folder: Path, options: RepairOptions) -> CertificationReport:
-    """Replay a mended bundle as often as asked for, and certify it if all runs are faithful.
+    """Replay a repaired bundle, and certify it if all runs are faithful.
 
     Raises:
-        EikonError: a run could not come to its end.
+        EikonError: a run could not complete.
     """
     chosen = CertifyOptions(
         runs=options.runs,
@@ -43,25 +43,25 @@ async def prove(folder: Path, options: RepairOptions) -> CertificationReport:
 
 
 def lost_coverage(report: CertificationReport) -> tuple[str, ...]:
-    """Name what would have to be compared no more, or otherwise, for the runs to agree."""
+    """Return the changes that would reduce coverage, which the runs need to agree."""
     return tuple(describe(each) for each in report.patch.operations if not isinstance(each, _KEEPS_COVERAGE))
 
 
 def refusal_of_proof(report: CertificationReport) -> str:
-    """Say why the replays prove nothing."""
+    """Return why the replays prove nothing."""
     lost = lost_coverage(report)
     if lost:
         return (
-            f"the mended mission replays alike only with other changes ({'; '.join(lost)}): try `eikon certify` on it"
+            f"the repaired mission is deterministic only with further changes ({'; '.join(lost)}): run `eikon certify`"
         )
     first = report.findings[0] if report.findings else None
-    told = "" if first is None else f": {first.step}: {first.message}"
+    detail = "" if first is None else f": {first.step}: {first.message}"
     runs = counted(report.runs, "sealed replay")
-    return f"{runs} of the mended mission did not prove it ({report.status}){told}"
+    return f"{runs} of the repaired mission did not prove it ({report.status}){detail}"
 
 
 def repairs_by_certifying(report: CertificationReport) -> tuple[Repair, ...]:
-    """Tell what certifying added."""
+    """Return the changes that certification added."""
     operations = report.patch.operations
     if not operations:
         return ()

@@ -1,4 +1,4 @@
-"""Record the mended mission on the site of today, in the surroundings of the old recording."""
+"""Re-record the repaired mission on the live site, in the environment of the old recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def record_anew(bundle: Bundle, trace: ExecutionTrace, folder: Path, options: RepairOptions) -> None:
-    """Do what `trace` says once, live, and record it into `folder`; its masks and rules hold for it, too.
+    """Perform `trace` once, live, and record it into `folder`, with the same masks and rules.
 
     Raises:
         ActionError: an action failed.

@@ -1,4 +1,4 @@
-"""What must not be mended by a change of the recording, and why not."""
+"""Divergences that must not be repaired by changing the recording, and why."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 NOT_MENDED: Final[Mapping[Cause, str]] = MappingProxyType(
     {
-        "site-error": "the recording is right, and the site is not; mend the site",
-        "session-expired": "the mission has to be logged in; give --storage-state, or record the login with it",
-        "network": "the site could not be reached; try again when it can be",
-        "environment": "the replay was set up otherwise than the recording; replay where it was recorded",
-        "timing": "the site was late, which says nothing of the mission; try again, or with a longer --timeout",
-        "skill-changed": "the site is as recorded, the skill is not; see `eikon skills rerun`",
-        "unknown": "nobody knows why, and a change would hide it",
+        "site-error": "the recording is right, the site is broken. Fix the site",
+        "session-expired": "the mission needs a login. Pass --storage-state, or record the login with it",
+        "network": "the site is unreachable. Retry later",
+        "environment": "the replay environment differs from the recorded one. Replay in the recorded environment",
+        "timing": "the site was slow, which is not a fault of the mission. Retry, or raise --timeout",
+        "skill-changed": "the site is as recorded, the skill changed. Run `eikon skills rerun`",
+        "unknown": "the cause is unknown, and a change would hide it",
     }
 )
-"""By the class of the cause (docs/causes.md): what is right about the recording, and what to do instead."""
+"""By cause (docs/causes.md): why the recording is right, and what to do instead."""
 _METHOD: Final = re.compile(r"([A-Z]+) \S")
 LOST_TARGET: Final = frozenset({"target-missing", "target-changed", "target-ambiguous"})
 
 
 def refusal_of(diagnosis: Diagnosis) -> str | None:
-    """Say why a mission must not be mended; None where it may."""
+    """Return why a mission must not be repaired; None if it may be."""
     return next((why for each in diagnosis.steps if (why := _of_cause(diagnosis, each) or _of_step(each))), None)
 
 
 def other_deed(diagnosis: Diagnosis) -> str | None:
-    """Name a request that changes something on the site and differs: that is what a mission does, not what it sees."""
+    """Return a differing request that writes to the site: that is an effect of the mission, not something it sees."""
     for each in diagnosis.steps:
         for found in each.found:
             for key in (found.expected, found.observed) if found.layer == "network" else ():
                 method = _METHOD.match(key)
                 if method is not None and method[1] not in SAFE:
-                    return f"{found.message.rstrip('.')} (recorded: {found.expected}; today: {found.observed})"
+                    return f"{found.message.rstrip('.')} (recorded: {found.expected}; now: {found.observed})"
     return None
 
 
@@ -55,8 +55,8 @@ def _of_cause(diagnosis: Diagnosis, diverged: Diverged) -> str | None:
     cause = explanation.cause
     if cause not in NOT_MENDED or cause == "unknown":
         cause, why = disguised(diagnosis, diverged) or (cause, why)
-    told = NOT_MENDED.get(cause)
-    return None if told is None else f"the cause is {cause} ({why}): {told}"
+    advice = NOT_MENDED.get(cause)
+    return None if advice is None else f"the cause is {cause} ({why}): {advice}"
 
 
 def _of_step(diverged: Diverged) -> str | None:
@@ -64,10 +64,10 @@ def _of_step(diverged: Diverged) -> str | None:
     if diverged.step is not None and isinstance(diverged.step.action, Assert):
         failed = [each for each in diverged.found if each.layer not in SHOWN_OTHERWISE]
         if failed:
-            said = f"{failed[0].code}: {failed[0].observed.splitlines()[0]}"
-            return f"an assertion of the mission does not hold {where} ({said}): what it asserts is what it is for"
+            detail = f"{failed[0].code}: {failed[0].observed.splitlines()[0]}"
+            return f"an assertion of the mission fails {where} ({detail}), and assertions are never changed"
     unmade = [each for each in diverged.found if each.layer == "result"]
     if unmade and diverged.first.code not in LOST_TARGET:
-        said = f"{unmade[0].code}: {unmade[0].observed.splitlines()[0]}"
-        return f"the action could not be done {where} ({said}), and no other target does it: look at the site"
+        detail = f"{unmade[0].code}: {unmade[0].observed.splitlines()[0]}"
+        return f"the action failed {where} ({detail}), and another target would not help. Check the site"
     return None

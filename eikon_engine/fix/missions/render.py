@@ -1,4 +1,4 @@
-"""Show people what became of a mission that was to be mended."""
+"""Render the result of a repair."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def render_repair(report: RepairReport) -> str:
-    """Write what diverged, why, what was proposed, the proof, and where the mended bundle is."""
+    """Return what diverged, why, the proposed repairs, the proof, and where the repaired bundle is."""
     return printable("\n".join(_lines(report))) + "\n"
 
 
@@ -27,29 +27,29 @@ def _lines(report: RepairReport) -> Iterator[str]:
         yield from _repair(repair)
     yield from (f"accepted   {each}" for each in report.accepted)
     if report.proof is not None:
-        said = "faithful" if report.proof.certificate is not None else report.proof.status
-        yield f"proof      {report.proof.runs} sealed replays: {said}"
+        status = "faithful" if report.proof.certificate is not None else report.proof.status
+        yield f"proof      {report.proof.runs} sealed replays: {status}"
     if report.written:
         yield f"written    {report.written}"
     if report.kept_aside:
-        yield f"old one    {report.kept_aside}"
+        yield f"old bundle {report.kept_aside}"
 
 
 def _status(report: RepairReport) -> str:
     match report.status:
         case "faithful":
-            return f"faithful against {report.against}, nothing to mend"
+            return f"faithful against {report.against}, nothing to repair"
         case "repaired":
             return "repaired"
         case "proposed":
-            return "can be repaired; --output DIR or --in-place keeps the mended bundle"
+            return "can be repaired; use --output DIR or --in-place to store the repaired bundle"
         case "refused":
             return "not repaired"
         case "unverifiable":
-            return f"nothing diverged, and not everything can be compared ({report.refusal})"
+            return f"no divergence, but not everything could be compared ({report.refusal})"
 
 
 def _repair(repair: Repair) -> Iterator[str]:
-    what = "; ".join(describe(each) for each in repair.patch.operations) or "record it anew"
+    what = "; ".join(describe(each) for each in repair.patch.operations) or "re-record it"
     yield f"proposed   {what} [{repair.proposer}]"
     yield f"           because {repair.reason}"

@@ -1,4 +1,4 @@
-"""Mend a mission: see where it diverges, propose, try on a copy, prove, hand over."""
+"""Repair a mission: find the divergence, propose a change, try it on a copy, prove it, store the bundle."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ LEAST_RUNS: Final = 2
 
 
 async def repair_trace(path: Path, options: RepairOptions) -> RepairReport:
-    """Mend the mission of a bundle, or say why it is not mended; the bundle is not touched but with `in_place`.
+    """Repair the mission of a bundle, or report why not; the bundle is only changed with `in_place`.
 
     Raises:
-        UsageError: options do not go together, or the mended bundle cannot go where it is wanted.
-        CompletionError: the model that was asked gave no answer.
-        ProposalMalformedError: its answer is no patch of the lost target.
+        UsageError: options conflict, or the destination is not available.
+        CompletionError: the model did not answer.
+        ProposalMalformedError: the model's answer is not a valid patch of the lost target.
         EikonError: the trace cannot be read, the site cannot be replayed, or there is no browser.
     """
     _demand_sense(options)
@@ -81,18 +81,18 @@ async def _repair(path: Path, options: RepairOptions) -> RepairReport:
 
 def _demand_sense(options: RepairOptions) -> None:
     if options.runs < LEAST_RUNS:
-        message = f"wanted at least {LEAST_RUNS} runs, which can agree or differ, found {options.runs}"
+        message = f"--runs: expected at least {LEAST_RUNS}, got {options.runs}."
         raise UsageError(message)
     if options.reset_command is not None and options.against == "recording":
-        message = "--reset-cmd brings a site back, and --against recording visits none; drop one of the two"
+        message = "--reset-cmd has no effect with --against recording, which visits no site. Drop one of them."
         raise UsageError(message)
     if options.base_urls and options.against != "live":
-        message = f"--base-url names a site of today, and --against {options.against} visits none; drop one of the two"
+        message = f"--base-url has no effect with --against {options.against}, which visits no site. Drop one of them."
         raise UsageError(message)
 
 
 async def _mend(way: Way, diagnosis: Diagnosis) -> None:
-    """Propose and try until nothing diverges any more, or the rest is accepted."""
+    """Propose and try changes until nothing diverges, or the rest is accepted."""
     left: Diagnosis | None = diagnosis
     while left is not None:
         why = refusal_of(left)
@@ -112,49 +112,49 @@ async def _mend(way: Way, diagnosis: Diagnosis) -> None:
 
 
 def _demand_same_deed(way: Way, diagnosis: Diagnosis) -> None:
-    """Make sure that a mended step does what it did: another element that does not is another one."""
+    """Check that a replaced element has the effect of the recorded one."""
     for each in diagnosis.steps:
         mended = each.step is not None and way.is_mended(each.step.id)
         undone = [found for found in each.found if found.layer not in SHOWN_OTHERWISE]
         if mended and undone and undone[0].code not in LOST_TARGET:
             found = each.explanation.sentence.rstrip(".")
-            message = f"the element that was proposed does not do what the recorded one did: {found}"
+            message = f"the proposed element does not have the effect of the recorded one: {found}"
             raise Refused(message)
 
 
 async def _demand_same_doing(way: Way) -> None:
-    """Make sure of what no comparison of whole pages sees: what a mended element makes of itself, and that it does.
+    """Check what page comparison cannot see: what the action does to the element itself, and that it has an effect.
 
-    The recording is replayed once more as it was: that shows what it kept in databases, and what changes with each run.
+    The unchanged recording is replayed once more to learn which databases it writes, and what varies between runs.
     """
     if way.compared is None or not way.elements:
         return
     again: Tested | None = None
     if not way.keeps_network:
-        way.options.progress("replaying the old recording for what it had the browser keep")
+        way.options.progress("replaying the old recording to compare browser storage")
         again = await replay_to_the_first_loss(way.bundle, options_of_recording(way.options))
     for each in way.elements:
         why = other_doing(way.bundle, way.compared, each, again)
         if why is not None:
-            message = f"the element that was proposed for {each.step} is not shown to be the recorded one: {why}"
+            message = f"the element proposed for {each.step} is not proven to be the recorded one: {why}"
             raise Refused(message)
 
 
 def _demand_same_answers(way: Way) -> None:
-    """Make sure that the skills of the mission return what they returned: a mission decides by what they read."""
+    """Check that skills return what they returned: the mission decides by their results."""
     differ = () if way.mended is None or not way.recorded_anew else other_answers(way.bundle, way.mended)
     if differ and not way.options.accept_baseline:
-        message = f"{differ[0]}; if that is as it should be, --accept-baseline takes it"
+        message = f"{differ[0]}. If that is intended, use --accept-baseline"
         raise Refused(message)
     way.accepted = (*way.accepted, *differ)
 
 
 async def _proposal(way: Way, diagnosis: Diagnosis) -> Proposed:
-    """Return the next change to try; nothing is mended twice."""
+    """Return the next change to try; no step is repaired twice."""
     proposed = await propose(diagnosis, way.options) if len(way.proposals) < MOST_REPAIRS else None
     if proposed is not None and proposed.repair not in way.repairs and not way.is_mended(proposed.step):
         return proposed
-    rest = "with what was proposed the mission still diverges" if way.proposals else "nobody knows a fix"
+    rest = "the mission still diverges with the proposed changes" if way.proposals else "no repair found"
     found = diagnosis.steps[0] if way.proposals else diagnosis.last
     message = f"{rest}: {found.explanation.sentence.rstrip('.')}{_hint(way, diagnosis)}"
     raise Refused(message)
@@ -165,10 +165,10 @@ def _hint(way: Way, diagnosis: Diagnosis) -> str:
         return ""
     deed = other_deed(diagnosis)
     if deed is not None:
-        return f"; the mission would do something else, which nobody can accept for it: {deed}"
+        return f". The mission would have a different effect, which --accept-baseline does not cover: {deed}"
     if way.options.accept_baseline:
         return ""
-    return "; if that is as it should be, --accept-baseline takes what the site shows"
+    return ". If that is intended, use --accept-baseline"
 
 
 def _is_lost(diagnosis: Diagnosis) -> bool:
@@ -176,8 +176,8 @@ def _is_lost(diagnosis: Diagnosis) -> bool:
 
 
 async def _conclude(way: Way, destination: Destination) -> RepairReport:
-    """Prove the mended bundle, and put it where it is wanted."""
-    assert way.mended is not None  # noqa: S101 - nothing diverges from it
+    """Prove the repaired bundle and move it to its destination."""
+    assert way.mended is not None  # noqa: S101 - set when nothing diverges any more
     trace = way.bundle.trace
     history = RepairHistory(
         repaired_at=way.options.now(),
@@ -189,7 +189,7 @@ async def _conclude(way: Way, destination: Destination) -> RepairReport:
         runs=way.options.runs,
     )
     write_history(way.mended, history, trace.warnings)
-    way.options.progress(f"proving it by {way.options.runs} sealed replays")
+    way.options.progress(f"proving the repair by {way.options.runs} sealed replays")
     proof = await prove(way.mended, way.options)
     if proof.certificate is None:
         return _report(way, "refused", refusal=refusal_of_proof(proof), proof=proof)
@@ -220,7 +220,7 @@ def _report(way: Way, status: RepairStatus, proof: CertificationReport | None = 
 
 
 def _without_divergence(bundle: Bundle, tested: Tested, options: RepairOptions) -> RepairReport:
-    """Say that there is nothing to mend; what could not be compared is told."""
+    """Report that there is nothing to repair, and what could not be compared."""
     verdict = tested.outcome.verdict
     return RepairReport(
         status="faithful" if verdict == "faithful" else "unverifiable",

@@ -1,4 +1,4 @@
-"""What became of a mission that was to be mended."""
+"""Result of a repair."""
 
 from __future__ import annotations
 
@@ -25,55 +25,55 @@ HISTORY_FILE: Final = "repair.json"
 
 
 class Repair(Record):
-    """One change of the mission: who proposed it, what it is, why."""
+    """One change of the mission: proposer, patch, reason."""
 
     proposer: ProposerName
     patch: TracePatch
-    """Empty where nothing but what the site shows is another one."""
+    """Empty if only the baseline changes."""
     reason: str = Field(min_length=1)
 
 
 class RepairHistory(Record):
-    """`repair.json` of a mended bundle."""
+    """`repair.json` of a repaired bundle."""
 
     repair_version: Literal[1] = 1
     repaired_at: AwareDatetime
     repaired_from: str
-    """Id of the trace that was mended."""
+    """Id of the original trace."""
     cause: str
-    """Why it had to be, in a sentence."""
+    """Why the repair was necessary, in a sentence."""
     repairs: tuple[Repair, ...]
     accepted: tuple[str, ...] = ()
-    """Other differences that `--accept-baseline` took."""
+    """Further differences accepted by `--accept-baseline`."""
     recorded_anew: bool
-    """Whether the mission was done once more, live; else its recorded network is the old one."""
+    """Whether the mission was re-recorded live; otherwise its recorded network is the old one."""
     runs: int
-    """Strict sealed replays that were faithful."""
+    """Number of faithful strict sealed replays."""
 
 
 class RepairReport(Record):
-    """The whole result, as it is printed."""
+    """The complete result, as printed."""
 
     status: RepairStatus
     mission_id: str
     trace_path: str
     against: str
     explanation: Explanation | None = None
-    """What diverged and why; None where nothing did."""
+    """What diverged and why; None if nothing did."""
     repairs: tuple[Repair, ...] = ()
     accepted: tuple[str, ...] = ()
     diff: str = ""
-    """The changes of the mission, as a difference of trace.json."""
+    """Changes to the mission, as a diff of trace.json."""
     proof: CertificationReport | None = None
-    """The sealed replays of the mended mission."""
+    """The sealed replays of the repaired mission."""
     refusal: str = ""
-    """Why nothing was mended."""
+    """Why nothing was repaired."""
     written: str = ""
-    """Folder of the mended bundle."""
+    """Folder of the repaired bundle."""
     kept_aside: str = ""
-    """Where the old bundle lies, if another one is in its place."""
+    """Path of the old bundle if it was moved aside."""
 
     @property
     def exit_status(self) -> int:
-        """Return the exit status of the command line."""
+        """Return the exit status of the command."""
         return REPAIR_EXIT[self.status]

@@ -1,4 +1,4 @@
-"""A site that keeps what was done on it: which requests of a mission change it, and how it is brought back."""
+"""Sites that store what a mission does: detect requests that write, and reset the site before each visit."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 LONGEST_S: Final = 600.0
-"""What bringing a site back may take."""
+"""Timeout of the reset command."""
 _KEPT_PIECES: Final = 64
 
 
 def reset_site(options: RepairOptions) -> None:
-    """Run the command that brings the site back, if there is one, before it is visited.
+    """Run the reset command, if there is one, before the site is visited.
 
-    Processes that the command leaves behind are ended with it.
+    Processes that the command leaves running are killed.
 
     Raises:
-        FixRefusedError: it failed, or took too long.
+        FixRefusedError: it failed or timed out.
     """
     command = options.reset_command
     if command is None:
         return
     clean = Redactor(options.secrets).text
-    options.progress(f"bringing the site back: {clean(command)}")
+    options.progress(f"resetting the site: {clean(command)}")
     said: deque[bytes] = deque(maxlen=_KEPT_PIECES)
     program = Program(
         arguments=("/bin/sh", "-c", command),
@@ -53,27 +53,25 @@ def reset_site(options: RepairOptions) -> None:
     )
     ended = run_in_group(program)
     if ended.exit_status != 0:
-        told = clean(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
-        message = (
-            f"--reset-cmd {clean(command)!r} {_how(ended)}{f': {told[0]}' if told else ''}; mend it, then try again"
-        )
+        lines = clean(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
+        message = f"--reset-cmd {clean(command)!r} {_how(ended)}{f': {lines[0]}' if lines else ''}. Fix it and retry."
         raise FixRefusedError(message)
 
 
 def _how(ended: Ended) -> str:
     match ended.ending:
         case "timed_out":
-            return f"took more than {LONGEST_S:.0f} s"
+            return f"timed out after {LONGEST_S:.0f} s"
         case "killed":
-            return f"was ended by signal {ended.signal}"
+            return f"was killed by signal {ended.signal}"
         case _:
-            return f"ended with exit status {ended.exit_status}"
+            return f"failed with exit status {ended.exit_status}"
 
 
 def first_write(trace: ExecutionTrace) -> str | None:
-    """Name the first request of a mission that changes what the site keeps; None where none does.
+    """Return the first request of a mission that writes to the site; None if there is none.
 
-    A login changes nothing that a second visit finds.
+    A login does not count: a later visit does not see it.
     """
     for attempt, step in positions(trace):
         seen = step.observation if isinstance(step, ActionTrace) else None
@@ -85,17 +83,17 @@ def first_write(trace: ExecutionTrace) -> str | None:
 
 
 def second_visit(trace: ExecutionTrace, options: RepairOptions) -> str:
-    """Say that what differs may come from an earlier visit; empty where it cannot, or where that is cared for."""
+    """Return a hint that the difference may come from an earlier visit; empty if it cannot, or the site is reset."""
     written = None if options.reset_command is not None or options.against == "recording" else first_write(trace)
     if written is None:
         return ""
     return (
-        f"; the mission changes what the site keeps ({written}), so each visit finds what the one before it left: "
-        "--reset-cmd COMMAND brings the site back before each"
+        f". The mission writes to the site ({written}), so each visit sees the changes of the one before: use "
+        "--reset-cmd COMMAND to reset the site before each visit"
     )
 
 
 def _writes(seen: Observation) -> Iterator[str]:
-    """Yield the keys of requests whose methods are not safe; older recordings have them among all requests."""
+    """Yield keys of requests with unsafe methods; older recordings list them among all requests."""
     keys = seen.requests if seen.writes is None else seen.writes
     return (key for key in keys if " " in key and key.split(" ")[0] not in SAFE)

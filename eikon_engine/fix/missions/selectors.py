@@ -1,4 +1,4 @@
-"""Selectors for an element of a stored document, each proved to match nothing else there."""
+"""Generate selectors for an element of a stored document that match nothing else there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERED: Final = re.compile(r":nth\((\d+)\)")
 
 
 def selectors_of(element: Located, document: Sequence[Located], recorded: str) -> tuple[str, ...]:
-    """Return the selectors that match `element` alone; first those of the kind that was `recorded`."""
+    """Return the selectors that match only `element`, those of the kind `recorded` first."""
     found = [selector for selector, matches in _names(element, document) if matches == 1]
     found.sort(key=lambda each: _kind(each) != _kind(recorded))
     path = _by_place(element)
@@ -28,7 +28,7 @@ def selectors_of(element: Located, document: Sequence[Located], recorded: str) -
 
 
 def _names(element: Located, document: Sequence[Located]) -> Iterator[tuple[str, int]]:
-    """Yield selectors with the number of elements that each matches."""
+    """Yield selectors with their number of matches."""
     own = dict(element.attributes)
     for name in _TEST_IDS:
         if own.get(name) and not _UNQUOTABLE.search(own[name]):
@@ -51,7 +51,7 @@ def _having(document: Sequence[Located], name: str, value: str) -> int:
 
 
 def _by_place(element: Located) -> str | None:
-    """Return the way to an element; None where it leads through a shadow root."""
+    """Return the CSS path of an element; None if it crosses a shadow root."""
     path = element.path
     return None if "#shadow" in path else _NUMBERED.sub(r":nth-of-type(\1)", path)
 

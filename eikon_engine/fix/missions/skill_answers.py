@@ -1,4 +1,4 @@
-"""What the skills of a mission returned when it was recorded, and what they return today."""
+"""Compare the results of skills with the recorded ones."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SHOWN: Final = 120
 
 
 def other_answers(old: Bundle, mended: Path) -> tuple[str, ...]:
-    """Name the uses of skills that returned something else when the mission was recorded anew, a sentence each."""
+    """Return one sentence for each skill use with another result in the re-recorded mission."""
     pairs = zip(_uses(old.trace), _uses(read_trace(mended)), strict=True)
     return tuple(
-        f"skill {before.skill} ({before.id}) returned {_shown(after)} instead of {_shown(before)}"
+        f"skill {before.skill} ({before.id}): expected {_shown(before)}, got {_shown(after)}"
         for before, after in pairs
         if before.output_recorded and (before.output, before.result.kind) != (after.output, after.result.kind)
     )

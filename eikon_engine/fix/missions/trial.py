@@ -1,4 +1,4 @@
-"""Try what was proposed on a copy: record the mission anew where the site changed, and compare it with the old one."""
+"""Try the proposed changes on a copy: re-record the mission if the site changed, and compare it with the recording."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from eikon_engine.replay import ReplayOptions
 
 VISIT: Final = frozenset({"storage-changed"})
-"""What differs between any two visits of a site: the values of its cookies."""
+"""Findings that differ between any two visits of a site: cookie values."""
 SKILL_FAILS: Final = (SkillError, CompletionError, NoReplayDataError, UsageError)
-"""What a skill ends with that cannot be used again: it failed, nobody answers it, or its page is not known."""
+"""Errors of a skill that cannot run again: it failed, no model answers, or its page is missing."""
 
 
 async def try_on_a_copy(way: Way) -> Diagnosis | None:
-    """Make the mended bundle with all proposals; return in what the old recording still differs from it.
+    """Create the bundle with all proposals; return the remaining divergences from the old recording.
 
     Raises:
-        Refused: it cannot be recorded, or cannot be compared.
+        Refused: it cannot be recorded or compared.
         EikonError: there is no browser, or a file cannot be written.
     """
     folder = way.workshop / f"mended-{len(way.proposals)}"
@@ -50,18 +50,18 @@ async def try_on_a_copy(way: Way) -> Diagnosis | None:
             return await _after_failure(way, failed)
         chosen = options_of_comparison(way.options, folder, way.masks)
     way.mended, way.recorded_anew = folder, not way.keeps_network
-    way.options.progress("comparing it with the old recording")
+    way.options.progress("comparing the repaired mission with the old recording")
     return await _compare(way, chosen)
 
 
 async def _record(way: Way, folder: Path) -> ActionError | None:
     reset_site(way.options)
     way.visited = True
-    way.options.progress("recording the mended mission on the site of today")
+    way.options.progress("re-recording the repaired mission on the live site")
     try:
         await record_anew(way.bundle, apply_patch(way.bundle.trace, way.patch), folder, way.options)
     except SKILL_FAILS as error:
-        message = f"a skill of the mission cannot be used on the site of today: {_told(way, error)}"
+        message = f"a skill of the mission fails on the live site: {_told(way, error)}"
         raise Refused(message) from error
     except ActionError as error:
         return error
@@ -69,13 +69,13 @@ async def _record(way: Way, folder: Path) -> ActionError | None:
 
 
 async def _after_failure(way: Way, error: ActionError) -> Diagnosis:
-    """Look on the site at what stopped the recording."""
-    told = _told(way, error)
-    way.options.progress(f"recording anew stopped: {told}")
+    """Replay live to diagnose what stopped the recording."""
+    reason = _told(way, error)
+    way.options.progress(f"re-recording failed: {reason}")
     chosen = replace(options_of_test(way.options), masks=way.masks)
     left = await _compare(way, chosen)
     if left is None:
-        message = f"the mended mission replays, and could not be recorded anew: {told}; try again"
+        message = f"the repaired mission replays, but could not be re-recorded: {reason}. Retry"
         raise Refused(message)
     return left
 
@@ -88,8 +88,8 @@ async def _compare(way: Way, chosen: ReplayOptions) -> Diagnosis | None:
     way.compared = tested
     left = diagnose(bundle, tested, VISIT)
     if left is None and tested.outcome.verdict == "unverifiable":
-        reasons = "; ".join(tested.outcome.reasons) or "nothing says why"
-        message = f"the mended mission cannot be compared with the old recording: {reasons}"
+        reasons = "; ".join(tested.outcome.reasons) or "no reason known"
+        message = f"the repaired mission cannot be compared with the old recording: {reasons}"
         raise Refused(message)
     return left
 

@@ -1,4 +1,4 @@
-"""The test of a mission: a replay that goes no further than where the mission lost its way."""
+"""Replay a mission for diagnosis, and halt where it leaves the recorded course."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ if TYPE_CHECKING:
     from eikon_engine.trace.mask import Mask
 
 SHOWN_OTHERWISE: Final[frozenset[Layer]] = frozenset({"dom", "accessibility", "storage", "pixels"})
-"""Layers in which a finding leaves the mission on its way: what is done next is still what was done."""
-LOST: Final = "the mission lost its way here; what it would do next is not what was recorded"
+"""Layers whose findings do not change what the mission does next."""
+LOST: Final = "the mission left the recorded course here, so the next action was not executed"
 
 
 @dataclass(slots=True)
 class HaltWhereLost:
-    """End a replay before it does on a live site what the recording never did."""
+    """Halt a replay before it does something on a live site that was never recorded."""
 
     is_lost: bool = False
 
     def read(self, line: JournalLine) -> None:
-        """Hear of a divergence."""
+        """Note a divergence."""
         event = line.event
         if event.type == "divergence" and event.divergence.layer not in SHOWN_OTHERWISE:
             self.is_lost = True
 
-    async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - every step alike
-        """Go on as long as the mission is on its way."""
+    async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - the same for every step
+        """Proceed until the mission leaves the recorded course."""
         return Halt(reason=LOST) if self.is_lost else Proceed()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """What a replay came to, with the pages that it saw."""
+    """Result of a replay, with the pages it saw."""
 
     outcome: ReplayOutcome
     pages: Mapping[tuple[str, int], Mapping[int, PageSnapshot]] = field(default_factory=dict, repr=False)
-    """Snapshots by attempt and sequence, then by page, as they were after the step."""
+    """Snapshots after each step, by attempt and sequence, then by page."""
     databases: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
-    """Names of databases, their stores and caches by attempt and sequence, as they were after the step."""
+    """Names of databases, stores and caches after each step, by attempt and sequence."""
 
 
 async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tested:
-    """Replay a mission, on where pages only look otherwise, and tell what was found.
+    """Replay a mission, continuing past differences that are only visible, and return the findings.
 
     Raises:
         EikonError: it could not be replayed at all.
@@ -94,13 +94,13 @@ async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tes
         try:
             outcome = await engine.replay_async(bundle)
         except ReplayDivergenceError:
-            assert engine.last_run is not None  # noqa: S101 - it diverged, so it ran
+            assert engine.last_run is not None  # noqa: S101 - set when a run diverged
             outcome = engine.last_run.outcome
     return Tested(outcome=outcome, pages=pages, databases=databases)
 
 
 def options_of_test(options: RepairOptions) -> ReplayOptions:
-    """Return how the mission is replayed to see whether, and where, it diverges."""
+    """Return the options of the replay that finds divergences."""
     plain = _plain(options)
     if options.against == "live":
         return replace(plain, network="live", base_urls=options.base_urls, storage_state=options.storage_state)
@@ -112,14 +112,14 @@ def options_of_test(options: RepairOptions) -> ReplayOptions:
 
 
 def options_of_recording(options: RepairOptions) -> ReplayOptions:
-    """Return how the mission is replayed with its own recorded network."""
+    """Return the options of a replay with the bundle's own recorded network."""
     return replace(_plain(options), network="sealed")
 
 
 def options_of_comparison(options: RepairOptions, recorded: Path, masks: tuple[Mask, ...]) -> ReplayOptions:
-    """Return how the old mission is compared with what was recorded anew: answered by it, or live elsewhere."""
+    """Return the options for comparing the old mission with the new recording: served by it, or live."""
     plain = replace(_plain(options), masks=masks)
-    if options.base_urls:  # what was recorded anew has other addresses, and cannot answer the old mission
+    if options.base_urls:  # the new recording has other URLs and cannot serve the old mission
         return replace(plain, network="live", base_urls=options.base_urls, storage_state=options.storage_state)
     return replace(plain, network="sealed", answers=recorded)
 

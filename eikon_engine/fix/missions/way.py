@@ -1,4 +1,4 @@
-"""A mission on its way to being mended: what was proposed so far, and what came of it."""
+"""State of a repair in progress: proposals so far and their results."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from eikon_engine.trace.mask import Mask
 
 
-class Refused(Exception):  # noqa: N818 - it is how a stage says no, and is caught where the report is made
-    """Say why a mission is not mended."""
+class Refused(Exception):  # noqa: N818 - internal control flow, caught where the report is built
+    """The mission is not repaired; the message says why."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Way:
-    """What is known on the way; it grows by proposals."""
+    """State of a repair; grows with each proposal."""
 
     bundle: Bundle
     options: RepairOptions
     workshop: Path
     explanation: Explanation
-    """Of what diverged first."""
+    """Of the first divergence."""
     proposals: list[Proposed] = field(default_factory=list)
     accepted: tuple[str, ...] = ()
-    """What else differs and was accepted, a sentence each."""
+    """Further differences that were accepted, one sentence each."""
     mended: Path | None = None
-    """The bundle with all proposals; None before there is one."""
+    """The bundle with all proposals; None before it exists."""
     recorded_anew: bool = False
     visited: bool = False
     """Whether the site was visited to try a proposal."""
     compared: Tested | None = None
-    """How the mended mission was compared with the old recording last."""
+    """Last comparison of the repaired mission with the old recording."""
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """Return what was proposed."""
+        """Return the proposed repairs."""
         return tuple(each.repair for each in self.proposals)
 
     @property
@@ -56,32 +56,32 @@ class Way:
 
     @property
     def comparing_patch(self) -> TracePatch:
-        """Return the changes as they are made to compare: nothing that was recorded is dropped."""
+        """Return the changes for comparison: no recorded data is dropped."""
         return TracePatch(operations=tuple(each for made in self.proposals for each in made.comparing.operations))
 
     @property
     def comparing(self) -> Bundle:
-        """Return the old recording as it does what is proposed, with all that it saw to compare with."""
+        """Return the old recording with the proposed changes, including all observations to compare with."""
         return replace(self.bundle, trace=apply_patch(self.bundle.trace, self.comparing_patch))
 
     @property
     def elements(self) -> tuple[Mended, ...]:
-        """Return the elements that took the place of lost ones."""
+        """Return the elements that replaced lost ones."""
         return tuple(each.mended for each in self.proposals if each.mended is not None)
 
     @property
     def masks(self) -> tuple[Mask, ...]:
-        """Return the elements that are mended, under names of their own."""
+        """Return the masks of all replaced elements, uniquely named."""
         masks = [each for mended in self.elements for each in mended.masks]
         return tuple(each.model_copy(update={"name": f"mended-{number}"}) for number, each in enumerate(masks, start=1))
 
     @property
     def keeps_network(self) -> bool:
-        """Say whether the recorded network answers the mended mission: the site did not change, or is not asked."""
+        """Return whether the recorded network serves the repaired mission: no visit to the live site is needed."""
         operations = self.patch.operations
         rules_alone = bool(operations) and all(isinstance(each, AddRule) for each in operations)
         return self.options.against == "recording" or rules_alone
 
     def is_mended(self, step: str) -> bool:
-        """Say whether something was proposed for a step."""
+        """Return whether a change was proposed for a step."""
         return any(each.step == step for each in self.proposals)

@@ -1,1 +1,1 @@
-"""The tools that are built in, one a module."""
+"""Built-in tools, one per module."""

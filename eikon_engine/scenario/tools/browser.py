@@ -1,4 +1,4 @@
-"""`browser`: one action on the pages of the mission that is under way."""
+"""`browser`: perform one action on the pages of the current mission."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class Driver(Protocol):
     """Perform actions and record them."""
 
     async def perform(self, action: Action) -> Observation:
-        """Perform one action, and return what was observed."""
+        """Perform one action and return the observation."""
 
 
 def browser_driven_by(driver: Driver) -> Tool:
-    """Return a tool that gives actions to a driver: a `MissionRecorder`, inside one of its subgoals."""
+    """Return a tool that passes actions to a driver, such as a `MissionRecorder` inside a subgoal."""
 
     async def browser(action: dict[str, JsonValue]) -> dict[str, Result]:
-        """Perform one action on the page (docs/actions.md), and return the addresses and titles of the open pages."""
+        """Perform one action on the page (docs/actions.md), and return the URLs and titles of the open pages."""
         return pages_of(await driver.perform(read_action(action)))
 
     return Tool(browser, name=NAME)
 
 
 def read_action(action: dict[str, Any]) -> Action:
-    """Read an action as a trace writes it.
+    """Parse an action in the format of traces.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     return ACTION.validate_json(_text(action))
 
@@ -48,5 +48,5 @@ def _text(action: dict[str, Any]) -> bytes:
 
 
 def pages_of(observation: Observation) -> dict[str, Any]:
-    """Return what an agent is told of the pages after an action."""
+    """Return the open pages after an action, as the result for the agent."""
     return {"pages": [{"page": page.page, "url": page.url, "title": page.title} for page in observation.pages]}

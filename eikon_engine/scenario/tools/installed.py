@@ -15,10 +15,10 @@ GROUP: Final = "eikon_engine.tools"
 
 
 def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
-    """Load those of the named tools that some installed package offers; the others are left alone, and not imported.
+    """Load the named tools from installed packages; names that no package provides are skipped.
 
     Raises:
-        UnknownToolError: two packages offer a tool of one name, or one cannot be loaded.
+        UnknownToolError: two packages provide the same name, or a tool cannot be loaded.
     """
     wanted = set(names)
     found: dict[str, Tool] = {}
@@ -26,7 +26,7 @@ def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
         if entry.name not in wanted:
             continue
         if entry.name in found:
-            message = f"tool {entry.name!r} is offered by two installed packages; remove one of them"
+            message = f"tool {entry.name!r} is provided by two installed packages. Remove one of them."
             raise UnknownToolError(message)
         found[entry.name] = _loaded(entry)
     return tuple(found.values())
@@ -37,10 +37,10 @@ def _loaded(entry: metadata.EntryPoint) -> Tool:
         function = entry.load()
     except (Exception, SystemExit) as error:
         message = (
-            f"tool {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}; mend its package"
+            f"tool {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}. Fix its package."
         )
         raise UnknownToolError(message) from error
     if not callable(function):
-        message = f"tool {entry.name!r} ({entry.value}): wanted a function, found {type(function).__name__}"
+        message = f"tool {entry.name!r} ({entry.value}): expected a function, got {type(function).__name__}"
         raise UnknownToolError(message)
     return Tool(function, name=entry.name)

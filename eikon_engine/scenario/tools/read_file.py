@@ -1,4 +1,4 @@
-"""`read_file`: files below one folder, and nothing else."""
+"""`read_file`: read files below one folder."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.stored_result import Result
 
 LARGEST: Final = 10 * 1024 * 1024
-"""Bytes of a file, unless another limit is given."""
+"""Default size limit of a file, in bytes."""
 
 
 class FileRefusedError(Exception):
-    """A file that may not be read, or cannot be."""
+    """A file that is not allowed or cannot be read."""
 
 
 def read_file_below(root: Path) -> Tool:
-    """Return a tool that reads files below `root`, which are named relative to it."""
+    """Return a tool that reads files below `root`, by relative path."""
 
     def read_file(path: str, max_bytes: int = LARGEST) -> dict[str, Result]:
-        """Read a file of the allowed folder: its text, or its bytes where it is none in UTF-8."""
+        """Read a file of the allowed folder: as text if it is UTF-8, else as bytes."""
         content = _content(root, path, max_bytes)
-        told: dict[str, Result] = {"path": path, "size": len(content)}
+        result: dict[str, Result] = {"path": path, "size": len(content)}
         try:
-            return {**told, "text": content.decode()}
+            return {**result, "text": content.decode()}
         except UnicodeDecodeError:
-            return {**told, "body": content}
+            return {**result, "body": content}
 
     return Tool(read_file)
 
 
 def _content(root: Path, path: str, max_bytes: int) -> bytes:
-    """Read a file by the path that is left when all links are followed, so that none leads out."""
+    """Read a file after resolving all links, so that none leads outside `root`."""
     if not path or "\0" in path or Path(path).is_absolute():
-        message = f"wanted a path relative to the allowed folder, found {path!r}"
+        message = f"expected a path relative to the allowed folder, got {path!r}"
         raise FileRefusedError(message)
     try:
         real = (root / path).resolve(strict=True)
         if not real.is_relative_to(root.resolve(strict=True)):
-            message = f"{path}: wanted a file inside the allowed folder, found one outside of it"
+            message = f"{path}: expected a file inside the allowed folder, got one outside"
             raise FileRefusedError(message)
         handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                message = f"{path}: wanted a file, found something else"
+                message = f"{path}: expected a regular file, got another type"
                 raise FileRefusedError(message)
             content = file.read(max_bytes + 1)
     except OSError as error:
-        message = f"{path}: wanted a file that can be read, found {error.strerror}"
+        message = f"{path}: the file cannot be read ({error.strerror})"
         raise FileRefusedError(message) from error
     except RuntimeError as error:
-        message = f"{path}: wanted a file, found a circle of links"
+        message = f"{path}: expected a file, got a loop of links"
         raise FileRefusedError(message) from error
     if len(content) > max_bytes:
-        message = f"{path}: wanted at most {max_bytes} bytes, found more; give max_bytes more"
+        message = f"{path}: expected at most {max_bytes} bytes, got more. Increase max_bytes."
         raise FileRefusedError(message)
     return content

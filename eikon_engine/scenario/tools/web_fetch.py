@@ -1,7 +1,6 @@
-"""`web_fetch`: one GET over HTTP, with limits; redirects are followed and told.
+"""`web_fetch`: one HTTP GET with limits; redirects are followed and reported.
 
-The standard library is enough for one request that keeps no connection, cookies or cache, and asks nothing of who
-installs us.
+Uses the standard library: a single request needs no connection pool, cookies or cache, and no extra dependency.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.stored_result import Result
 
 LARGEST: Final = 10 * 1024 * 1024
-"""Bytes of a body, unless another limit is given."""
+"""Default size limit of a body, in bytes."""
 LONGEST: Final = 30.0
-"""Seconds for everything, unless another limit is given."""
+"""Default total timeout, in seconds."""
 MOST_REDIRECTS: Final = 10
 _PIECE: Final = 64 * 1024
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -43,16 +42,16 @@ _SHOWN_HEADERS: Final = (
     "link",
     "retry-after",
 )
-"""What says something of the document; nothing that gives access, and nothing that differs each time."""
+"""Headers that describe the document; no credentials, and nothing that varies per request."""
 _TEXTS: Final = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml+xml")
 
 
 class FetchError(Exception):
-    """A request that brought no answer, or one that is beyond a limit."""
+    """A request without a response, or beyond a limit."""
 
 
 def web_fetch(url: str, max_bytes: int = LARGEST, timeout_seconds: float = LONGEST) -> dict[str, Result]:
-    """Get a document over HTTP: its status, address, headers, and text, or bytes where it is none."""
+    """Fetch a document over HTTP: status, URL, headers, and the body as text or bytes."""
     deadline = time.monotonic() + timeout_seconds
     redirects: list[Result] = []
     while True:
@@ -61,14 +60,14 @@ def web_fetch(url: str, max_bytes: int = LARGEST, timeout_seconds: float = LONGE
         if answer.status not in _REDIRECTS or location is None:
             return _told(answer, redirects)
         if len(redirects) == MOST_REDIRECTS:
-            message = f"wanted an answer after {MOST_REDIRECTS} redirects at most, found one more to {location}"
+            message = f"expected at most {MOST_REDIRECTS} redirects, got one more to {location}"
             raise FetchError(message)
         redirects.append({"status": answer.status, "url": answer.url})
         url = urljoin(answer.url, location)
 
 
 class _Answer:
-    """What came back for one address."""
+    """One response."""
 
     def __init__(self, url: str, response: HTTPResponse, body: bytes) -> None:
         self.url = url
@@ -80,7 +79,7 @@ class _Answer:
 def _answer(url: str, max_bytes: int, deadline: float) -> _Answer:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        message = f"wanted an address that begins with http:// or https://, found {url!r}"
+        message = f"expected an http:// or https:// URL, got {url!r}"
         raise FetchError(message)
     request = Request(url, headers={"User-Agent": "eikon web_fetch", "Accept-Encoding": "identity"})  # noqa: S310 - checked above
     try:
@@ -88,12 +87,12 @@ def _answer(url: str, max_bytes: int, deadline: float) -> _Answer:
             return _Answer(url, response, _read(url, response, max_bytes, deadline))
     except (OSError, HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, URLError) else error
-        message = f"{url}: wanted an answer, found {type(reason).__name__}: {reason}"
+        message = f"{url}: no response: {type(reason).__name__}: {reason}"
         raise FetchError(message) from error
 
 
 def _opener() -> OpenerDirector:
-    """Speak HTTP and nothing else: no file:, no ftp:, no data:; proxies of the environment are used."""
+    """Return an opener for HTTP and HTTPS only, without file:, ftp: and data:; honours proxy variables."""
     opener = OpenerDirector()
     handlers: tuple[BaseHandler, ...] = (ProxyHandler(), HTTPHandler(), HTTPSHandler(), _AnyStatus())
     for handler in handlers:
@@ -102,7 +101,7 @@ def _opener() -> OpenerDirector:
 
 
 class _AnyStatus(HTTPErrorProcessor):
-    """Take every status for an answer."""
+    """Accept every status."""
 
     def http_response(self, request: Request, response: HTTPResponse) -> HTTPResponse:  # noqa: ARG002 - its signature
         return response
@@ -113,7 +112,7 @@ class _AnyStatus(HTTPErrorProcessor):
 def _left(url: str, deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        message = f"{url}: wanted an answer before the deadline, found none; give timeout_seconds more"
+        message = f"{url}: no response within timeout_seconds. Increase timeout_seconds."
         raise FetchError(message)
     return left
 
@@ -123,11 +122,11 @@ def _read(url: str, response: HTTPResponse, max_bytes: int, deadline: float) -> 
     while piece := response.read1(_PIECE):
         body += piece
         if len(body) > max_bytes:
-            message = f"{url}: wanted at most {max_bytes} bytes, found more; give max_bytes more"
+            message = f"{url}: expected at most {max_bytes} bytes, got more. Increase max_bytes."
             raise FetchError(message)
         _left(url, deadline)
     if response.length:
-        message = f"{url}: wanted {response.length} bytes more, found the end; the connection was cut off"
+        message = f"{url}: the connection closed with {response.length} bytes missing"
         raise FetchError(message)
     return bytes(body)
 
@@ -136,9 +135,9 @@ def _told(answer: _Answer, redirects: list[Result]) -> dict[str, Result]:
     headers: dict[str, Result] = {
         name: ", ".join(answer.headers.get_all(name, [])) for name in _SHOWN_HEADERS if name in answer.headers
     }
-    told: dict[str, Result] = {"status": answer.status, "url": answer.url, "redirects": redirects, "headers": headers}
+    result: dict[str, Result] = {"status": answer.status, "url": answer.url, "redirects": redirects, "headers": headers}
     text = _text(answer)
-    return {**told, "body": answer.body} if text is None else {**told, "text": text}
+    return {**result, "body": answer.body} if text is None else {**result, "text": text}
 
 
 def _text(answer: _Answer) -> str | None:

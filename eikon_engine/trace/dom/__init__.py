@@ -1,4 +1,4 @@
-"""Snapshots of documents: their tree, their digests, and the pages made from them."""
+"""Stored DOM: document trees, digests, and the HTML rendered from them."""
 
 from __future__ import annotations
 

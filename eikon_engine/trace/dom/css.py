@@ -1,8 +1,8 @@
-"""Find elements of a stored document by CSS selectors.
+"""Match CSS selectors against a stored document.
 
-Selectors are read by `cssselect`. Understood are types, ids, classes, attributes, the four combinators, `:not()`,
-`:is()`, `:where()`, and the structural pseudo-classes; each shadow root is a tree of its own, as for
-`querySelectorAll`. https://www.w3.org/TR/selectors-4/
+`cssselect` parses the selectors. Supported are types, ids, classes, attributes, the four combinators, `:not()`,
+`:is()`, `:where()` and the structural pseudo-classes; each shadow root is a separate tree, as for `querySelectorAll`.
+https://www.w3.org/TR/selectors-4/
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """An element in its tree."""
+    """An element and its position in its tree."""
 
     node: DomNode
     parent: Spot | None
     """None for the root of a document or shadow root."""
     siblings: tuple[DomNode, ...]
-    """All elements of its parent."""
+    """All child elements of the parent."""
     place: int
-    """Its number among them, from 0."""
+    """Index among the siblings, from 0."""
 
     @property
     def before(self) -> Iterator[Spot]:
-        """Yield the elements before it, nearest first."""
+        """Yield the preceding siblings, nearest first."""
         for place in reversed(range(self.place)):
             yield Spot(node=self.siblings[place], parent=self.parent, siblings=self.siblings, place=place)
 
     @property
     def above(self) -> Iterator[Spot]:
-        """Yield its ancestors, nearest first."""
+        """Yield the ancestors, nearest first."""
         here = self.parent
         while here is not None:
             yield here
@@ -49,32 +49,32 @@ class Spot:
 
 
 class CssSelector:
-    """A selector, ready to be asked."""
+    """A parsed CSS selector."""
 
     def __init__(self, text: str) -> None:
-        """Read a selector.
+        """Parse a selector.
 
         Raises:
-            TraceFieldError: it is none, or has parts that are not understood.
+            TraceFieldError: the selector is invalid or uses unsupported syntax.
         """
         try:
             self._alternatives = tuple(parse(text))
         except SelectorError as error:
-            message = f"wanted a CSS selector, found {text!r}: {error}"
+            message = f"expected a CSS selector, got {text!r}: {error}"
             raise TraceFieldError(message) from error
         for each in self._alternatives:
             if each.pseudo_element is not None:
-                message = f"wanted a CSS selector of elements, found {text!r}: pseudo-elements are not in a document"
+                message = f"expected a CSS selector of elements, got {text!r}: pseudo-elements are not in a document"
                 raise TraceFieldError(message)
             _check(each.parsed_tree, text)
 
     def matches(self, spot: Spot) -> bool:
-        """Say whether an element is selected."""
+        """Return whether the selector matches an element."""
         return any(_matches(each.parsed_tree, spot) for each in self._alternatives)
 
 
 def spots(nodes: tuple[DomNode, ...], parent: Spot | None = None) -> tuple[Spot, ...]:
-    """Return the elements among some nodes of one parent, with their places."""
+    """Return the elements among the child nodes of one parent, with their positions."""
     elements = tuple(node for node in nodes if not node.is_text)
     return tuple(Spot(node=node, parent=parent, siblings=elements, place=place) for place, node in enumerate(elements))
 
@@ -97,11 +97,11 @@ _COUNTED: Final[dict[str, Callable[[Spot], int]]] = {
     "nth-of-type": lambda spot: [each.tag for each in spot.siblings[: spot.place + 1]].count(spot.node.tag),
     "nth-last-of-type": lambda spot: [each.tag for each in spot.siblings[spot.place :]].count(spot.node.tag),
 }
-"""Pseudo-classes that count, from 1."""
+"""Pseudo-classes with an `An+B` argument: they map an element to its index, from 1."""
 
 
 def _check(tree: css.Tree, text: str) -> None:
-    """Refuse what `_matches` does not understand, before anything is asked."""
+    """Reject syntax that `_matches` does not support."""
     match tree:
         case css.Element(namespace=None):
             return
@@ -124,7 +124,7 @@ def _check(tree: css.Tree, text: str) -> None:
             for other in others:
                 _check(other, text)
         case _:
-            message = f"the CSS selector {text!r} has a part that is not understood: {tree!r}"
+            message = f"the CSS selector {text!r} uses unsupported syntax: {tree!r}"
             raise TraceFieldError(message)
 
 
@@ -156,7 +156,7 @@ def _matches(tree: css.Tree, spot: Spot) -> bool:  # noqa: PLR0911 - one case a 
         case css.CombinedSelector(selector=inner, combinator=combinator, subselector=own):
             return _matches(own, spot) and any(_matches(inner, each) for each in _related(spot, combinator))
         case _:
-            message = f"{tree!r} was not refused when it was read"
+            message = f"{tree!r} should have been rejected by the parser"
             raise AssertionError(message)
 
 
@@ -169,7 +169,7 @@ def _is_series(arguments: Sequence[css.Token]) -> bool:
 
 
 def _is_in_series(number: int, step: int, first: int) -> bool:
-    """Say whether a number is `first` plus some times `step`."""
+    """Return whether a number is `first` plus a non-negative multiple of `step`."""
     distance = number - first
     return distance == 0 if step == 0 else distance % step == 0 and distance // step >= 0
 

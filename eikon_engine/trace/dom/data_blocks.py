@@ -1,8 +1,8 @@
-"""Data blocks: scripts whose type is JSON, which no browser runs and skills may read.
+"""Data blocks: scripts of a JSON type, which browsers do not run and skills may read.
 
-A script is one by its type: `application/json`, `text/json`, or one that ends in `+json`, as `application/ld+json`
-(https://mimesniff.spec.whatwg.org/#json-mime-type). `importmap` and `speculationrules` are orders to the browser.
-`dom_snapshot.js` keeps the texts, and leaves out whole blocks that are too long.
+A script is a data block if its type is `application/json`, `text/json`, or ends in `+json`, such as
+`application/ld+json` (https://mimesniff.spec.whatwg.org/#json-mime-type). `importmap` and `speculationrules` are not:
+browsers act on them. `dom_snapshot.js` stores the texts and omits blocks that are too long.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import DomNode, FrameExtras, FrameSnapshot
 
 LEFT_OUT: Final = "data-eikon-left-out"
-"""Attribute of a served block whose text was too long to be kept: how long it was, in UTF-16 code units."""
+"""Attribute of a rendered block whose text was too long to store: its length in UTF-16 code units."""
 _JSON_TYPE: Final = re.compile(r"\s*(application/json|text/json|[^\s;/]+/[^\s;/]+\+json)\s*(;|\Z)", re.IGNORECASE)
 
 
 def block_texts(extras: FrameExtras) -> dict[int, str | int]:
-    """Return the text of each data block, or its length, by the number of its node."""
+    """Return the text of each data block, or its length if it was not stored, by the index of its node."""
     return dict(extras.data or ())
 
 
 def served_block(node: DomNode, text: str | int) -> tuple[DomNode, str] | None:
-    """Return the element and the content that a data block is served as; None for what a browser may take for code.
+    """Return the element and the content to render for a data block; None for anything a browser may run.
 
-    `<` is written as JSON escapes it, so that no text ends the block.
+    `<` is written as a JSON escape, so that no text closes the block.
     """
     kind = node.attribute("type")
     if node.tag != "script" or node.namespace or kind is None or not _JSON_TYPE.match(kind):
@@ -41,9 +41,9 @@ def served_block(node: DomNode, text: str | int) -> tuple[DomNode, str] | None:
 
 
 def as_kept_by(recorded: FrameSnapshot, observed: FrameSnapshot) -> FrameSnapshot:
-    """Return an observed document as a skill would have seen it when another one was recorded.
+    """Return an observed document without what the recorded snapshot could not contain.
 
-    Older snapshots kept no data blocks: against one of them, a block that was always there is none that came.
+    Older snapshots have no data blocks, so a block in the observed document is not a difference to them.
     """
     if recorded.extras.data is not None or not observed.extras.data:
         return observed

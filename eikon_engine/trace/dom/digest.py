@@ -1,8 +1,8 @@
 """Digests of snapshots, and the bytes they are stored as.
 
-A node's digest is BLAKE2b-256 over its own parts, each with its length, and the digests of what is below it (a Merkle
-tree), so two equal digests mean two equal subtrees. What is not seen on screen does not count: white space at the ends
-of a text, texts of white space only, scroll offsets and pixels.
+The digest of a node is BLAKE2b-256 over its own parts, length-prefixed, and the digests of its children (a Merkle
+tree), so equal digests mean equal subtrees. What does not affect rendering is excluded: leading and trailing white
+space of a text, white-space-only texts, scroll offsets and pixels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LARGEST: Final = 1 << 30
 
 
 def node_digest(root: DomNode) -> bytes:
-    """Return the digest of a node; each node keeps its own, so that only new ones cost anything."""
+    """Return the digest of a node; it is cached in the node, so only new nodes cost anything."""
     if root.known_digest is not None:
         return root.known_digest
     waiting, fresh = [root], []
@@ -57,18 +57,18 @@ def node_digest(root: DomNode) -> bytes:
 
 
 def frame_digest(frame: FrameSnapshot) -> str:
-    """Return the digest of one document, its doctype included, as 64 hexadecimal digits."""
+    """Return the digest of one document, including its doctype, as 64 hexadecimal digits."""
     return _frame_digest(frame).hex()
 
 
 def visibility_digest(frame: FrameSnapshot) -> str | None:
-    """Return the digest of which elements are hidden, as 64 hexadecimal digits; None where that was not noted."""
+    """Return the digest of the set of hidden elements, as 64 hexadecimal digits; None if it was not recorded."""
     flips = frame.extras.flips
     return None if flips is None else blake2b(json.dumps(flips).encode(), digest_size=_SIZE).hexdigest()
 
 
 def page_digest(page: PageSnapshot) -> str:
-    """Return the digest of a page: place, name and document of each frame, but not its URL."""
+    """Return the digest of a page: path, name and document of each frame, without its URL."""
     parts = [(frame.path, frame.name, frame_digest(frame)) for frame in page.frames]
     return blake2b(_measured(chain.from_iterable(parts)), digest_size=_SIZE).hexdigest()
 
@@ -82,7 +82,7 @@ def snapshot_json(page: PageSnapshot) -> bytes:
 
 
 def content_address(page: PageSnapshot) -> str:
-    """Return the SHA-256 of the uncompressed canonical JSON, the name a snapshot is stored under."""
+    """Return the SHA-256 of the canonical JSON, under which a snapshot is stored."""
     return sha256(snapshot_json(page)).hexdigest()
 
 
@@ -92,54 +92,54 @@ def encode_snapshot(page: PageSnapshot) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> PageSnapshot:
-    """Read what `encode_snapshot` wrote.
+    """Decode the result of `encode_snapshot`.
 
     Raises:
-        AttachmentCorruptError: the bytes do not decompress, or to more than 1 GiB.
-        TraceSyntaxError: they hold no JSON.
-        TraceVersionError: a newer format.
-        TraceFieldError: another shape than the format's.
+        AttachmentCorruptError: the data cannot be decompressed, or exceeds 1 GiB.
+        TraceSyntaxError: the decompressed data is not JSON.
+        TraceVersionError: the format version is newer.
+        TraceFieldError: the data does not have the shape of the format.
 
     """
     try:
-        # The limit given to `decompress` counts only where the frame does not tell its size.
+        # `max_output_size` only applies if the frame does not state its size.
         size = zstandard.frame_content_size(data)
         if size > _LARGEST:
-            message = f"wanted a DOM snapshot of at most {_LARGEST} bytes, found {size}; restore the bundle"
+            message = f"expected a DOM snapshot of at most {_LARGEST} bytes, got {size}; restore the bundle"
             raise AttachmentCorruptError(message)
         raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST)
     except zstandard.ZstdError as error:
-        message = f"wanted a zstd-compressed DOM snapshot, found {error}; restore the bundle or record again"
+        message = f"expected a zstd-compressed DOM snapshot, got {error}; restore the bundle or record again"
         raise AttachmentCorruptError(message) from error
     return snapshot_from_json(raw)
 
 
 def snapshot_from_json(raw: bytes) -> PageSnapshot:
-    """Read the canonical JSON of a page.
+    """Parse the canonical JSON of a page.
 
     Raises:
-        TraceSyntaxError: it is no JSON.
-        TraceVersionError: a newer format.
-        TraceFieldError: another shape than the format's.
+        TraceSyntaxError: the text is not JSON.
+        TraceVersionError: the format version is newer.
+        TraceFieldError: the data does not have the shape of the format.
 
     """
     try:
         document = json.loads(raw.decode(*_UTF_8))
     except (ValueError, RecursionError) as error:
-        message = f"wanted the JSON of a DOM snapshot, found {error}; restore the bundle or record again"
+        message = f"expected the JSON of a DOM snapshot, got {error}; restore the bundle or record again"
         raise TraceSyntaxError(message) from error
     if not isinstance(document, dict) or document.keys() != {"format", "frames"}:
-        raise TraceFieldError("DOM snapshot: wanted an object of format and frames, found another; record again")
+        raise TraceFieldError("DOM snapshot: expected an object with format and frames; record again")
     if document["format"] != SNAPSHOT_FORMAT:
         found = repr(document["format"])[:40]
-        raise TraceVersionError(f"DOM snapshot: wanted format {SNAPSHOT_FORMAT}, found {found}; use a newer Eikon")
+        raise TraceVersionError(f"DOM snapshot: expected format {SNAPSHOT_FORMAT}, got {found}; use a newer Eikon")
     return _page(document["frames"])
 
 
 def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapshot:
-    """Pass every string of a page (texts, attribute values, states, data blocks, names, URLs) through `replace`.
+    """Apply `replace` to every string of a page: texts, attribute values, states, data blocks, names, URLs.
 
-    Each different string is asked for once; the page itself comes back when none changes.
+    `replace` is called once per distinct string; the same page is returned if nothing changes.
     """
     known = {text: replace(text) for text in set(chain.from_iterable(_strings(frame) for frame in page.frames))}
     known = {before: after for before, after in known.items() if before != after}
@@ -165,7 +165,7 @@ def _frame_digest(frame: FrameSnapshot) -> bytes:
 
 
 def _content(node: DomNode) -> bytes:
-    """Write a node whose lower nodes have their digests; texts lose the white space at their ends unless it counts."""
+    """Serialize a node whose children have digests; outer white space of a text is stripped unless significant."""
     if node.text is not None:
         return f"t{node.text.strip(BLANKS)}".encode(*_UTF_8) if node.tag == TEXT else f"v{node.text}".encode(*_UTF_8)
     shadow = b"" if node.shadow is None else _below(node.shadow)
@@ -173,7 +173,7 @@ def _content(node: DomNode) -> bytes:
 
 
 def _head(node: DomNode) -> bytes:
-    """Write an element's own parts so that no two different elements give the same bytes."""
+    """Serialize an element without its children; different elements never give the same bytes."""
     parts = [node.tag, node.namespace, node.shadow_mode, str(len(node.attributes))]
     for pair in node.attributes:
         parts += pair
@@ -183,7 +183,7 @@ def _head(node: DomNode) -> bytes:
 
 
 def _state_parts(name: str, value: StateValue) -> tuple[str, ...]:
-    """Write one state with its type, so that `true` and "true" differ."""
+    """Serialize one state with its type, so that `true` and "true" differ."""
     if isinstance(value, bool):
         return (name, "b", "1" if value else "0")
     if isinstance(value, str):
@@ -192,13 +192,13 @@ def _state_parts(name: str, value: StateValue) -> tuple[str, ...]:
 
 
 def _measured(parts: Iterable[str]) -> bytes:
-    """Join texts, the lengths of all of them first."""
+    """Join texts, prefixed with their lengths."""
     texts = tuple(parts)
     return f"{','.join(map(str, map(len, texts)))}|{''.join(texts)}".encode(*_UTF_8)
 
 
 def _below(nodes: tuple[DomNode, ...]) -> bytes:
-    """Join the digests of the nodes that count, their number first."""
+    """Join the digests of the significant nodes, prefixed with their number."""
     if not nodes:
         return b"0:"
     parts = [node.known_digest or b"" for node in nodes if node.text is None or is_significant(node)]
@@ -208,19 +208,19 @@ def _below(nodes: tuple[DomNode, ...]) -> bytes:
 def _page(frames: object) -> PageSnapshot:
     """Build a page from the data of its frames."""
     if not isinstance(frames, list) or not frames:
-        raise TraceFieldError("DOM snapshot, frames: wanted one frame or more, found none; record again")
+        raise TraceFieldError("DOM snapshot, frames: expected at least one frame, got none; record again")
     built = []
     for data in frames:
         match data:
             case {"path": str() as path, "url": str() as url, "name": str() as name, **rest}:
                 built.append(frame_from_data(rest, path=path, url=url, name=name))
             case _:
-                raise TraceFieldError("DOM snapshot, frames: wanted path, url and name, found another; record again")
+                raise TraceFieldError("DOM snapshot, frames: expected path, url and name; record again")
     return PageSnapshot(frames=tuple(built))
 
 
 def _strings(frame: FrameSnapshot) -> Iterable[str]:
-    """Yield every string of a frame that can come from the page's data."""
+    """Yield every string of a frame that may contain page data."""
     yield from (frame.url, frame.name, frame.doctype)
     yield from (text for _, text in frame.extras.data or () if isinstance(text, str))
     for node in frame.root.walk():
@@ -236,7 +236,7 @@ def _strings(frame: FrameSnapshot) -> Iterable[str]:
 
 
 def _masked_extras(extras: FrameExtras, known: dict[str, str]) -> FrameExtras:
-    """Replace the texts of data blocks; a length stays what it was."""
+    """Replace the texts of data blocks; lengths stay."""
     if not extras.data:
         return extras
     data = tuple((node, known.get(text, text) if isinstance(text, str) else text) for node, text in extras.data)
@@ -244,7 +244,7 @@ def _masked_extras(extras: FrameExtras, known: dict[str, str]) -> FrameExtras:
 
 
 def _masked_tree(root: DomNode, known: dict[str, str]) -> DomNode:
-    """Rebuild a tree with some of its strings replaced; untouched subtrees are shared."""
+    """Rebuild a tree with replaced strings; unchanged subtrees are shared."""
     done: dict[int, DomNode] = {}
     for node in reversed(list(root.walk())):
         if id(node) not in done:
@@ -253,7 +253,7 @@ def _masked_tree(root: DomNode, known: dict[str, str]) -> DomNode:
 
 
 def _masked_node(node: DomNode, known: dict[str, str], done: dict[int, DomNode]) -> DomNode:
-    """Rebuild one node whose lower nodes are done."""
+    """Rebuild one node whose children are rebuilt."""
     if node.text is not None:
         return changed(node, text=known[node.text]) if node.text in known else node
     attributes = tuple([(name, known.get(value, value)) for name, value in node.attributes])

@@ -1,11 +1,11 @@
-"""The flat JSON that a document tree is written as.
+"""The flat JSON form of a document tree.
 
-Nodes stand in document order, so that depth costs nothing: a string is a text, an array of one string a text whose
-white space counts (`pre`, `style`), an array of seven an element::
+Nodes are listed in document order, so depth needs no recursion: a string is a text, an array of one string a text with
+significant white space (`pre`, `style`), an array of seven an element::
 
-    [tag, namespace, [name, value, ...], [state, value, ...], children, shadow mode, children of the shadow root]
+    [tag, namespace, [name, value, ...], [state, value, ...], child count, shadow mode, shadow child count]
 
-The entries of the shadow root follow their host, then those of its children. ``docs/dom-snapshots.md`` has the details.
+The nodes of a shadow root follow their host, then its children. ``docs/dom-snapshots.md`` has the details.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ELEMENT_TYPES: Final = (str, str, list, list, int, str, int)
 _ROWS: Final = ("canvas", "frames", "scroll")
 _DATA_TYPES: Final = frozenset({(int, str), (int, int)})
 _LATER: Final = frozenset({"data", "flips"})
-"""Extras that older snapshots do not have."""
+"""Extras that older snapshots lack."""
 _MODES: Final = frozenset({"", "open", "closed"})
 
 
@@ -30,7 +30,7 @@ def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSna
     """Build a frame from its parsed JSON.
 
     Raises:
-        TraceFieldError: it has another shape than the format's.
+        TraceFieldError: the data does not have the shape of the format.
 
     """
     if not isinstance(data, dict) or data.keys() != {"doctype", "nodes", "extras"}:
@@ -53,7 +53,7 @@ def frame_to_data(frame: FrameSnapshot) -> dict[str, object]:
 
 
 def tree_to_flat(root: DomNode) -> list[object]:
-    """Write a tree as the flat list of the module's docstring."""
+    """Return a tree as a flat list, see the module docstring."""
     flat: list[object] = []
     for node in root.walk():
         if node.text is not None:
@@ -67,10 +67,10 @@ def tree_to_flat(root: DomNode) -> list[object]:
 
 
 def tree_from_flat(flat: object) -> DomNode:
-    """Build the tree that a flat list describes.
+    """Build a tree from its flat list.
 
     Raises:
-        TraceFieldError: an entry has the wrong shape, or the counts do not add up to one tree.
+        TraceFieldError: an entry has the wrong shape, or the child counts do not add up to one tree.
 
     """
     if not isinstance(flat, list):
@@ -81,7 +81,7 @@ def tree_from_flat(flat: object) -> DomNode:
 
 
 def _known_text(entry: object, texts: dict[str, DomNode]) -> DomNode | None:
-    """Let equal texts share one node."""
+    """Share one node between equal texts."""
     if type(entry) is not str:
         return None
     known = texts.get(entry)
@@ -92,21 +92,21 @@ def _known_text(entry: object, texts: dict[str, DomNode]) -> DomNode | None:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An element without what is below it."""
+    """An element without its children."""
 
     tag: str
     namespace: str
     attributes: tuple[tuple[str, str], ...]
     state: tuple[tuple[str, StateValue], ...]
     count: int
-    """Of its children."""
+    """Number of its children."""
     mode: str
-    """Of its shadow root, empty without one."""
+    """Mode of its shadow root; empty without one."""
     inner: int
     """Number of children of the shadow root."""
 
     def node(self, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None) -> DomNode:
-        """Make the element."""
+        """Build the element with its children."""
         return DomNode(
             tag=self.tag,
             namespace=self.namespace,
@@ -119,37 +119,37 @@ class Head:
 
 
 def read_entry(entry: object, index: int) -> DomNode | Head:
-    """Read one entry of a flat list: a whole text, or an element without what is below it.
+    """Parse one entry of a flat list: a text, or an element without its children.
 
     Raises:
-        TraceFieldError: it has the wrong shape; the message names `index`.
+        TraceFieldError: the entry has the wrong shape; the message names `index`.
 
     """
     if isinstance(entry, str):
         return DomNode(tag=TEXT, text=entry)
     if not isinstance(entry, list):
-        raise wrong(f"nodes[{index}]", "a text or an element of seven fields", entry)
+        raise wrong(f"nodes[{index}]", "a text or an element with seven fields", entry)
     if len(entry) == 1 and isinstance(entry[0], str):
         return DomNode(tag=VERBATIM, text=entry[0])
     if tuple(map(type, entry)) != _ELEMENT_TYPES:
-        raise wrong(f"nodes[{index}]", "a text or an element of seven fields", entry)
+        raise wrong(f"nodes[{index}]", "a text or an element with seven fields", entry)
     tag, namespace, names, state, count, mode, inner = entry
     sound = count >= 0 and inner >= 0 and mode in _MODES and (mode != "" or inner == 0)
     if not sound or not tag or tag in _TEXT_TAGS:
-        raise wrong(f"nodes[{index}]", "a tag, a shadow mode and counts that fit the nodes after it", entry)
+        raise wrong(f"nodes[{index}]", "a tag, a shadow mode and counts that match the nodes after it", entry)
     attributes = _attributes(names, index) if names else ()
     return Head(tag, namespace, attributes, _state(state, index) if state else (), count, mode, inner)
 
 
 Make = Callable[[int, Head, "tuple[DomNode, ...]", "tuple[DomNode, ...] | None"], DomNode]
-"""Makes an element, from its place in the flat list, itself, its children, and those of its shadow root."""
+"""Builds an element from its index in the flat list, itself, its children, and those of its shadow root."""
 
 
 def build_tree(entries: Sequence[DomNode | Head], make: Make) -> DomNode:
-    """Build the tree of a flat list's entries.
+    """Build the tree from the parsed entries of a flat list.
 
     Raises:
-        TraceFieldError: the counts do not add up to one tree.
+        TraceFieldError: the child counts do not add up to one tree.
 
     """
     built: list[DomNode] = []
@@ -159,7 +159,7 @@ def build_tree(entries: Sequence[DomNode | Head], make: Make) -> DomNode:
             built.append(entry)
             continue
         if entry.count + entry.inner > len(built):
-            raise wrong(f"nodes[{index}]", "counts that fit the nodes after it", (entry.count, entry.inner))
+            raise wrong(f"nodes[{index}]", "counts that match the nodes after it", (entry.count, entry.inner))
         shadow = _take(built, entry.inner) if entry.mode else None
         built.append(make(index, entry, _take(built, entry.count), shadow))
     if len(built) != 1 or built[0].is_text:
@@ -168,7 +168,7 @@ def build_tree(entries: Sequence[DomNode | Head], make: Make) -> DomNode:
 
 
 def _take(built: list[DomNode], count: int) -> tuple[DomNode, ...]:
-    """Take the last nodes off a list that was built backwards."""
+    """Pop nodes from the end of a list that was built in reverse."""
     if count == 0:
         return ()
     taken = built[-count:]
@@ -203,10 +203,10 @@ def _state(flat: list[object], index: int) -> tuple[tuple[str, StateValue], ...]
 
 
 def read_extras(data: object) -> FrameExtras:
-    """Read canvas digests, data blocks, hidden elements, frame places and scroll offsets.
+    """Parse canvas digests, data blocks, visibility changes, frame positions and scroll offsets.
 
     Raises:
-        TraceFieldError: they have another shape than the format's.
+        TraceFieldError: the data does not have the shape of the format.
 
     """
     if not isinstance(data, dict) or data.keys() - _LATER != set(_ROWS):
@@ -233,7 +233,7 @@ def _data(rows: object) -> tuple[tuple[int, str | int], ...]:
 
 
 def _rows(rows: object, name: str, kinds: tuple[type, ...]) -> tuple[tuple[object, ...], ...]:
-    """Read rows of fixed columns; a whole number may stand for a float."""
+    """Parse rows of fixed columns; an integer is accepted as a float."""
     if not isinstance(rows, list):
         raise wrong(f"extras.{name}", "an array", rows)
     for row in rows:
@@ -246,6 +246,6 @@ def _rows(rows: object, name: str, kinds: tuple[type, ...]) -> tuple[tuple[objec
 
 
 def wrong(place: str, wanted: str, found: object) -> TraceFieldError:
-    """Make the error for a field of another shape."""
+    """Build the error for a field of the wrong shape."""
     shown = repr(found)[:120]
-    return TraceFieldError(f"DOM snapshot, {place}: wanted {wanted}, found {shown}; take the snapshot again")
+    return TraceFieldError(f"DOM snapshot, {place}: expected {wanted}, got {shown}; take the snapshot again")

@@ -1,4 +1,4 @@
-"""Make a page without scripts from a snapshot, to be looked at and searched with selectors."""
+"""Render a snapshot as an HTML page without scripts, for people and for skills."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VOID: Final = frozenset(
 )
 EMPTIED: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
 _UNPARSED: Final = frozenset({"plaintext", "xmp"})
-"""Elements without escaping, served as `pre`."""
+"""Elements whose content HTML does not escape; rendered as `pre`."""
 NEWLINE_EATERS: Final = frozenset({"pre", "textarea", "listing"})
 EMBEDDERS: Final = frozenset({"object", "embed", "iframe", "frame"})
 _TAG: Final = re.compile(r"[A-Za-z][\w:.\-]*")
@@ -34,21 +34,21 @@ _LISTENER: Final = re.compile(r"on[a-z]+", re.IGNORECASE)
 _MASK: Final = "********"
 _OWN: Final = "data-eikon-own"
 PLAIN_HEAD: Final = f'<meta charset="utf-8" {_OWN}="">'
-"""Written first into every head."""
+"""First element of every rendered head."""
 SHADOW_START: Final = '<template shadowrootmode="open">'
 SHADOW_END: Final = "</template>"
 NO_ELEMENT: Final = "#document"
-"""Tag of a document without a root."""
+"""Tag of the root of an empty document."""
 
 
 def render_html(frame: FrameSnapshot, *, frames: Iterable[FrameSnapshot] = (), base_url: str | None = None) -> str:
-    """Return a page that shows a frame, with the frames inside it, and runs nothing.
+    """Return a page that shows a frame and the frames inside it, and runs no code.
 
-    `frames` are all frames of the page. Relative links are resolved against `base_url` unless the page says otherwise.
+    `frames` are all frames of the page. `base_url` is the base of relative links, unless the page has a `base` element.
     """
     inner = [each for each in frames if _is_inside(each.path, frame.path)]
     rendered: dict[str, str] = {}
-    # From the innermost outwards: a document is an attribute in the document around it.
+    # Innermost first: the document of a child frame becomes an attribute of its frame element.
     for each in sorted(inner, key=lambda one: one.path.count("."), reverse=True):
         own_url = each.url if each.url.startswith(("http:", "https:")) else ""
         rendered[each.path] = _render(each, rendered, own_url)
@@ -56,32 +56,32 @@ def render_html(frame: FrameSnapshot, *, frames: Iterable[FrameSnapshot] = (), b
 
 
 def render_plain_html(frame: FrameSnapshot) -> str:
-    """Return the page of one frame alone, without base URL and without the frames inside it."""
+    """Return the page of one frame, without a base URL and without child frames."""
     return _render(frame, {}, "")
 
 
 def _is_inside(path: str, outer: str) -> bool:
-    """Tell whether a frame lies below another."""
+    """Return whether a frame is a descendant of another."""
     return path != outer and (outer == "" or path.startswith(f"{outer}."))
 
 
 @dataclass(slots=True)
 class _Page:
-    """What the parts of one document need to know of the whole."""
+    """State of rendering one document."""
 
     head: str
-    """Written first into the head."""
+    """First elements of the head."""
     srcdocs: dict[int, str]
-    """Document inside a frame element, by `id(node)`."""
+    """Documents of child frames, by `id(node)`."""
     blocks: dict[int, str]
-    """Data blocks as they are served, by `id(node)`."""
+    """Rendered data blocks, by `id(node)`."""
     out: list[str] = field(default_factory=list)
     selected: set[int] = field(default_factory=set)
-    """Chosen options, by `id(node)`."""
+    """Selected options, by `id(node)`."""
 
 
 def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) -> str:
-    """Write one document whose inner documents are written."""
+    """Render one document; `rendered` holds its child documents by frame path."""
     has_base = any(node.tag == "base" and node.attribute("href") is not None for node in frame.root.walk())
     base = f'<base href="{escaped(base_url)}" {_OWN}="">' if base_url and not has_base else ""
     page = _Page(head=f"{PLAIN_HEAD}{base}", srcdocs=_inner_documents(frame, rendered), blocks=_blocks(frame))
@@ -105,30 +105,30 @@ def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) ->
 
 
 def start_tag(node: DomNode, *, srcdoc: str = "", selected: bool = False) -> str:
-    """Write the start tag of an element; `srcdoc` is the document in a frame element."""
+    """Render the start tag of an element; `srcdoc` is the document of a frame element."""
     attributes = "".join(f' {name}="{escaped(value)}"' for name, value in _attributes(node, srcdoc, selected=selected))
     return f"<{served_tag(node.tag, node.namespace)}{attributes}>"
 
 
 def served_tag(tag: str, namespace: str) -> str:
-    """Return the tag under which an element is served."""
+    """Return the tag name that an element is rendered with."""
     if not _TAG.fullmatch(tag):
         return "x-unknown"
     return "pre" if namespace == "" and tag in _UNPARSED else tag
 
 
 def added_head(head: str) -> str:
-    """Write the head of a document that has none."""
+    """Render a head element for a document that has none."""
     return f"<head {_OWN}>{head}</head>"
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Join the parts of a page, without what a parser would change."""
+    """Join the parts of a page; escape or drop characters that a parser would change."""
     return "".join(parts).replace("\r", "&#13;").replace("\x00", "")
 
 
 def _element(node: DomNode, page: _Page) -> Iterator[DomNode | str]:
-    """Write the start tag of an element and yield what follows it."""
+    """Append the start tag of an element; yield its content and its end tag."""
     is_html = node.namespace == ""
     tag = served_tag(node.tag, node.namespace)
     if is_html and tag == "select":
@@ -154,7 +154,7 @@ def _element(node: DomNode, page: _Page) -> Iterator[DomNode | str]:
 
 
 def _attributes(node: DomNode, srcdoc: str, *, selected: bool) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that are safe to serve, then those that stand for the state."""
+    """Yield the attributes that are safe to render, then those that represent the state."""
     for name, value in node.attributes:
         low = name.lower()
         if not is_served(name):
@@ -163,7 +163,7 @@ def _attributes(node: DomNode, srcdoc: str, *, selected: bool) -> Iterator[tuple
             continue
         yield name, _neutral(node, low, value)
     if node.tag == "iframe":
-        # Without it, an unknown frame would be fetched from its `src`.
+        # Without `srcdoc`, the browser would load `src`.
         yield "srcdoc", srcdoc
     yield from _state_attributes(node)
     if selected:
@@ -171,18 +171,18 @@ def _attributes(node: DomNode, srcdoc: str, *, selected: bool) -> Iterator[tuple
 
 
 def is_served(name: str) -> bool:
-    """Tell whether an attribute may be served: no listener, and a name that a parser reads as one."""
+    """Return whether an attribute is safe to render: not an event handler, and with a name that parses as one."""
     low = name.lower()
     return not _LISTENER.fullmatch(low) and low not in {"srcdoc", _OWN} and bool(_ATTRIBUTE.fullmatch(name))
 
 
 def may_run(value: str) -> bool:
-    """Tell whether a value has a script address anywhere; the attribute decides what becomes of it."""
+    """Return whether a value contains a script URL; what to do about it depends on the attribute."""
     return ":" in value and _SCRIPT_URL.search(value) is not None
 
 
 def _state_attributes(node: DomNode) -> Iterator[tuple[str, str]]:
-    """Yield attributes that give a served element the state it had."""
+    """Yield attributes that restore the recorded state of an element."""
     if node.state_of("checked") is True:
         yield "checked", ""
     if node.state_of("open") is True:
@@ -196,13 +196,13 @@ def _state_attributes(node: DomNode) -> Iterator[tuple[str, str]]:
 
 
 def text_state(node: DomNode, name: str) -> str:
-    """Return a state that is a text."""
+    """Return the value of a text state; empty if it is missing."""
     value = node.state_of(name)
     return value if isinstance(value, str) else ""
 
 
 def _chosen(select: DomNode) -> set[int]:
-    """Return the options of a select box that are chosen, by `id(node)`."""
+    """Return the selected options of a select box, by `id(node)`."""
     selected = select.state_of("selected")
     wanted = frozenset(selected) if isinstance(selected, tuple) else frozenset()
     options = (node for node in select.walk() if node.tag == "option")
@@ -210,7 +210,7 @@ def _chosen(select: DomNode) -> set[int]:
 
 
 def _neutral(node: DomNode, name: str, value: str) -> str:
-    """Return an attribute value that cannot run as a script when followed or loaded, and loads no frame."""
+    """Return an attribute value that runs no script when followed or loaded, and loads no frame."""
     start = value.lstrip(_BLANKS_BEFORE_URL)
     if _SCRIPT_URL.match(start) or (node.namespace and _SCRIPT_URL.search(value)):
         return "about:blank"
@@ -220,7 +220,7 @@ def _neutral(node: DomNode, name: str, value: str) -> str:
 
 
 def is_dropped(node: DomNode) -> bool:
-    """Tell whether an element is not served as it is: scripts and pages that send the reader elsewhere."""
+    """Return whether an element is omitted: scripts, and `meta` elements that navigate."""
     tag = node.tag.lower()
     if tag == "script" or tag.endswith(":script"):
         return True
@@ -228,18 +228,18 @@ def is_dropped(node: DomNode) -> bool:
 
 
 def data_block(node: DomNode, text: str | int) -> str:
-    """Write a script that is data, of which only the length is known where it was too long; nothing for code."""
+    """Render a data block, without its text if only the length is known; empty for scripts that run."""
     served = served_block(node, text)
     return "" if served is None else f"{start_tag(served[0])}{served[1]}</script>"
 
 
 def style_text(texts: Iterable[str]) -> str:
-    """Return a style sheet in which nothing can be taken for markup, wherever the parser meets it."""
+    """Return a style sheet in which a parser finds no markup."""
     return _MARKUP_IN_STYLE.sub(r"\\3c ", "".join(texts))
 
 
 def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
-    """Find the document of each frame element: by the noted place, else in document order."""
+    """Return the document of each frame element: by the recorded index, else in document order."""
     prefix = f"{frame.path}." if frame.path else ""
     noted = dict(frame.extras.frames)
     found: dict[int, str] = {}
@@ -261,7 +261,7 @@ def _blocks(frame: FrameSnapshot) -> dict[int, str]:
 
 
 def doctype_of(doctype: str) -> str:
-    """Write a doctype from its name, public and system id; nothing for none."""
+    """Render a doctype from its name, public and system id; empty if there is none."""
     if not doctype:
         return ""
     name, public, system = (*(part.replace('"', "").replace(">", "") for part in doctype.split("|")), "", "")[:3]

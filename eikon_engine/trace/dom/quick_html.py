@@ -1,7 +1,7 @@
-"""The page of one frame straight from the stored JSON of a snapshot, without building its tree.
+"""Render the frames of a stored snapshot directly from its JSON, without building trees.
 
-The result is that of `render_plain_html`, ten times as fast. What is unusual or wrong goes the long way, and raises
-there what it always raises.
+The result equals that of `render_plain_html`, ten times as fast. Unusual or invalid snapshots fall back to that
+function, which raises the usual errors.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _Entry: TypeAlias = Any
-"""What stands in the list of nodes: JSON of any shape, until it was looked at."""
+"""An entry of the list of nodes: JSON of any shape until it is checked."""
 
 _SPECIAL: Final = (
     frozenset(
@@ -57,33 +57,33 @@ _SPECIAL: Final = (
     | VOID
     | NEWLINE_EATERS
 )
-"""Tags that are more than a start, nodes and an end."""
+"""Tags that need more than a start tag, children and an end tag."""
 _SIMPLE_VOID: Final = VOID - EMBEDDERS - {"meta"}
 _REPLACED: Final = frozenset({"style", "textarea"}) | EMPTIED
 _FIELDS: Final = 7
 _VALUE: Final = "%s"
 _BETWEEN: Final = "\x00"
-"""Parts values while all are escaped at once; no page has it, and where one has, it is dropped (`joined`)."""
+"""Separates values while all are escaped in one call; if a value contains it, they are escaped one by one."""
 
 
 class StoredFrame(NamedTuple):
-    """The page of one frame, as a skill is given it."""
+    """The rendered page of one frame, the input of a skill."""
 
     html: str
     url: str
 
 
 class _UnusualError(Exception):
-    """Say that a snapshot has to go the long way."""
+    """The snapshot must be rendered by `render_plain_html`."""
 
 
 def plain_frames(raw: bytes) -> dict[str, StoredFrame]:
-    """Return the pages of all frames of a stored snapshot, by the path of the frame.
+    """Return the rendered pages of all frames of a stored snapshot, by frame path.
 
     Raises:
-        TraceSyntaxError: it is no JSON.
-        TraceVersionError: a newer format.
-        TraceFieldError: another shape than the format's.
+        TraceSyntaxError: the data is not JSON.
+        TraceVersionError: the format version is newer.
+        TraceFieldError: the data does not have the shape of the format.
     """
     try:
         with collector_paused():
@@ -91,16 +91,16 @@ def plain_frames(raw: bytes) -> dict[str, StoredFrame]:
     except (ValueError, TraceFieldError, _UnusualError):
         frames = snapshot_from_json(raw).frames
         pages = [(frame.path, StoredFrame(render_plain_html(frame), frame.url)) for frame in frames]
-    return dict(reversed(pages))  # of two frames of one path the first counts
+    return dict(reversed(pages))  # if two frames have the same path, the first wins
 
 
 def _quick_pages(raw: bytes) -> list[tuple[str, StoredFrame]]:
-    """Read and write all frames.
+    """Parse and render all frames.
 
     Raises:
-        ValueError: it is no JSON.
-        TraceFieldError: the extras have another shape than the format's.
-        _UnusualError: it has to go the long way.
+        ValueError: the data is not JSON.
+        TraceFieldError: the extras do not have the shape of the format.
+        _UnusualError: the snapshot needs the slow path.
     """
     match from_json(raw):
         case {"format": int(version), "frames": [_, *_] as frames, **more} if version == SNAPSHOT_FORMAT and not more:
@@ -127,51 +127,51 @@ def _quick_page(frame: object) -> tuple[str, StoredFrame]:
 
 
 class _Form(NamedTuple):
-    """How ordinary elements of one tag with the same attributes are written, a `%s` for each value."""
+    """How ordinary elements with the same tag and attribute names are rendered, with `%s` for each value."""
 
     start: str
     end: str
-    """Empty for elements without an end."""
+    """Empty for void elements."""
     around_text: str
-    """The element around a single text; empty for elements without an end."""
+    """The element with a single text as its content; empty for void elements."""
 
 
 @dataclass(slots=True)
 class _Select:
-    """A select box that is being written."""
+    """A select box whose content is being rendered."""
 
     end: int
-    """Place after its last node."""
+    """Index after its last node."""
     wanted: frozenset[str]
-    """Places of the chosen options."""
+    """Indices of the selected options."""
     options: int = 0
-    """How many have been seen."""
+    """Number of options seen so far."""
 
 
 class _Writer:
-    """Write one document, entry by entry.
+    """Render one document, entry by entry.
 
-    The page is a template with a `%s` for each text and value, so that all of them are escaped at once.
+    The page is built as a template with `%s` for each text and value, so that all of them are escaped in one call.
     """
 
     def __init__(self, doctype: str, nodes: list[_Entry], blocks: Mapping[int, str | int]) -> None:
-        """Begin with the doctype."""
+        """Start with the doctype."""
         self._nodes = nodes
         self._blocks = blocks
         self._template: list[str] = []
         self._values: list[str] = []
         self._forms: dict[tuple[str, ...], _Form | None] = {}
-        """By tag, namespace and names of the attributes."""
+        """By tag, namespace and attribute names."""
         self._levels: list[tuple[int, str]] = []
-        """The elements around: how many nodes are left of each, and what is written after them."""
+        """The open elements: how many children are left of each, and its end tag."""
         self._selects: list[_Select] = []
         self._literally(doctype_of(doctype))
 
     def page(self) -> str:
-        """Write the whole document.
+        """Render the whole document.
 
         Raises:
-            _UnusualError: it has to go the long way.
+            _UnusualError: the snapshot needs the slow path.
         """
         nodes, template, values, levels = self._nodes, self._template, self._values, self._levels
         left, end = self._root()
@@ -208,7 +208,7 @@ class _Writer:
         return self._ended(left, end)
 
     def _ended(self, left: int, end: str) -> str:
-        """Write the ends of all that is open, and return the page."""
+        """Append all open end tags and return the page."""
         while left == 0:
             self._template.append(end)
             if not self._levels:
@@ -232,7 +232,7 @@ class _Writer:
         return root.count, "</html>"
 
     def _form_of(self, entry: _Entry) -> _Form | None:
-        """Return how an ordinary element is written, and note its values; None, and nothing noted, for others."""
+        """Return the template of an ordinary element and store its values; None, storing nothing, for others."""
         if type(entry) is not list or len(entry) != _FIELDS:
             return None
         tag, namespace, attributes, state, count, mode, inner = entry
@@ -245,7 +245,7 @@ class _Writer:
             found = attributes[1::2]
             if form is None or len(attributes) % 2 or (":" in "".join(found) and any(map(may_run, found))):
                 return None
-        except TypeError:  # a list where a text should be; what reads it alone tells
+        except TypeError:  # a list instead of a text; `read_entry` raises the error
             return None
         if count and not form.end:
             return None
@@ -253,7 +253,7 @@ class _Writer:
         return form
 
     def _special(self, index: int) -> int:
-        """Write what is more than a start, nodes and an end; leave what is open on `levels`, return the next place."""
+        """Render an element that needs special handling; push what stays open on `levels`, return the next index."""
         head = self._head(index)
         if head is None:
             self._literally(escaped(self._entry(index)[0]))
@@ -291,7 +291,7 @@ class _Writer:
         return index + 1
 
     def _replaced(self, index: int, head: Head, tag: str) -> str:
-        """Return what is written in the place of an element's nodes, and its end."""
+        """Return the rendered content and end tag of an element whose children are not rendered."""
         if tag == "textarea":
             return f"\n{escaped(text_state(head.node((), None), 'value'))}</textarea>"
         if tag != "style":
@@ -307,7 +307,7 @@ class _Writer:
         return str(entry[0])
 
     def _skipped(self, index: int, after: int) -> int:
-        """Write nothing of some nodes; options among them count for the select boxes around."""
+        """Skip some nodes; options among them count for the enclosing select boxes."""
         for place in range(index, after):
             head = self._head(place)
             if head is not None and head.tag == "option":
@@ -315,7 +315,7 @@ class _Writer:
         return after
 
     def _is_chosen(self, index: int) -> bool:
-        """Count an option in the select boxes around it, and tell whether it is chosen in one."""
+        """Count an option in the enclosing select boxes; return whether it is selected in one of them."""
         chosen = False
         for select in self._selects:
             if index < select.end:
@@ -324,16 +324,16 @@ class _Writer:
         return chosen
 
     def _literally(self, markup: str) -> None:
-        """Write what is no template."""
+        """Append markup that contains no placeholders."""
         self._template.append(markup.replace("%", "%%"))
 
     def _head(self, index: int) -> Head | None:
-        """Read an element without what is below it; None for a text."""
+        """Parse an element without its children; None for a text."""
         found = read_entry(self._entry(index), index)
         return found if isinstance(found, Head) else None
 
     def _after(self, index: int) -> int:
-        """Return the place after a node and all below it."""
+        """Return the index after a node and all its descendants."""
         left = 1
         while left:
             entry = self._entry(index)
@@ -354,7 +354,7 @@ class _Writer:
 
 @lru_cache(maxsize=4096)
 def _form(key: tuple[object, ...]) -> _Form | None:
-    """Say how an ordinary element of a tag, a namespace and names of attributes is written; None for others."""
+    """Return the template for a tag, a namespace and attribute names; None if such elements need special handling."""
     texts = [part for part in key if isinstance(part, str)]
     if len(texts) != len(key):
         return None

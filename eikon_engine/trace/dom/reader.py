@@ -1,7 +1,7 @@
-"""Read the snapshots that a page hands over, one after the other.
+"""Read successive snapshots of one frame.
 
-From one action to the next, most of a document stays as it was. Its nodes are then the same objects, with their
-digests, so that a look costs what has changed, and not what is there.
+Between two actions most of a document stays the same. The nodes of unchanged parts are then the same objects, with
+their cached digests, so the cost of a snapshot depends on what changed, not on the size of the document.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question for the document of a frame."""
+    """A request for the snapshot of a frame."""
 
     token: str
-    """Under which the page keeps its answer."""
+    """Key under which the page stores its response."""
     since: str
-    """Token of the last answer that was read, empty without one."""
+    """Token of the last response; empty if there is none."""
     lines: list[str]
-    """What that answer was."""
+    """Lines of the last response."""
     data: object
-    """The data blocks in it, as JSON has them; None without an answer."""
+    """Data blocks of the last response as parsed JSON; None if there is none."""
 
 
 class FrameReader:
-    """Reads the documents of one frame and keeps what the next one may have in common with the last."""
+    """Parses the snapshots of one frame and reuses the nodes of the previous one."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without a previous snapshot."""
         self._token = ""
         self._lines: list[str] = []
         self._data: object = None
         self._entries: dict[str, DomNode | Head] = {}
         self._nodes: dict[tuple[object, ...], list[DomNode]] = {}
-        """Elements of the last document by their line and what is right below them; equal ones in document order."""
+        """Elements of the last document by their line and children; equal ones in document order."""
 
     def ask(self, token: str) -> Asked:
-        """Prepare a question: the page need not repeat what is the same at both ends of its last answer.
+        """Prepare a request: the page may omit the lines equal at both ends of its last response.
 
-        No document may ever see a `token` twice.
+        A `token` must be used only once per document.
         """
         return Asked(token=token, since=self._token, lines=self._lines, data=self._data)
 
     def read(self, text: str, asked: Asked, *, path: str, url: str, name: str) -> FrameSnapshot:
-        """Read what the page answered: a line for the document, then one for each node that is not the same.
+        """Parse the response of the page: one line for the document, then one for each node that changed.
 
         Raises:
             TraceSyntaxError: a line is not JSON.
-            TraceFieldError: it has another shape than the format's.
+            TraceFieldError: the data does not have the shape of the format.
 
         """
         first, *new = text.split("\n")
@@ -76,7 +76,7 @@ class FrameReader:
         return FrameSnapshot(path=path, url=url, name=name, doctype=document["doctype"], root=root, extras=extras)
 
     def _learn(self, lines: list[str], path: str) -> None:
-        """Read the lines that the last document did not have, all at once, and forget those that only it had."""
+        """Parse the lines that the last document did not have, in one call; drop those that only it had."""
         new = [line for line in dict.fromkeys(lines) if line not in self._entries]
         read = _json(f"[{','.join(new)}]", path)
         if not isinstance(read, list) or len(read) != len(new):
@@ -103,17 +103,17 @@ class FrameReader:
 
 
 def _with_same(new: list[str], same: object, last: list[str]) -> list[str]:
-    """Put the lines that are the same at the start and at the end around the new ones."""
+    """Surround the new lines with the unchanged lines at the start and at the end."""
     match same:
         case [int() as start, int() as end] if start >= 0 <= end and start + end <= len(last):
             return [*last[:start], *new, *last[len(last) - end :]]
         case _:
-            raise wrong("same", f"two numbers of lines, together up to {len(last)}", same)
+            raise wrong("same", f"two line counts that add up to at most {len(last)}", same)
 
 
 def _json(text: str, path: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"wanted the JSON of a DOM snapshot of frame {path!r}, found {error}; take the snapshot again"
+        message = f"expected the JSON of a DOM snapshot of frame {path!r}, got {error}; take the snapshot again"
         raise TraceSyntaxError(message) from error

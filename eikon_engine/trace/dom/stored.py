@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 def store_snapshot(store: BlobStore, snapshot: PageSnapshot) -> BlobRef:
-    """Keep a snapshot under the digest of its canonical JSON."""
+    """Store a snapshot under the digest of its canonical JSON."""
     return store.put(snapshot_json(snapshot))
 
 
 def load_snapshot(store: BlobStore, ref: BlobRef) -> PageSnapshot:
-    """Read a snapshot back, and prove that it is the one that was stored.
+    """Load a snapshot and verify its digest.
 
     Raises:
-        AttachmentMissingError: it is not there.
-        AttachmentCorruptError: its content is another one.
+        AttachmentMissingError: the blob is missing.
+        AttachmentCorruptError: the content does not match the digest.
     """
     return snapshot_from_json(store.get(ref))
 
 
 def load_page(store: BlobStore, page: PageObservation) -> PageSnapshot | None:
-    """Read the snapshot of an observed page, and prove that it shows what was observed; None if none was kept.
+    """Load the snapshot of an observed page and check that it matches the observation; None if none was stored.
 
     Raises:
-        AttachmentMissingError: it is not there.
-        AttachmentCorruptError: it is the snapshot of something else.
+        AttachmentMissingError: the blob is missing.
+        AttachmentCorruptError: the snapshot shows a different document.
     """
     if page.snapshot is None:
         return None
@@ -41,7 +41,7 @@ def load_page(store: BlobStore, page: PageObservation) -> PageSnapshot | None:
     shown = [(frame.path, frame_digest(frame)) for frame in snapshot.frames]
     if shown != [(frame.path, frame.digest) for frame in page.frames]:
         message = (
-            f"{store.path(page.snapshot)}: wanted the DOM that was observed at {page.url}, found another one; "
+            f"{store.path(page.snapshot)}: expected the DOM observed at {page.url}, got a different one; "
             "restore the bundle or record it again"
         )
         raise AttachmentCorruptError(message)

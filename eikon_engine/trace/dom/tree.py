@@ -12,46 +12,46 @@ TEXT: Final = "#text"
 VERBATIM: Final = "#verbatim"
 
 StateValue = str | bool | tuple[str, ...]
-"""A text, a switch, or a list of names."""
+"""A text, a flag, or a list of names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DomNode:
-    """One element or text of a document."""
+    """An element or a text of a document."""
 
     tag: str
-    """Local name; `#text` for a text, `#verbatim` for a text whose white space counts, `#document` for an empty one."""
+    """Local name; `#text` for a text, `#verbatim` for a text with significant white space, `#document` if empty."""
     namespace: str = ""
-    """Empty for HTML, `svg`, `mathml`, or the URI of another one."""
+    """Empty for HTML; otherwise `svg`, `mathml`, or a namespace URI."""
     attributes: tuple[tuple[str, str], ...] = ()
     """Sorted by name."""
     text: str | None = None
-    """Set for texts only."""
+    """Only set for texts."""
     state: tuple[tuple[str, StateValue], ...] = ()
-    """What the user or the page did to the element, sorted by name: value, checked, open, focus."""
+    """Form and UI state by name, sorted: value, checked, open, focus."""
     children: tuple[DomNode, ...] = ()
     shadow: tuple[DomNode, ...] | None = None
-    """Children of the shadow root, `None` when there is none."""
+    """Children of the shadow root; None without one."""
     shadow_mode: str = ""
-    """`open` or `closed`, empty without a shadow root."""
+    """`open` or `closed`; empty without a shadow root."""
     known_digest: bytes | None = field(default=None, init=False)
-    """Kept by `node_digest` once it was asked for."""
+    """Cache of `node_digest`."""
 
     @property
     def is_text(self) -> bool:
-        """Tell texts from elements."""
+        """Whether this is a text."""
         return self.text is not None
 
     def attribute(self, name: str) -> str | None:
-        """Return the value of an attribute."""
+        """Return the value of an attribute; None if it is missing."""
         return next((value for key, value in self.attributes if key == name), None)
 
     def state_of(self, name: str) -> StateValue | None:
-        """Return one value of the state."""
+        """Return the value of a state; None if it is missing."""
         return next((value for key, value in self.state if key == name), None)
 
     def walk(self) -> Iterator[DomNode]:
-        """Yield this node and all below it in document order, a shadow root before the children of its host."""
+        """Yield this node and its descendants in document order, a shadow root before the children of its host."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -62,12 +62,12 @@ class DomNode:
                 waiting += node.shadow[::-1]
 
     def shape(self) -> tuple[object, ...]:
-        """Return everything about this node but the nodes below it."""
+        """Return everything about this node except its descendants."""
         below = (len(self.children), None if self.shadow is None else len(self.shadow), self.shadow_mode)
         return (self.tag, self.namespace, self.attributes, self.text, self.state, below)
 
     def __eq__(self, other: object) -> bool:
-        """Compare whole trees, of any depth."""
+        """Compare whole trees, without recursion."""
         if not isinstance(other, DomNode):
             return NotImplemented
         return self is other or all(
@@ -76,11 +76,11 @@ class DomNode:
         )
 
     def __hash__(self) -> int:
-        """Hash the node itself: enough for equal trees to meet."""
+        """Hash the node without its descendants; equal trees have equal hashes."""
         return hash(self.shape())
 
     def __repr__(self) -> str:
-        """Show the node without what is below it."""
+        """Show the node without its descendants."""
         if self.text is not None:
             return f"DomNode({self.tag}, text={self.text!r})"
         return f"DomNode({self.tag}, {self.attributes!r}, {self.state!r}, {len(self.children)} children)"
@@ -88,23 +88,23 @@ class DomNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameExtras:
-    """What a snapshot notes besides the tree; no part of any digest. Nodes are counted in document order."""
+    """Data of a snapshot outside the tree, excluded from digests. Nodes are counted in document order."""
 
     canvas: tuple[tuple[int, str], ...] = ()
-    """Node and digest of its pixels."""
+    """Index of a canvas and the digest of its pixels."""
     data: tuple[tuple[int, str | int], ...] | None = None
-    """Scripts of a JSON type and their text, or how long it is (UTF-16 code units) where that was too long to be kept;
-    None in older snapshots."""
+    """Data blocks: node and text, or the length of the text (UTF-16 code units) if it was too long to store; None in
+    older snapshots."""
     flips: tuple[int, ...] | None = None
-    """Elements that are hidden though their parent is not, or shown though it is; None in older snapshots."""
+    """Elements whose visibility differs from their parent's; None in older snapshots."""
     frames: tuple[tuple[int, int], ...] = ()
-    """Node of a frame element, and the place of its frame among the child frames."""
+    """Node of a frame element, and the index of its frame among the child frames."""
     scroll: tuple[tuple[int, float, float], ...] = ()
-    """Node, pixels scrolled to the right, pixels scrolled down; only where not zero."""
+    """Node, pixels scrolled right, pixels scrolled down; only if not zero."""
 
 
 def inner_path(path: str, place: int) -> str:
-    """Return the path of a frame from that of the frame around it, and its place among the child frames there."""
+    """Return the path of a child frame from the path of its parent and its index among the child frames."""
     return f"{path}.{place}" if path else str(place)
 
 
@@ -113,41 +113,41 @@ class FrameSnapshot:
     """The document of one frame."""
 
     path: str
-    """Place in the frame tree: empty for the main frame, `0.1` for the second child of its first child."""
+    """Position in the frame tree: empty for the main frame, `0.1` for the second child of its first child."""
     url: str
     name: str
     doctype: str
-    """`html`, or name, public and system id joined by `|`; empty without one."""
+    """`html`, or name, public and system id joined by `|`; empty if there is none."""
     root: DomNode
     extras: FrameExtras = field(default_factory=FrameExtras)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSnapshot:
-    """The documents of all frames of a page, the main frame first."""
+    """The documents of all frames of a page, main frame first."""
 
     frames: tuple[FrameSnapshot, ...]
 
     @property
     def main(self) -> FrameSnapshot:
-        """Return the document of the main frame."""
+        """The document of the main frame."""
         return self.frames[0]
 
 
 def text_node(text: str, *, verbatim: bool = False) -> DomNode:
-    """Make a text."""
+    """Build a text node."""
     return DomNode(tag=VERBATIM if verbatim else TEXT, text=text)
 
 
 def is_significant(node: DomNode) -> bool:
-    """Tell whether a node counts for digests and differences: a text of nothing but white space does not."""
+    """Return whether a node counts for digests and differences: a white-space-only text does not."""
     return node.tag != TEXT or node.text is None or not is_blank(node.text)
 
 
 BLANKS: Final = " \t\n\f\r"
-"""The white space of HTML; a no-break space is none."""
+"""The white space of HTML, which does not include the no-break space."""
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether a text is white space only."""
+    """Return whether a text consists of white space only."""
     return not text.strip(BLANKS)

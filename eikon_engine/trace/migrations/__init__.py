@@ -1,1 +1,1 @@
-"""Older trace formats, one module for each version."""
+"""Migrations from older trace formats, one module per version."""

@@ -1,6 +1,6 @@
-"""Older trace formats, brought up to date one version at a time.
+"""Migrate older trace formats, one version at a time.
 
-A step is a pure function from the plain data of one version to that of the next one in `STEPS`.
+Each function in `STEPS` is pure and maps the plain data of one version to that of the next.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from eikon_engine.trace.migrations.plain import Plain
 
 STEPS: Final[Mapping[int | str, Callable[[Plain, str], Plain]]] = {"v3.1": from_v3_1}
-"""For each older version the function that leads one version on; its arguments are the data and the file's name."""
+"""Migration to the next version by older version; its arguments are the data and the name of the file."""
 
 READABLE_VERSIONS: Final[tuple[int | str, ...]] = (*STEPS, TRACE_VERSION)
 
 
 def migrate(plain: Plain, source: str) -> Plain:
-    """Bring plain data of an older version to this one; the caller has checked that the version is in `STEPS`.
+    """Migrate plain data of an older version to the current one; the version must be in `STEPS`.
 
     Raises:
-        TraceFieldError: a field of the older format is missing, unknown or wrong.
+        TraceFieldError: a field of the older format is missing, unknown or invalid.
     """
     while (version := plain["trace_version"]) != TRACE_VERSION:
         assert isinstance(version, (int, str))  # noqa: S101 - the caller has checked the version

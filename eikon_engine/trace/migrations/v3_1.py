@@ -1,7 +1,7 @@
-"""From the format "v3.1" to version 4.
+"""Migrate the format "v3.1" to version 4.
 
-The older format kept no URL after an action, no HTTP status, no DOM digest and no order of skills and actions. What it
-kept is carried over; every field that has no place in version 4 is named in the warnings, without its value.
+The older format has no URL after an action, no HTTP status, no DOM digest and no common order of skills and actions.
+Fields without a counterpart in version 4 are named in the warnings, without their values.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from eikon_engine.trace.migrations.v3_1_actions import SecretNames, action_from_
 VERSION: Final = "v3.1"
 
 _STATUSES: Final[tuple[str, ...]] = get_args(MissionStatus)
-_MAY_QUOTE: Final = "which may hold the clear text of a masked input"
+_MAY_QUOTE: Final = "which may quote a masked input"
 _SKILL_OK: Final = frozenset({"ok", "success", "complete"})
 
 
 def from_v3_1(plain: Plain, source: str) -> Plain:
-    """Turn a trace of version "v3.1" into one of version 4.
+    """Migrate a trace of version "v3.1" to version 4.
 
     Raises:
-        TraceFieldError: a field is missing, unknown or wrong.
+        TraceFieldError: a field is missing, unknown or invalid.
     """
     ledger = Ledger(source)
     fields = Fields(plain, "", ledger)
     fields.take("trace_version")
-    fields.take("type")  # says only that this is a trace
+    fields.take("type")  # only marks the file as a trace
     usages = fields.objects("skills_used")
     subgoals = [_Subgoal(each) for each in fields.objects("subgoal_traces")]
     names = SecretNames()
     subgoal_traces = [each.migrated(names, usages) for each in subgoals]
     for usage in usages:
-        ledger.lose(usage.path, usage.plain, "of no recorded subgoal attempt")
+        ledger.lose(usage.path, usage.plain, "of an unrecorded subgoal attempt")
     masked = {each.subgoal_id for each in subgoals if each.masked}
     started_at, ended_at = fields.stamps()
     current: Plain = {
@@ -62,17 +62,17 @@ def from_v3_1(plain: Plain, source: str) -> Plain:
 
 
 class _Subgoal:
-    """One attempt at a subgoal, while it is migrated."""
+    """One attempt at a subgoal during its migration."""
 
     def __init__(self, fields: Fields) -> None:
-        """Read what the mission level has to know."""
+        """Read the fields that the mission level needs."""
         self.fields = fields
         self.subgoal_id = fields.needed_text("subgoal_id")
         self.attempt_number = fields.whole("attempt_number", 1)
         self.masked = False
 
     def migrated(self, names: SecretNames, usages: list[Fields]) -> Plain:
-        """Build the `SubgoalTrace`, taking from `usages` those of this attempt."""
+        """Build the `SubgoalTrace`; remove the skills of this attempt from `usages`."""
         fields = self.fields
         actions: list[Plain] = []
         failed = False
@@ -105,11 +105,11 @@ class _Subgoal:
         if self.fields.take("status") is not None:
             return self.fields.choice("status", _STATUSES)
         status = "failed" if error else "complete"
-        self.fields.ledger.warn(f"{self.fields.at('status')} is missing; taken as {status}")
+        self.fields.ledger.warn(f"{self.fields.at('status')} is missing; assumed to be {status}")
         return status
 
     def _skills(self, attempt_id: str, usages: list[Fields], sequence: int) -> list[Plain]:
-        """Put the skills after the actions: the older format does not say where they stood."""
+        """Place the skills after the actions, since the older format does not record their order."""
         name = self.fields.text("skill_used")
         own = [each for each in usages if self._owns(each)]
         skills: list[Plain] = []
@@ -128,7 +128,7 @@ class _Subgoal:
             )
         for skill in skills:
             self.fields.ledger.warn(
-                f"the place of skill {skill['skill']} in {attempt_id} was not recorded; it stands after the actions"
+                f"the position of skill {skill['skill']} in {attempt_id} was not recorded; placed after the actions"
             )
         return skills
 
@@ -165,7 +165,7 @@ def _artifacts(fields: Fields) -> list[Plain]:
         path = each.needed_text("path")
         name = each.text("name") or path
         if leads_out(path):
-            each.ledger.lose(each.at("path"), path, "which leads out of the bundle")
+            each.ledger.lose(each.at("path"), path, "which points outside the bundle")
         else:
             artifacts.append({"name": name, "path": path})
         each.close()

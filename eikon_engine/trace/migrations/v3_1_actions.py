@@ -1,4 +1,4 @@
-"""Actions of the format "v3.1": eleven types, of which some say less than a replay has to know."""
+"""Migrate the eleven action types of the format "v3.1", some of which lack details that a replay needs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ ERROR_CODES: Final[tuple[tuple[str, str], ...]] = (
     (r"net::err|ns_error|navigation failed", "navigation-failed"),
     (r"not found|no such element|no element|unable to locate|waiting for (locator|selector)", "target-missing"),
 )
-"""Code of a recorded failure by the text of its error, first match; waits and navigations also know timeouts."""
+"""Error code of a recorded failure by the text of its message, first match; see also `error_code`."""
 
 
 @dataclass(slots=True)
 class SecretNames:
-    """Names for masked inputs: one for each field, whatever the attempt."""
+    """Assigns names to masked inputs: one per field, across attempts."""
 
     _by_field: dict[str, str] = field(default_factory=dict)
 
     def name(self, selector: str) -> str:
-        """Derive the name from what the selector calls the field; a second field of that name gets a number."""
+        """Derive the name from the selector of the field; duplicates get a number."""
         if selector not in self._by_field:
             stem, name, number = _stem(selector), _stem(selector), 1
             while name in self._by_field.values():
@@ -45,7 +45,7 @@ class SecretNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """What the fields of one action say, before it is known what they mean."""
+    """The fields of one action before its type is migrated."""
 
     fields: Fields
     kind: str
@@ -56,19 +56,19 @@ class _Step:
     names: SecretNames
 
     def target(self) -> Plain:
-        """Give the element to act on."""
+        """Return the target of the action."""
         selector = self.selector or self.place
         if not selector:
-            raise self.fields.fault("selector", f"this field is missing; a {self.kind} needs one")
+            raise self.fields.fault("selector", f"this field is missing; {self.kind} requires it")
         return {"selector": selector}
 
     def url(self) -> str | None:
-        """Give the URL, if the action speaks of one."""
+        """Return the URL of the action, if it has one."""
         return next((each for each in (self.place, self.selector) if each and _URL.match(each)), None)
 
 
 def action_from_v3_1(fields: Fields, names: SecretNames, *, after_failure: bool) -> Plain:
-    """Turn one action into an `ActionTrace`; `after_failure` says whether the action before it failed."""
+    """Build an `ActionTrace`; `after_failure` is whether the previous action failed."""
     kind = fields.choice("action_type", BUILDERS)
     status = fields.choice("status", ("ok", "failed", "blocked"))
     step = _Step(
@@ -95,7 +95,7 @@ def action_from_v3_1(fields: Fields, names: SecretNames, *, after_failure: bool)
 
 
 def failed_masked(action: Plain) -> bool:
-    """Say whether a migrated action failed while it typed a secret: texts around it may quote the secret."""
+    """Return whether an action failed while it typed a secret: error messages may quote the secret."""
     match action:
         case {"action": {"text": {"secret": _}}, "result": {"kind": "failed" | "blocked"}}:
             return True
@@ -106,7 +106,7 @@ def failed_masked(action: Plain) -> bool:
 def _navigate(step: _Step) -> Plain:
     url = step.place or step.selector or step.input_data
     if not url:
-        raise step.fields.fault("target", "this field is missing; a navigate needs its URL")
+        raise step.fields.fault("target", "this field is missing; navigate requires a URL")
     return {"type": "navigate", "url": url}
 
 
@@ -118,7 +118,7 @@ def _fill(step: _Step) -> Plain:
     target = step.target()
     text: str | Plain = step.input_data or ""
     if step.input_data is None:
-        step.fields.ledger.warn(f"{step.fields.at('input_data')} is missing; the fill is taken as one of an empty text")
+        step.fields.ledger.warn(f"{step.fields.at('input_data')} is missing; assumed to be an empty text")
     if text == MASK:
         text = {"secret": step.names.name(str(target["selector"]))}
     return {"type": "fill", "target": target, "text": text}
@@ -142,7 +142,7 @@ def _wait_for_navigation(step: _Step) -> Plain:
 
 
 def _presence_check(step: _Step) -> Plain:
-    # Presence in the DOM says nothing of visibility, so an assertion of visibility would demand more than was seen.
+    # An element in the DOM need not be visible, so asserting visibility would require more than was recorded.
     return _wait({"kind": "selector", "target": step.target(), "state": "attached"})
 
 
@@ -182,7 +182,7 @@ BUILDERS: Final[Mapping[str, Callable[[_Step], Plain]]] = {
 
 
 def _report_unused(step: _Step, action: Plain) -> None:
-    """Name the selector, target or input that has no place in the action; `target` often repeats another field."""
+    """Report a selector, target or input that the action does not use; `target` often repeats another field."""
     used = str(action)
     for name, value in (("selector", step.selector), ("target", step.place)):
         if value and repr(value)[1:-1] not in used:
@@ -192,17 +192,17 @@ def _report_unused(step: _Step, action: Plain) -> None:
 
 
 def _result(step: _Step, status: str) -> Plain:
-    """Read the status and the metadata; texts that may quote a masked input are left out."""
+    """Build the result from status and metadata; messages that may quote a masked input are dropped."""
     metadata = step.fields.take("metadata")
     error = ""
     if metadata is not None:
         inner = step.fields.inner("metadata", metadata)
         error = inner.text("error") or ""
-        inner.ledger.lose(inner.at("details"), inner.take("details"), "which may hold the clear text of a masked input")
+        inner.ledger.lose(inner.at("details"), inner.take("details"), "which may quote a masked input")
         inner.close()
     shown = "" if step.input_data == MASK else error
     if error and (not shown or status == "ok"):
-        why = "of an action that is ok" if status == "ok" else "which may hold the clear text of a masked input"
+        why = "of an action that is ok" if status == "ok" else "which may quote a masked input"
         step.fields.ledger.lose(step.fields.at("metadata.error"), error, why)
     if status == "ok":
         return {"kind": "ok"}
@@ -212,7 +212,7 @@ def _result(step: _Step, status: str) -> Plain:
 
 
 def error_code(kind: str, error: str) -> str:
-    """Tell the code of a failure from the text of its error; `unknown` if it does not say."""
+    """Derive the error code of a failure from its message; `unknown` if nothing matches."""
     text = error.lower()
     late = bool(re.search(r"timeout|timed out", text))
     for pattern, code in ERROR_CODES:
@@ -225,7 +225,7 @@ def error_code(kind: str, error: str) -> str:
 
 
 def _stem(selector: str) -> str:
-    """Find what a selector calls its field: name, id, test id, label, placeholder, type, else its last word."""
+    """Extract the name of a field from its selector: name, id, test id, label, placeholder, type, last word."""
     patterns = (
         r"\[name=[\"']?([^\"'\]]+)",
         r"#([\w-]+)",

@@ -97,7 +97,7 @@ def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["main", "", " a", "a ", "a" * 101, "a\n", "a\x1b[0m", "a\u202eb", "\ud800"])
 def test_names_that_are_none_are_refused(name: str) -> None:
     """A name is something that can be printed on a line, and no more than that."""
-    with pytest.raises(BranchError, match="wanted a name for a branch"):
+    with pytest.raises(BranchError, match="expected a branch name"):
         demand_name(name)
 
 
@@ -140,14 +140,14 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> N
     before = contents(tmp_path)
     for change, error, message in (
         (lambda: skip(branch, FORK, "why"), BranchError, "which is one of main"),
-        (lambda: skip(branch, 30, "why"), BranchError, "from 1 to 29, found 30"),
-        (lambda: skip(branch, 0, "why"), BranchError, "from 1 to 29, found 0"),
-        (lambda: insert(branch, 31, TAB, "why"), BranchError, "from 1 to 29, found 31"),
+        (lambda: skip(branch, 30, "why"), BranchError, "from 1 to 29, got 30"),
+        (lambda: skip(branch, 0, "why"), BranchError, "from 1 to 29, got 0"),
+        (lambda: insert(branch, 31, TAB, "why"), BranchError, "from 1 to 29, got 31"),
         (lambda: insert(branch, 1, TAB, "why"), BranchError, "make a branch at a checkpoint before it"),
         (lambda: edit(branch, 20, {"action.nothing": 1}, "why"), TraceFieldError, "action.nothing"),
-        (lambda: forked(open_bundle(SHOP), tmp_path), BranchError, "there is one called other already"),
+        (lambda: forked(open_bundle(SHOP), tmp_path), BranchError, "a branch other already exists"),
         (lambda: forked(open_bundle(SHOP), tmp_path, name="late", iteration=30), BranchError, "has 29; fork earlier"),
-        (lambda: open_branch(SHOP), BranchError, "found no branch.json"),
+        (lambda: open_branch(SHOP), BranchError, "not a branch, branch.json"),
     ):
         with pytest.raises(error, match=message):
             change()  # type: ignore[no-untyped-call]
@@ -182,7 +182,7 @@ def test_a_trace_that_somebody_else_wrote_is_told(tmp_path: Path) -> None:
     path = tmp_path / "other" / "trace.json"
     path.write_text(path.read_text().replace('"#cart-link"', '"#other"'))
 
-    with pytest.raises(SessionError, match=r"trace.json: wanted the trace that the changes in branch.json lead to"):
+    with pytest.raises(SessionError, match=r"trace.json: the trace does not match the changes in branch.json"):
         open_branch(tmp_path / "other")
 
 
@@ -192,7 +192,7 @@ def test_files_that_were_damaged_are_told(tmp_path: Path) -> None:
     path = tmp_path / "other" / "branch.json"
     path.write_text(path.read_text().replace('"main"', "7"))
 
-    with pytest.raises(SessionError, match="parent: wanted a string, found 7"):
+    with pytest.raises(SessionError, match="parent: expected a string, got 7"):
         read_branch_file(tmp_path / "other")
 
 

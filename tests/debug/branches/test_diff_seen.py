@@ -53,7 +53,7 @@ def test_what_one_way_alone_shows_is_a_difference(fields: dict[str, Any], words:
     assert not diff.is_same
     assert f"*   {STEP} navigate to" in text
     assert any(line.strip().startswith("+ ") and words in line for line in text.splitlines()), text
-    assert "no difference" not in text
+    assert "no differences" not in text
 
 
 def test_cookies_that_no_replay_repeats_are_no_difference() -> None:
@@ -75,4 +75,4 @@ def test_equality_is_told_of_what_is_known_alone() -> None:
     unknown = diff_ways(("one", other), ("two", other))
 
     assert known.endswith("\nno difference\n")
-    assert render_branch_diff(unknown).endswith("\nno difference in what is known\n")
+    assert render_branch_diff(unknown).endswith("\nno known differences\n")

@@ -169,7 +169,7 @@ def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workfl
     assert any("/api/coupon" in note and "--live" in note for note in entered.unverifiable)
     assert workflow.kept[-3:] == ("unverifiable", "diverged", "unverifiable")
     assert (workflow.blocked[3].verdict, ended(workflow.blocked[3])) == ("diverged", "failed")
-    assert "of which nothing was recorded" in workflow.blocked[3].divergences[0].message
+    assert "it has no recorded result" in workflow.blocked[3].divergences[0].message
 
 
 def test_a_document_that_was_blocked_is_no_failure_of_the_mission(workflow: Workflow) -> None:
@@ -212,7 +212,7 @@ def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Pa
 
 def test_a_live_branch_is_no_patch(workflow: Workflow, tmp_path: Path) -> None:
     """The recording has no answer to what it asks for."""
-    with pytest.raises(BranchError, match="1 answers of the live site"):
+    with pytest.raises(BranchError, match="it has 1 live responses"):
         save_patch(workflow.branch, tmp_path / "patch.json")
     assert not (tmp_path / "patch.json").exists()
 

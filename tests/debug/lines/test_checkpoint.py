@@ -144,7 +144,7 @@ def test_a_checkpoint_of_another_mission_is_refused(desk: Desk, saved: tuple[Pat
     first = trace.subgoal_traces[0]
     shorter = first.model_copy(update={"actions_taken": first.actions_taken[1:]})
 
-    with pytest.raises(CheckpointError, match="other steps of this trace"):
+    with pytest.raises(CheckpointError, match="different steps of it"):
         read_checkpoint(path, trace.model_copy(update={"subgoal_traces": (shorter, *trace.subgoal_traces[1:])}))
     with pytest.raises(CheckpointError, match="another trace"):
         read_checkpoint(path, trace.model_copy(update={"id": "other", "mission_id": "other"}))

@@ -138,7 +138,7 @@ def test_a_rewind_that_shows_something_else_is_none(done: tuple[Desk, Line, dict
     other = line.way.until(5)
     states = {**other.seen, 3: other.seen[3].model_copy(update={"storage": "0" * 64})}
 
-    with pytest.raises(RewindNotFaithfulError, match=r"step 3 .* another state in storage;"):
+    with pytest.raises(RewindNotFaithfulError, match=r"step 3 .* differences in storage;"):
         desk.at(replace(other, seen=states), 5)
 
     assert line.is_whole
@@ -148,7 +148,7 @@ def test_a_rewind_that_shows_something_else_is_none(done: tuple[Desk, Line, dict
 @pytest.mark.parametrize("iteration", [-1, 13])
 def test_no_place_is_out_of_reach_in_silence(desk: Desk, iteration: int) -> None:
     """Neither before the start nor after the end."""
-    with pytest.raises(UsageError, match=f"from 0 to 12, found {iteration}"):
+    with pytest.raises(UsageError, match=f"from 0 to 12, got {iteration}"):
         desk.at(desk.open().way, iteration)
 
 

@@ -43,6 +43,6 @@ def test_nothing_is_parked_behind_a_loop(desk: Desk) -> None:
 
     assert looped.overdue
     assert looped.error is not None
-    assert looped.error.endswith("and was stopped")
+    assert looped.error.endswith("and was terminated")
     assert [each.iteration for each in desk.lines.parking.lines] == [1]
     assert desk.at(line.way, 1).line.evaluations[0].error == looped.error

@@ -172,7 +172,7 @@ def test_tests_that_ran_side_by_side_are_put_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("ended", "signal", "told"),
-    [("timed_out", None, "did not end in time"), ("killed", 9, "killed by signal 9")],
+    [("timed_out", None, "timed out"), ("killed", 9, "killed by signal 9")],
 )
 def test_a_run_without_an_end_of_its_own_says_so(tmp_path: Path, ended: str, signal: int | None, told: str) -> None:
     """How it ended is the failure; what it printed last is shown."""
@@ -193,7 +193,7 @@ def test_a_run_without_an_end_of_its_own_says_so(tmp_path: Path, ended: str, sig
 
     assert first is not None
     assert (first.id, first.message) == (told, told)
-    assert first.excerpt.startswith("stdout:\n[… 61 lines left out]\n")
+    assert first.excerpt.startswith("stdout:\n[… 61 lines omitted]\n")
     assert first.excerpt.endswith("line\nlast")
 
 

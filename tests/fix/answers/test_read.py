@@ -98,15 +98,15 @@ def test_code_that_speaks_of_no_fix_is_code() -> None:
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ("", "found nothing"),
-        ("Change the minus to a plus.", "found 'Change the minus to a plus.'"),
-        (BLOCK, "block at line 1: wanted the path of a file above it, found none"),
-        (f"a.py\n{SEARCH}\nx\n", f"wanted {DIVIDER!r} below it, found the end of the answer"),
-        (f"a.py\n{SEARCH}\nx\n{DIVIDER}\ny\n", f"wanted {REPLACE!r} below it, found the end of the answer"),
-        (f"a.py\n{SEARCH}\nx\n{REPLACE}\n", f"wanted {DIVIDER!r} next, found {REPLACE!r} in line 4"),
-        (f"a.py\n{SEARCH}\nTitle\n{DIVIDER}\n{DIVIDER}\n{REPLACE}\n", f"wanted {REPLACE!r} next, found {DIVIDER!r}"),
-        (f"a.py\n{REPLACE}\n", f"wanted {SEARCH!r} and {DIVIDER!r} above it, found none"),
-        (f"the <script> | below\n{BLOCK}", "wanted the path of a file above it, found 'the <script> | below'"),
+        ("", "got nothing"),
+        ("Change the minus to a plus.", "got 'Change the minus to a plus.'"),
+        (BLOCK, "block at line 1: expected the path of a file above it, got none"),
+        (f"a.py\n{SEARCH}\nx\n", f"expected {DIVIDER!r} below it, got the end of the answer"),
+        (f"a.py\n{SEARCH}\nx\n{DIVIDER}\ny\n", f"expected {REPLACE!r} below it, got the end of the answer"),
+        (f"a.py\n{SEARCH}\nx\n{REPLACE}\n", f"expected {DIVIDER!r} next, got {REPLACE!r} in line 4"),
+        (f"a.py\n{SEARCH}\nTitle\n{DIVIDER}\n{DIVIDER}\n{REPLACE}\n", f"expected {REPLACE!r} next, got {DIVIDER!r}"),
+        (f"a.py\n{REPLACE}\n", f"expected {SEARCH!r} and {DIVIDER!r} above it, got none"),
+        (f"the <script> | below\n{BLOCK}", "expected the path of a file above it, got 'the <script> | below'"),
     ],
 )
 def test_nonsense_is_an_error_that_says_where(answer: str, told: str) -> None:

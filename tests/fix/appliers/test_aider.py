@@ -153,7 +153,7 @@ def test_lines_end_as_they_did(stand: Stand) -> None:
     assert (stand.tree / "calc.py").read_bytes() == b"a + b\r\nc\r\n"
 
     (stand.tree / "calc.py").write_bytes(b"a - b\r\nc\n")
-    with pytest.raises(PatchRejectedError, match=r"'calc\.py': wanted lines that all end alike, found LF and CRLF"):
+    with pytest.raises(PatchRejectedError, match=r"'calc\.py': expected uniform line endings, got LF and CRLF"):
         stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
     assert (stand.tree / "calc.py").read_bytes() == b"a - b\r\nc\n"
 
@@ -182,12 +182,12 @@ def test_what_it_keeps_for_itself_is_removed(stand: Stand) -> None:
 @pytest.mark.parametrize(
     ("does", "error", "told"),
     [
-        ("pass", PatchRejectedError, "wanted a change, found none; it said: Applied edit"),
-        (f"{MENDS}; open('other.py', 'w').write('x')", PatchRejectedError, "'other.py': wanted one of the target"),
-        (f"{MENDS}; open('new.py', 'w').write('x')", PatchRejectedError, "'new.py': wanted one of the target"),
-        (f"{MENDS}; os.remove('other.py')", PatchRejectedError, "'other.py': wanted one of the target"),
-        (f"{MENDS}; print('no key'); sys.exit(3)", ApplierFailedError, "found exit status 3; it said: no key"),
-        (f"{MENDS}; time.sleep(60)", ApplierFailedError, "wanted an end within 2 s"),
+        ("pass", PatchRejectedError, "expected a change, got none: Applied edit"),
+        (f"{MENDS}; open('other.py', 'w').write('x')", PatchRejectedError, "'other.py': expected one of the target"),
+        (f"{MENDS}; open('new.py', 'w').write('x')", PatchRejectedError, "'new.py': expected one of the target"),
+        (f"{MENDS}; os.remove('other.py')", PatchRejectedError, "'other.py': expected one of the target"),
+        (f"{MENDS}; print('no key'); sys.exit(3)", ApplierFailedError, "got exit status 3: no key"),
+        (f"{MENDS}; time.sleep(60)", ApplierFailedError, "timed out after 2 s"),
     ],
 )
 def test_whatever_goes_wrong_the_files_are_as_they_were(
@@ -215,7 +215,7 @@ def test_targets_it_may_not_change_are_not_handed_on(target: str, stand: Stand) 
 
 def test_a_missing_aider_is_told(stand: Stand) -> None:
     """The message says how to install it; the exit status is that of what is not here."""
-    with pytest.raises(AiderMissingError, match="install it with") as missing:
+    with pytest.raises(AiderMissingError, match="Install it with") as missing:
         AiderApplier(environ={**os.environ, "PATH": str(stand.bin)}).apply(FIX, stand.tree, ())
 
     assert missing.value.exit_status == 78

@@ -66,7 +66,7 @@ def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> 
     """A fix that changes the tests proves nothing."""
     tree = _tree(tmp_path)
 
-    with pytest.raises(PatchRejectedError, match="name it as a target file"):
+    with pytest.raises(PatchRejectedError, match="name it with --target-file"):
         Bounds(tree=tree, targets=()).demand(name)
     assert Bounds(tree=tree, targets=(name,)).demand(name) == name
 
@@ -89,7 +89,7 @@ def test_targets_are_files_and_folders(tmp_path: Path) -> None:
         "folder/new.py",
     ]
     for name in ("other.py", "file.pyc", "folder2/x.py"):
-        with pytest.raises(PatchRejectedError, match=r"wanted one of the target files \(file.py, folder\)"):
+        with pytest.raises(PatchRejectedError, match=r"expected one of the target files \(file.py, folder\)"):
             bounds.demand(name)
 
 

@@ -66,7 +66,7 @@ def test_lines_in_several_places_need_the_right_number() -> None:
     right, wrong = (read_diff(f"--- a/x\n+++ b/x\n@@ -{line} +{line} @@\n-a\n+b\n")[0] for line in (3, 2))
 
     assert apply_hunks("a\nx\na\n", right) == "a\nx\nb\n"
-    with pytest.raises(PatchRejectedError, match="2 times, at lines 1, 3"):
+    with pytest.raises(PatchRejectedError, match="2 at lines 1, 3"):
         apply_hunks("a\nx\na\n", wrong)
 
 

@@ -22,5 +22,5 @@ def test_a_byte_order_mark_can_be_taken_away() -> None:
 
 def test_a_byte_order_mark_makes_no_line_another_one() -> None:
     """Lines that stand twice but for the mark stand twice."""
-    with pytest.raises(PatchRejectedError, match="found them 2 times"):
+    with pytest.raises(PatchRejectedError, match="expected exactly one match, got 2 at lines"):
         replace_lines(f"{MARK}a\na\n", ["a"], ["b"], "x")

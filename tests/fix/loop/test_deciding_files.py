@@ -46,14 +46,14 @@ def weigh(
 )
 def test_what_the_command_runs_is_left_alone(tmp_path: Path, file: str, command: str, cwd: str) -> None:
     """Whatever runs the tests, or is run as one, takes a target file to be changed."""
-    with pytest.raises(PatchRejectedError, match="name it as a target file"):
+    with pytest.raises(PatchRejectedError, match="name it with --target-file"):
         weigh(tmp_path, file, command=command, cwd=cwd)
 
 
 @pytest.mark.parametrize("file", ["json.py", "unittest/__init__.py", "src/typing.py", "app/types.py"])
 def test_a_new_file_does_not_take_the_place_of_a_module_of_python(tmp_path: Path, file: str) -> None:
     """A folder that is no package may be one that Python imports from; a file that was there is the project's."""
-    with pytest.raises(PatchRejectedError, match="takes the place of the module"):
+    with pytest.raises(PatchRejectedError, match="shadows the module"):
         weigh(tmp_path, file, is_new=True)
     if "unittest" not in file:
         weigh(tmp_path, file)
@@ -71,7 +71,7 @@ def test_a_module_of_a_package_may_be_called_as_it_likes(tmp_path: Path) -> None
 @pytest.mark.parametrize("file", ["green.py", "src/hypothesis/__init__.py", "pytest_more.py"])
 def test_a_new_file_does_not_take_the_place_of_a_runner(tmp_path: Path, file: str) -> None:
     """Nor of what a runner imports."""
-    with pytest.raises(PatchRejectedError, match="takes the place of the module"):
+    with pytest.raises(PatchRejectedError, match="shadows the module"):
         weigh(tmp_path, file, is_new=True)
 
 
@@ -93,7 +93,7 @@ def test_a_new_file_does_not_take_the_place_of_what_is_installed(tmp_path: Path,
     use = "from assertpy import assert_that\nimport helping\nlate = pytest.importorskip('late')\nfrom shop import a\n"
     write(tmp_path, {"tests/test_a.py": use, "tests/helping.py": "", "shop/__init__.py": "", "shop/a.py": ""})
 
-    with pytest.raises(PatchRejectedError, match="takes the place of the module"):
+    with pytest.raises(PatchRejectedError, match="shadows the module"):
         weigh(tmp_path, file, is_new=True)
     weigh(tmp_path, f"shop/{file.removeprefix('src/')}", is_new=True)
     name = PurePosixPath(file.removeprefix("src/")).parts[0].removesuffix(".py")
@@ -105,7 +105,7 @@ def test_new_settings_of_programs_are_not_made(tmp_path: Path, file: str) -> Non
     """Whatever runner looks for them; one that code imports is code."""
     write(tmp_path, {"app.config.ts": "", "main.ts": "import './app.config'\n"})
 
-    with pytest.raises(PatchRejectedError, match="new settings"):
+    with pytest.raises(PatchRejectedError, match="a new configuration file"):
         weigh(tmp_path, file, is_new=True)
     weigh(tmp_path, "app.config.ts")
 

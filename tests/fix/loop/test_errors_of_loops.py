@@ -108,18 +108,18 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"test_cmd": "  "}, "--test-cmd: wanted a command"),
-        ({"test_cmd": "cat \udcff"}, "--test-cmd: wanted text in UTF-8"),
-        ({"test_cmd": "a\0b"}, "--test-cmd: wanted text that a program can be given, found a null byte"),
-        ({"target_files": ("\udcff.py",)}, "--target-file: wanted text in UTF-8"),
-        ({"max_cycles": 0}, "--max-cycles: wanted 1 or more, found 0"),
-        ({"timeout_seconds": 0.0}, "--timeout: wanted a number of seconds above 0, found 0"),
-        ({"timeout_seconds": float("nan")}, "--timeout: wanted a number of seconds above 0, found nan"),
-        ({"target_files": ("nowhere.py",)}, "--target-file: wanted a file, found none"),
-        ({"target_files": ("../sessions",)}, "--target-file: wanted a path inside"),
-        ({"also": ("nowhere",)}, "--also: wanted a file or a folder"),
-        ({"cwd": Path("/nowhere")}, "wanted the folder of a project"),
-        ({"sessions": Path("sessions")}, "--sessions-dir: wanted a folder outside of"),
+        ({"test_cmd": "  "}, "--test-cmd: expected a command"),
+        ({"test_cmd": "cat \udcff"}, "--test-cmd: expected UTF-8 text"),
+        ({"test_cmd": "a\0b"}, "--test-cmd: expected text without null bytes"),
+        ({"target_files": ("\udcff.py",)}, "--target-file: expected UTF-8 text"),
+        ({"max_cycles": 0}, "--max-cycles: expected 1 or more, got 0"),
+        ({"timeout_seconds": 0.0}, "--timeout: expected seconds greater than 0, got 0"),
+        ({"timeout_seconds": float("nan")}, "--timeout: expected seconds greater than 0, got nan"),
+        ({"target_files": ("nowhere.py",)}, "--target-file: no such file"),
+        ({"target_files": ("../sessions",)}, "--target-file: expected a path inside"),
+        ({"also": ("nowhere",)}, "--also: no such file or folder"),
+        ({"cwd": Path("/nowhere")}, "expected a project folder"),
+        ({"sessions": Path("sessions")}, "--sessions-dir: expected a folder outside"),
     ],
 )
 def test_what_cannot_be_begun_is_refused(
@@ -136,7 +136,7 @@ def test_settings_above_the_sessions_are_refused(project: Path, tmp_path: Path, 
     """Tests in the copy would run with them, and be called otherwise than elsewhere."""
     write(tmp_path, {f"above/{name}": ""})
 
-    with bench(tmp_path) as seat, pytest.raises(UsageError, match=f"found .*above/{name}; choose another"):
+    with bench(tmp_path) as seat, pytest.raises(UsageError, match=f"got .*above/{name}: tests in the copy"):
         seat.loop(project, sessions=tmp_path / "above" / "deep" / "sessions")
 
 
@@ -144,7 +144,7 @@ def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path:
     """Such a command would test the user's files, and no fix would ever help."""
     with bench(tmp_path) as seat:
         for command in (f"pytest {project}/test_price.py", f"cd '{project}' && pytest", f"pytest --rootdir={project}"):
-            with pytest.raises(UsageError, match="wanted paths relative to"):
+            with pytest.raises(UsageError, match="expected paths relative to"):
                 seat.loop(project, test_cmd=command)
 
 
@@ -166,7 +166,7 @@ def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path:
         result = seat.loop(project, test_cmd=f"python {tmp_path}/reads.py", max_cycles=1)
 
     (warning,) = result.notes.warnings
-    assert warning.startswith(f"the tests name price.py of {project} itself, not of the copy")
+    assert warning.startswith(f"the tests use price.py of {project}, not of the copy")
     assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
 
 
@@ -179,7 +179,7 @@ def test_a_name_that_is_not_utf_8_is_no_obstacle(project: Path, tmp_path: Path) 
 
     assert result.notes.outcome == "success"
     (warning,) = result.notes.warnings
-    assert warning == r"1 file with a name that is not UTF-8 cannot be shown to a model: 'pr\udcffice.py'"
+    assert warning == r"1 file with a non-UTF-8 name cannot be shown to the model: 'pr\udcffice.py'"
 
 
 def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:

@@ -68,21 +68,21 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "status", "line"),
     [
-        (("--test-cmd", "nope-nope"), 2, "eikon: system:run_script: nope-nope: wanted a command that can be run"),
-        (("--test-cmd", FAILS, "--max-cycles", "0"), 2, "eikon: --max-cycles: wanted 1 or more, found 0"),
+        (("--test-cmd", "nope-nope"), 2, "eikon: system:run_script: nope-nope: expected a command that can be run"),
+        (("--test-cmd", FAILS, "--max-cycles", "0"), 2, "eikon: --max-cycles: expected 1 or more, got 0"),
         (
             ("--test-cmd", FAILS, "--timeout", "inf"),
             2,
-            "--timeout: wanted a number of seconds above 0, found inf",
+            "--timeout: expected seconds greater than 0, got inf",
         ),
         (
             ("--test-cmd", FAILS, "--timeout", "nan"),
             2,
-            "--timeout: wanted a number of seconds above 0, found nan",
+            "--timeout: expected seconds greater than 0, got nan",
         ),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
-        (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "wanted the name of a model"),
-        (("--test-cmd", FAILS, "--append"), 2, "--append wants the folder of the responses"),
+        (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "no model given"),
+        (("--test-cmd", FAILS, "--append"), 2, "--append requires --debug-dir DIR"),
     ],
 )
 def test_what_goes_wrong_is_one_line(
@@ -99,14 +99,14 @@ def test_what_goes_wrong_is_one_line(
         (
             ("--base-url", "notaurl"),
             2,
-            "eikon: --base-url: wanted an address that begins with http:// or https://, found 'notaurl'; correct it",
+            "eikon: --base-url: expected a URL with http:// or https://, got 'notaurl'; correct it",
         ),
         (
             ("--base-url", "ftp://u:pw@h"),
             2,
-            "eikon: --base-url: wanted an address that begins with http:// or https://, found another; correct it",
+            "eikon: --base-url: expected a URL with http:// or https://, got another URL; correct it",
         ),
-        (("--applier", "aider"), 78, "eikon: --applier aider: wanted the program 'aider' on PATH, found none; "),
+        (("--applier", "aider"), 78, "eikon: --applier aider: 'aider' not found on PATH. "),
     ],
 )
 @pytest.mark.usefixtures("project")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from eikon_engine.fix.failure import Analysis, TestFailure
 from eikon_engine.fix.judging import judge
-from eikon_engine.fix.test_run import Ending, Stream, TestRun
+from eikon_engine.fix.process_group import Ending
+from eikon_engine.fix.test_run import Stream, TestRun
 
 NOTHING = Stream(file="stdout.txt", bytes_written=0)
 

@@ -52,14 +52,16 @@ def test_source_that_nobody_uses_may_be_a_program_that_tests(shop: Path, file: s
     """Whatever runs it, by whatever name."""
     assert read_programs(shop, "make test", ".").role(file) in {
         "a program",
-        "one that no other file uses, and may be a program that tests",
+        "a file that no other file imports, which may be a test program",
     }
 
 
 @pytest.mark.parametrize("file", ["scripts/all.sh", "more.mk", "shop/data.json", ".hidden.py", "new.cfg", "setup.py"])
 def test_what_is_no_source_may_decide(shop: Path, file: str) -> None:
     """Scripts, settings and data, also those that a fix would make."""
-    assert read_programs(shop, "make test", ".").role(file) == "one that is no source: a script, settings or data"
+    role = read_programs(shop, "make test", ".").role(file)
+
+    assert role == "a file that is not source code: a script, configuration or data"
 
 
 @pytest.mark.parametrize(
@@ -87,8 +89,8 @@ def test_what_is_run_as_a_module_is_followed_like_a_file(tmp_path: Path) -> None
 
     for command in ("python -m checks", "python checks.py", "python run.py"):
         programs = read_programs(tmp_path, command, ".")
-        assert programs.role("checks.py") == "one that the test command comes to run"
-        assert programs.role("rules.py") == "one that no other file uses, and may be a program that tests"
+        assert programs.role("checks.py") == "a file that the test command runs"
+        assert programs.role("rules.py") == "a file that no other file imports, which may be a test program"
         assert programs.role("calc.py") is None
 
 
@@ -123,7 +125,7 @@ def test_what_a_test_runs_as_a_module_is_what_it_tests(tmp_path: Path) -> None:
     programs = read_programs(tmp_path, "pytest", ".")
 
     assert programs.role("shop/__main__.py") is None
-    assert programs.role("tool/__main__.py") == "one that no other file uses, and may be a program that tests"
+    assert programs.role("tool/__main__.py") == "a file that no other file imports, which may be a test program"
 
 
 def test_a_file_does_not_make_itself_a_module() -> None:
@@ -235,7 +237,7 @@ def test_a_loop_reports_no_success_of_a_check_that_was_bent(tmp_path: Path) -> N
 
     assert result.notes.failure is not None
     assert result.notes.failure.code == "patch-rejected"
-    assert "'tools/check.py': wanted a file that does not decide whether the tests pass" in result.notes.failure.message
+    assert "'tools/check.py': expected a file that does not decide" in result.notes.failure.message
     assert everything(project) == before
 
 
@@ -254,4 +256,4 @@ def test_a_fix_in_two_steps_does_not_make_a_module_of_a_check(tmp_path: Path) ->
 
     assert result.notes.failure is not None
     assert result.notes.failure.cycle == 2
-    assert "one that no other file uses" in result.notes.failure.message
+    assert "a file that no other file imports" in result.notes.failure.message

@@ -53,7 +53,7 @@ def test_a_bad_fix_is_taken_back_before_the_next_one(tmp_path: Path) -> None:
     assert "+    return sum(prices) - rebate" in result.notes.diff
     assert "* rebate" not in result.notes.diff
     assert "* rebate" in str(seat.model.asked[1].body["messages"])
-    assert "cycle 2 of 3: the fix of cycle 1 is taken back: it did not help" in seat.lines
+    assert "cycle 2 of 3: the fix of cycle 1 is rolled back: it did not help" in seat.lines
 
 
 def test_the_last_fix_is_tested_too(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_fix_of_which_nobody_knows_whether_it_helped_is_told_so(tmp_path: Path
     assert verification is not None
     assert (verification.judgement, verification.rolled_back) == ("unclear", True)
     assert result.notes.modified_files == ()
-    assert result.notes.warnings[0].startswith("pytest stops early, and neither a JUnit report nor -v tells")
+    assert result.notes.warnings[0].startswith("pytest stops early, and neither a JUnit report nor -v shows")
 
 
 def test_what_helped_is_kept_where_that_is_asked_for(tmp_path: Path) -> None:

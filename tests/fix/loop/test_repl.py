@@ -67,33 +67,33 @@ def test_the_first_line_that_fails_is_the_last_one(
     out, err = capsys.readouterr()
     assert status == 2
     assert all(step in out for step in (LOOP_TASK.name, *STEPS))
-    assert "this text" not in out
-    assert err.splitlines()[-1].startswith("eikon: system:run_script: no-such-test: wanted a command that can be run")
+    assert "show this help" not in out
+    assert err.splitlines()[-1].startswith("eikon: system:run_script: no-such-test: expected a command that can be run")
 
 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("hello", ("wanted one of /help, /tasks, /quit, /task, found 'hello'", 2)),
-        ("/task", ("/task: wanted the name of a task", 2)),
-        ("/task debug:lop --test_cmd=x", ("/task debug:lop: wanted debug:loop, found no task", 78)),
-        ("/task debug:loop", ("wanted --test_cmd=…", 2)),
-        ("/task debug:loop --test_cmd=", ("wanted --test_cmd=…", 2)),
-        ('/task debug:loop --test_cmd="pytest', ("wanted words as a shell splits them, found no closing quotation", 2)),
-        ("/task debug:loop pytest", ("wanted --name=value, found 'pytest'", 2)),
-        ("/task debug:loop --test_cmd=a --test_cmd=b", ("--test_cmd: wanted it once", 2)),
-        ("/task debug:loop --test_cmd=a --cycles=3", ("wanted one of --test_cmd,", 2)),
-        ("/task debug:loop --test_cmd=a --target_files=price.py", ("--target_files: wanted a JSON list", 2)),
-        ("/task debug:loop --test_cmd=a --target_files='{}'", ("--target_files: wanted a JSON list", 2)),
-        ("/task debug:loop --test_cmd=a --target_files='[1]'", ("--target_files: wanted a JSON list", 2)),
+        ("hello", ("expected one of /help, /tasks, /quit, /task, got 'hello'", 2)),
+        ("/task", ("/task: missing task name", 2)),
+        ("/task debug:lop --test_cmd=x", ("/task debug:lop: unknown task, expected debug:loop", 78)),
+        ("/task debug:loop", ("missing --test_cmd=…", 2)),
+        ("/task debug:loop --test_cmd=", ("missing --test_cmd=…", 2)),
+        ('/task debug:loop --test_cmd="pytest', ("cannot be split like a shell command: no closing quotation", 2)),
+        ("/task debug:loop pytest", ("expected --name=value, got 'pytest'", 2)),
+        ("/task debug:loop --test_cmd=a --test_cmd=b", ("--test_cmd: given twice", 2)),
+        ("/task debug:loop --test_cmd=a --cycles=3", ("expected one of --test_cmd,", 2)),
+        ("/task debug:loop --test_cmd=a --target_files=price.py", ("--target_files: expected a JSON list", 2)),
+        ("/task debug:loop --test_cmd=a --target_files='{}'", ("--target_files: expected a JSON list", 2)),
+        ("/task debug:loop --test_cmd=a --target_files='[1]'", ("--target_files: expected a JSON list", 2)),
         (
             f"/task debug:loop --test_cmd=a --target_files='{100_000 * '['}'",
-            (f"JSON list of paths, found '{99 * '['}…;", 2),
+            (f"JSON list of paths, got '{99 * '['}…;", 2),
         ),
-        ("/task debug:loop --test_cmd=a --max_cycles=three", ("--max_cycles: wanted a whole number", 2)),
-        ("/task debug:loop --test_cmd=a --max_cycles=0", ("--max_cycles: wanted 1 or more", 2)),
-        ("/task debug:loop --test_cmd=a --target_files='[\"no.py\"]'", ("--target_files: wanted a file, found", 2)),
-        ("/task debug:loop --test_cmd=a --keep=yes", ("--keep: wanted true or false", 2)),
+        ("/task debug:loop --test_cmd=a --max_cycles=three", ("--max_cycles: expected a whole number", 2)),
+        ("/task debug:loop --test_cmd=a --max_cycles=0", ("--max_cycles: expected 1 or more", 2)),
+        ("/task debug:loop --test_cmd=a --target_files='[\"no.py\"]'", ("--target_files: no such file", 2)),
+        ("/task debug:loop --test_cmd=a --keep=yes", ("--keep: expected true or false", 2)),
         ("/task debug:loop --test_cmd=a --applier=sed", ("--applier: ", 2)),
     ],
 )

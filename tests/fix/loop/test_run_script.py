@@ -100,7 +100,7 @@ def test_output_without_end_has_bounds(tmp_path: Path) -> None:
     assert size < 11 * 2**20
     assert ended.stdout.bytes_left_out > 19_000_000
     assert written(tmp_path, "stdout.txt").endswith("end")
-    assert f"[{ended.stdout.bytes_left_out} bytes are left out here]" in written(tmp_path, "stdout.txt")
+    assert f"[{ended.stdout.bytes_left_out} bytes omitted]" in written(tmp_path, "stdout.txt")
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,7 +117,7 @@ def test_nothing_gets_lost_in_silence(
             output.write(chunk)
 
     kept = path.read_bytes()
-    note = f"\n[{output.bytes_left_out} bytes are left out here]\n".encode()
+    note = f"\n[{output.bytes_left_out} bytes omitted]\n".encode()
     if not output.bytes_left_out:
         assert kept == whole
         return

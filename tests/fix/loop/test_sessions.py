@@ -66,4 +66,4 @@ def test_a_session_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.Ca
 
     assert run_command(eikon, ["fix", "sessions", "--sessions-dir", str(tmp_path / "s")], "eikon") == 65
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"eikon: {path}: wanted the session of a debug loop, found at session_version: ")
+    assert line.startswith(f"eikon: {path}: invalid session of a debug loop at session_version: ")

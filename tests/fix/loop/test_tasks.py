@@ -43,11 +43,11 @@ def test_the_loop_is_a_director_of_five_steps(tasks: TaskRegistry) -> None:
 
 def test_a_registry_is_whole(tasks: TaskRegistry) -> None:
     """Two tasks of one name, a loop without its steps and unknown names are refused."""
-    with pytest.raises(UsageError, match="wanted one task of that name, found two"):
+    with pytest.raises(UsageError, match="expected unique task names, got two"):
         TaskRegistry((*tasks.tasks, FAILS))
-    with pytest.raises(UsageError, match=r"debug:loop: wanted the atomic task system:run_script"):
+    with pytest.raises(UsageError, match=r"debug:loop: the atomic task system:run_script is missing"):
         TaskRegistry((LOOP_TASK,))
-    with pytest.raises(UnknownTaskError, match="found no task 'debug:lop'"):
+    with pytest.raises(UnknownTaskError, match="unknown task 'debug:lop'"):
         tasks.find("debug:lop")
     with pytest.raises(UnknownTaskError):
         TaskRegistry(()).replacing(FAILS)
@@ -55,7 +55,7 @@ def test_a_registry_is_whole(tasks: TaskRegistry) -> None:
 
 def test_a_step_takes_what_it_takes(tasks: TaskRegistry) -> None:
     """A value of another type is refused before the step sees it."""
-    with pytest.raises(UsageError, match="wanted an atomic task that takes a str"):
+    with pytest.raises(UsageError, match="expected an atomic task that takes a str"):
         tasks.perform(RUN_SCRIPT, "pytest")  # type: ignore[misc]
 
 
@@ -95,4 +95,4 @@ def test_a_long_step_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     )
     debug_loop(options, client=EchoClient())
 
-    assert sum("system:run_script is still under way after" in line for line in lines) > 1
+    assert sum("system:run_script still running after" in line for line in lines) > 1

@@ -44,7 +44,7 @@ def judged(result: TaskResult) -> tuple[str, bool]:
 @pytest.mark.parametrize(
     ("new", "told"),
     [
-        ("    import os; os._exit(0)", "pytest left no report: the run did not come to its end"),
+        ("    import os; os._exit(0)", "pytest wrote no report: the run was cut short"),
         ("    import pytest; pytest.exit('x', returncode=0)", "did not run and pass: test_calc.py::test_one"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_runner_that_does_not_come_to_its_end_is_warned_of(tmp_path: Path) -> 
 
     (warning,) = result.notes.warnings
     assert result.notes.outcome == "success"
-    assert warning.startswith("with the fix, the output lacks the closing line of unittest that it had")
+    assert warning.startswith("with the fix, the output no longer has the closing line of unittest")
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) ->
             (project / "run.sh").symlink_to("price.py")
     before = everything(project)
 
-    with pytest.raises(TreeChangedError, match=r"(run\.sh|new\.py): wanted the file as it was when the loop began"):
+    with pytest.raises(TreeChangedError, match=r"(run\.sh|new\.py): the file changed since the loop started"):
         hand_over(project, copy, copy.changes(base, after))
 
     assert everything(project) == before
@@ -155,7 +155,7 @@ def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: p
     monkeypatch.setattr(Path, "replace", fail_at_last)
     with pytest.raises(
         OutputError,
-        match=r"/test_price\.py: wanted to write the fix, found: No space left on device; no file was changed",
+        match=r"/test_price\.py: cannot write the fix: No space left on device\. No file was changed",
     ):
         hand_over(project, copy, changes)
 
@@ -173,7 +173,7 @@ def test_a_file_that_cannot_be_read_is_told(project: Path, monkeypatch: pytest.M
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(OutputError, match=r"/price\.py: wanted to write the fix, found: Permission denied"):
+    with pytest.raises(OutputError, match=r"/price\.py: cannot write the fix: Permission denied"):
         hand_over(project, copy, copy.changes(base, copy.take()))
 
 
@@ -183,7 +183,7 @@ def test_links_are_not_made(project: Path) -> None:
     base = copy.take()
     (copy.root / "away").symlink_to("/etc/passwd")
 
-    with pytest.raises(PatchRejectedError, match="away: wanted a change of a plain file"):
+    with pytest.raises(PatchRejectedError, match="away: expected a change to a regular file"):
         hand_over(project, copy, copy.changes(base, copy.take()))
 
 
@@ -207,9 +207,9 @@ def test_a_link_out_of_the_tree_is_refused(project: Path, text: str) -> None:
     (project.parent / "outside").mkdir()
     (project / "round").symlink_to(text)
 
-    with pytest.raises(UsageError, match="round: wanted links that stay inside"):
+    with pytest.raises(UsageError, match="round: expected a symlink that stays inside"):
         copied(project)
-    with pytest.raises(UsageError, match="round: wanted links that stay inside"):
+    with pytest.raises(UsageError, match="round: expected a symlink that stays inside"):
         demand_links_inside(project, ("price.py", "round"))
 
 
@@ -223,7 +223,7 @@ def test_a_dirty_tree_is_refused(project: Path) -> None:
 
     write(project, {"price.py": "changed\n", "unknown ü.txt": ""})
 
-    with pytest.raises(DirtyTreeError, match=r"found changes in price\.py, unknown ü\.txt; commit them"):
+    with pytest.raises(DirtyTreeError, match=r"got changes in price\.py, unknown ü\.txt\. Commit them"):
         demand_clean(tree)
 
 
@@ -236,7 +236,7 @@ def test_the_tree_is_found_from_within(project: Path) -> None:
     tree = find_tree(project.parent)
     assert (tree.root, tree.cwd, tree.is_git) == (project.parent.resolve(), ".", False)
     assert "shop/price.py" in files_of(tree)
-    with pytest.raises(UsageError, match="found one of git itself"):
+    with pytest.raises(UsageError, match="got a git folder"):
         find_tree(project / ".git" / "objects")
 
 
@@ -255,11 +255,11 @@ def test_a_repository_without_commits_is_copied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("../other.py", "wanted a path inside"),
-        ("/etc/passwd", "wanted a path inside"),
-        (".git/config", "wanted a path inside"),
-        ("missing.py", "wanted a file, found none at 'missing.py'"),
-        ("data", "wanted a file, found none at 'data'"),
+        ("../other.py", "expected a path inside"),
+        ("/etc/passwd", "expected a path inside"),
+        (".git/config", "expected a path inside"),
+        ("missing.py", "no such file: 'missing.py'"),
+        ("data", "no such file: 'data'"),
     ],
 )
 def test_target_files_have_to_be_there(project: Path, path: str, message: str) -> None:
@@ -290,7 +290,7 @@ def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) ->
     before = everything(project)
 
     for do in (copy.take, lambda: copy.bring_back(base)):
-        with pytest.raises(FixError, match="wanted the copy in which tests run, found that they removed it"):
+        with pytest.raises(FixError, match="the tests deleted the copy they run in"):
             do()
 
     assert copy.changes(base, base) == ()
@@ -299,5 +299,5 @@ def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) ->
 
 def test_the_target_file_that_is_not_there_is_the_one_that_is_told(project: Path) -> None:
     """Also where others are named twice."""
-    with pytest.raises(UsageError, match="found none at 'nope'"):
+    with pytest.raises(UsageError, match="no such file: 'nope'"):
         demand_targets(find_tree(project), ("price.py", "./price.py", "nope"))

@@ -76,7 +76,7 @@ def test_the_failing_line_comes_first_then_what_it_uses(tree: Path) -> None:
         ("shop/prices.py", 5),
     ]
     assert context.pieces[0].why.startswith("fails here")
-    assert context.pieces[1].why.startswith("on the way to the failure")
+    assert context.pieces[1].why.startswith("in the call stack")
     assert context.pieces[2].why.startswith("defines with_tax")
     assert "weather.py" not in context.files
 
@@ -88,7 +88,7 @@ def test_names_are_followed_two_steps_far(tree: Path) -> None:
     reasons = {(piece.file, piece.first_line): piece.why for piece in _look_up(tree, failure=asserted).pieces}
 
     assert reasons["shop/cart.py", 4].startswith("defines Cart, total")
-    assert reasons["shop/prices.py", 5].startswith("defines with_tax, one step further")
+    assert reasons["shop/prices.py", 5].startswith("defines with_tax, indirectly")
     assert ("shop/prices.py", 8) not in reasons
 
 
@@ -143,8 +143,8 @@ def test_recent_commits_tell_what_may_be_at_fault(tree: Path) -> None:
 
     with_history, without = (_look_up(tree, history=each) for each in (tree, None))
 
-    assert "changed lately" in next(piece.why for piece in with_history.pieces if piece.file == "docs/cart.md")
-    assert all("changed lately" not in piece.why for piece in without.pieces)
+    assert "recently changed" in next(piece.why for piece in with_history.pieces if piece.file == "docs/cart.md")
+    assert all("recently changed" not in piece.why for piece in without.pieces)
 
 
 def test_the_same_question_has_the_same_answer(tree: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_moved_form_is_shown_as_mended_and_kept_only_when_asked(changing: Chan
 
 @pytest.mark.parametrize(
     ("change", "cause", "advice"),
-    [("error-on-submit", "site-error", "mend the site"), ("expired-session", "session-expired", "--storage-state")],
+    [("error-on-submit", "site-error", "Fix the site"), ("expired-session", "session-expired", "--storage-state")],
 )
 def test_what_is_wrong_with_the_site_is_refused(changing: Changing, change: str, cause: str, advice: str) -> None:
     """A 500 on submit and a session that expired: one visit, one line with the reason, status 1, nothing written."""

@@ -72,7 +72,7 @@ def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_
         destination.take(mended_in(workshop))
 
     assert contents(empty) == {"trace.json": b"new"}
-    with pytest.raises(OutputError, match="wanted a new or empty folder"):
+    with pytest.raises(OutputError, match="expected a new or empty folder"):
         Destination(root=bundle, output=full).demand_free()
     assert contents(full) == {"note": b"mine"}
 
@@ -80,13 +80,13 @@ def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_
 @pytest.mark.parametrize("within", ["", "sub", "sub/../deeper"])
 def test_nothing_goes_into_the_bundle_itself(bundle: Path, within: str) -> None:
     """A copy in a bundle would be part of it."""
-    with pytest.raises(UsageError, match="outside of the bundle"):
+    with pytest.raises(UsageError, match="outside the bundle"):
         Destination(root=bundle, output=bundle / within).demand_free()
 
 
 def test_a_destination_is_one(bundle: Path, tmp_path: Path) -> None:
     """Both options at once are refused."""
-    with pytest.raises(UsageError, match="drop one"):
+    with pytest.raises(UsageError, match="Drop one"):
         Destination(root=bundle, output=tmp_path / "new", in_place=True).demand_free()
 
 

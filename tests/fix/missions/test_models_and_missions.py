@@ -85,5 +85,5 @@ def test_a_model_is_replayed_with_its_server_stopped(small: SmallSite, tmp_path:
 )
 def test_an_answer_that_is_no_patch_of_the_target_is_refused(text: str) -> None:
     """Neither words, nor a patch of something else, nor one that leaves the step out."""
-    with pytest.raises(ProposalMalformedError, match="answer of the model: wanted"):
+    with pytest.raises(ProposalMalformedError, match="model response: expected"):
         read_patch_answer(text, STEP)

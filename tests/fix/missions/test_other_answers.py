@@ -73,11 +73,11 @@ def test_a_har_shows_what_changed_and_the_site_has_the_last_word(small: SmallSit
 @pytest.mark.parametrize(
     ("name", "status", "told"),
     [
-        ("nowhere", 2, "wanted live, recording, a bundle or a HAR file, found"),
-        ("", 2, "found '', where nothing is"),
-        ("empty", 65, "wanted a bundle with trace.json"),
-        ("list.har", 65, "log: wanted an object"),
-        ("words.har", 65, "wanted a whole JSON text"),
+        ("nowhere", 2, "expected live, recording, a bundle or a HAR file, got"),
+        ("", 2, "got '', which does not exist"),
+        ("empty", 65, "expected a bundle with trace.json"),
+        ("list.har", 65, "log: expected an object"),
+        ("words.har", 65, "expected valid JSON"),
     ],
 )
 def test_what_answers_nothing_is_one_line(

@@ -63,7 +63,7 @@ def test_an_order_is_placed_again_only_on_a_site_that_was_brought_back(counting:
     again = asyncio.run(repair_trace(tmp_path / "order", replace(options, reset_command=command)))
 
     assert kept.status == "refused"
-    assert f"the mission changes what the site keeps (POST {counting.url}/order" in kept.refusal
+    assert f"The mission writes to the site (POST {counting.url}/order" in kept.refusal
     assert "--reset-cmd COMMAND" in kept.refusal
     assert (again.status, again.refusal) == ("repaired", "")
     assert counting.paths()[-5:] == ("GET /forget", "GET /", "GET /forget", "GET /", "POST /order")
@@ -77,5 +77,5 @@ def test_a_site_that_cannot_be_brought_back_is_not_visited(tmp_path: Path) -> No
         reset_site(options)
 
     assert "hunter2" not in refused.value.message
-    with pytest.raises(UsageError, match="visits none"):
+    with pytest.raises(UsageError, match="visits no site"):
         asyncio.run(repair_trace(tmp_path, RepairOptions(reset_command="true", against="recording")))

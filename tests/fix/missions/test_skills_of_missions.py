@@ -48,7 +48,7 @@ def test_what_a_skill_reads_today_is_recorded_and_has_to_be_what_it_read(tmp_pat
 
     assert refused.status == "refused"
     assert "skill extract_table (" in refused.refusal
-    assert '{"Fruit": "Plum", "Price": "4"}' in refused.refusal.partition("instead of")[0]
+    assert '{"Fruit": "Plum", "Price": "4"}' in refused.refusal.partition(", got ")[2]
     assert (taken.status, taken.refusal) == ("repaired", "")
     assert [each.partition(" (")[0] for each in taken.accepted] == ["skill extract_table"]
     mended = read_trace(tmp_path / "mended")

@@ -73,7 +73,7 @@ def test_runs_from_which_something_escaped_are_not_certified() -> None:
     assert (report.status, report.rounds, report.certificate) == ("unverifiable", 1, None)
     (finding,) = report.findings
     assert (finding.runs, finding.subgoal) == (3, "")
-    assert finding.message.startswith("CONNECT shop.test:443 got past the recorded network")
+    assert finding.message.startswith("CONNECT shop.test:443 bypassed the recorded network")
     assert "unverifiable at the whole run: cannot be compared" in render_certification(report)
 
 
@@ -86,7 +86,7 @@ def test_what_was_missed_late_is_told_beside_what_escaped() -> None:
     report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped,), reasons=reasons)).report
 
     first, second = report.findings
-    assert first.message.startswith("CONNECT shop.test:443 got past the recorded network")
+    assert first.message.startswith("CONNECT shop.test:443 bypassed the recorded network")
     assert second.message == late
 
 
@@ -261,7 +261,7 @@ def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Pat
             file.write("\n")
         return await stage(bundle, runs)
 
-    with pytest.raises(UsageError, match="changed while it was replayed"):
+    with pytest.raises(UsageError, match="changed during the replays"):
         asyncio.run(certify(open_bundle(tmp_path), CertifyOptions(now=lambda: NOW), run_many))
 
 

@@ -24,7 +24,7 @@ HEALTHY_TEXT = """\
 Python       3.11.7
 Playwright   1.65.2
 Browser      /bin/shell
-             headless-shell 156.0.1.2, found by PATH
+             headless-shell 156.0.1.2, from PATH
 Fonts        38
 Extra test   installed
 Usable       yes"""
@@ -49,7 +49,7 @@ def test_what_is_missing_is_told_with_the_way_out() -> None:
 
     assert "Browser      missing: no browser: run something" in text
     assert "Fonts        unknown (no fc-list)" in text
-    assert "not installed (lacks django, pytest): run `pip install 'eikon-engine[test]'`" in text
+    assert "not installed (missing: django, pytest): run `pip install 'eikon-engine[test]'`" in text
     assert text.endswith("Usable       no")
 
 
@@ -90,7 +90,7 @@ def test_the_command_exits_with_69_without_a_browser(tmp_path: Path, capsys: pyt
 
     assert status == 69
     printed = capsys.readouterr()
-    assert "where there is no file" in printed.out
+    assert "does not exist" in printed.out
     assert printed.err == ""
 
 

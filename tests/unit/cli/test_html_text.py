@@ -47,12 +47,15 @@ def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) ->
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        ("<p>é</p>".encode("latin-1"), r"page.html: wanted HTML in utf-8, found byte 0xe9 at 3; name the encoding"),
-        (codecs.BOM_UTF8 + b"<p>\xe9</p>", r"wanted HTML in utf-8, found byte 0xe9 at 6"),
-        (b"<meta charset=shift_jis>\xa0", r"wanted HTML in shift_jis, found byte 0xa0 at 24"),
-        (b"<meta charset=klingon>", r"wanted an encoding that is known in <meta charset>, found 'klingon'"),
-        (b"<meta charset=rot13>", r"wanted an encoding that is known in <meta charset>, found 'rot13'"),
-        (b"<meta charset=\xff>", r"found '\\\\xff'"),
+        (
+            "<p>é</p>".encode("latin-1"),
+            r"page.html: expected HTML in utf-8, got byte 0xe9 at offset 3\. Declare the encoding",
+        ),
+        (codecs.BOM_UTF8 + b"<p>\xe9</p>", r"expected HTML in utf-8, got byte 0xe9 at offset 6"),
+        (b"<meta charset=shift_jis>\xa0", r"expected HTML in shift_jis, got byte 0xa0 at offset 24"),
+        (b"<meta charset=klingon>", r"unknown encoding in <meta charset>: 'klingon'"),
+        (b"<meta charset=rot13>", r"unknown encoding in <meta charset>: 'rot13'"),
+        (b"<meta charset=\xff>", r"<meta charset>: '\\\\xff'"),
     ],
 )
 def test_what_cannot_be_read_is_refused(data: bytes, told: str) -> None:

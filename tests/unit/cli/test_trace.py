@@ -67,7 +67,7 @@ def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
     shown = run("set", shop, TYPE, "action.text=Banana")
 
     assert {'-      "text": "banana"', '+      "text": "Banana"'} <= set(shown.stdout.splitlines())
-    assert "what 23 actions led to is not known" in shown.stderr
+    assert "the observations of 23 actions were dropped" in shown.stderr
     assert contents(shop) == before
 
 
@@ -78,7 +78,7 @@ def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
         (("set", "--var", "fruit"), '"fruit": null'),
         (("set", "mission_text=Buy fruit", "--reason", "shorter"), '"mission_text": "Buy fruit"'),
         (("set", ATTEMPT, "description=Look"), '"description": "Look"'),
-        (("delete", TYPE, "check_cart__attempt_1"), "edited: delete check_cart__attempt_1 (by hand)"),
+        (("delete", TYPE, "check_cart__attempt_1"), "edited: delete check_cart__attempt_1 (manual edit)"),
         (("split", ATTEMPT, "--before", TYPE, "--description", "Search"), '"subgoal_id": "find_banana_2"'),
         (("merge", ATTEMPT, "add_to_cart__attempt_1", "--description", "Both"), '"description": "Both"'),
     ],
@@ -146,8 +146,8 @@ def test_what_cannot_be_done_is_one_line(
         (('{"type": "press"}', "--before", TYPE), TraceFieldError, "ACTION: key"),
         (("press", "--before", TYPE), TraceSyntaxError, "ACTION"),
         (('{"type": "jump"}', "--before", TYPE), TraceFieldError, "ACTION: type"),
-        (('{"type": "press", "key": "Tab"}',), UsageError, "found neither"),
-        (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--after", TYPE), UsageError, "found both"),
+        (('{"type": "press", "key": "Tab"}',), UsageError, "got neither"),
+        (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--after", TYPE), UsageError, "got both"),
         (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--id", TYPE), TraceFieldError, "which is taken"),
     ],
 )
@@ -169,7 +169,7 @@ def test_an_action_is_inserted_into_a_copy(tmp_path: Path) -> None:
 
 def test_braces_that_are_no_variable_are_told() -> None:
     """A name that was forgotten to declare is typed as it stands, which is said."""
-    assert "{{fruit}} is no variable of the trace" in run("set", SHOP, TYPE, "action.text={{fruit}}").stderr
+    assert "{{fruit}} is not a variable" in run("set", SHOP, TYPE, "action.text={{fruit}}").stderr
 
 
 def test_an_older_trace_can_be_edited(tmp_path: Path) -> None:

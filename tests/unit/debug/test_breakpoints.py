@@ -74,7 +74,7 @@ def test_a_disabled_breakpoint_stays_in_the_list() -> None:
 @pytest.mark.parametrize("change", ["remove", "enable", "disable"])
 def test_a_breakpoint_that_is_not_there_is_refused(change: str) -> None:
     """The message names those that are."""
-    with pytest.raises(BreakpointError, match=r"wanted the id of a breakpoint, found 'bp-9'; there are bp-1, bp-2"):
+    with pytest.raises(BreakpointError, match=r"no breakpoint with id 'bp-9'; available: bp-1, bp-2"):
         getattr(table(parse_break("error"), parse_break("divergence")), change)("bp-9")
 
 
@@ -82,35 +82,35 @@ def test_the_same_breakpoint_is_not_added_twice() -> None:
     """A disabled one is to be enabled instead."""
     made = table(parse_break("tool:click")).disable("bp-1")
 
-    with pytest.raises(BreakpointError, match=r"found the same one: bp-1 .* breakpoint enable bp-1"):
+    with pytest.raises(BreakpointError, match=r"the same breakpoint already exists: bp-1 .* breakpoint enable bp-1"):
         made.add(read_stop(parse_break("tool:click"), shop_places()))
 
 
 @pytest.mark.parametrize(
     ("on", "value", "message"),
     [
-        ("tool", "clik", "tool: wanted an action type or the name of a skill, found 'clik'; did you mean 'click'?"),
-        ("tool", None, "tool: wanted what to stop at, found nothing; write eikon debug breakpoint add tool NAME"),
-        ("iteration", 0, "from 1 to 29, found '0'"),
-        ("iteration", 30, "found '30'; the mission has 29 steps"),
-        ("iteration", "three", "found 'three'"),
-        ("iteration", "9" * 5000, "wanted the number of a step"),
+        ("tool", "clik", "tool: expected an action type or the name of a skill, got 'clik'; did you mean 'click'?"),
+        ("tool", None, "tool: missing value; write eikon debug breakpoint add tool NAME"),
+        ("iteration", 0, "from 1 to 29, got '0'"),
+        ("iteration", 30, "got '30'; the mission has 29 steps"),
+        ("iteration", "three", "got 'three'"),
+        ("iteration", "9" * 5000, "expected a step number"),
         (
             "pattern",
             "(",
-            r"pattern: wanted a regular expression, found '\(' \(missing \), unterminated sub",
+            r"pattern: expected a regular expression, got '\(' \(missing \), unterminated sub",
         ),
         ("pattern", r"\p{L}", r"bad escape \\p"),
-        ("pattern", "(?x) a b", "wanted a pattern in which white space counts"),
-        ("pattern", " ", "wanted what to stop at, found nothing"),
-        ("pattern", "x" * 3000, "wanted a pattern of 1 to 2000 characters, found one of 3000"),
+        ("pattern", "(?x) a b", "verbose patterns are not supported"),
+        ("pattern", " ", "missing value"),
+        ("pattern", "x" * 3000, "expected a pattern of 1 to 2000 characters, got 3000"),
         ("subgoal", "add_to_car", "did you mean 'add_to_cart'?"),
-        ("subgoal", "zzz", "there are compare_prices, "),
-        ("request", "POST  */cart", "request: wanted a URL"),
-        ("request", "a b c", "request: wanted a URL"),
-        ("selector", "", "selector: wanted what to stop at"),
-        ("error", "all", "error: wanted nothing behind it"),
-        ("divergence", "dom", "divergence: wanted nothing behind it"),
+        ("subgoal", "zzz", "available: compare_prices, "),
+        ("request", "POST  */cart", "request: expected a URL"),
+        ("request", "a b c", "request: expected a URL"),
+        ("selector", "", "selector: missing value"),
+        ("error", "all", "error: takes no value"),
+        ("divergence", "dom", "divergence: takes no value"),
     ],
 )
 def test_a_breakpoint_that_cannot_be_is_refused(on: BreakpointType, value: str | int | None, message: str) -> None:
@@ -123,14 +123,16 @@ def test_a_breakpoint_that_cannot_be_is_refused(on: BreakpointType, value: str |
 
 def test_only_breakpoints_on_tools_have_a_condition() -> None:
     """It is not left out in silence."""
-    with pytest.raises(BreakpointError, match="pattern: only breakpoints on tools have a condition, found 'b'"):
+    with pytest.raises(BreakpointError, match="pattern: only tool breakpoints take --condition, got 'b'"):
         read_stop(BreakpointAdd(on="pattern", value="a", condition="b"), shop_places())
 
 
 @pytest.mark.parametrize("text", ["", "tol:click", "Tool:click", "tool click"])
 def test_a_breakpoint_of_an_unknown_type_is_refused(text: str) -> None:
     """The message names the types that there are."""
-    with pytest.raises(BreakpointError, match="breakpoint: wanted one of tool, iteration, pattern, error, divergence"):
+    with pytest.raises(
+        BreakpointError, match="breakpoint type: expected one of tool, iteration, pattern, error, divergence"
+    ):
         parse_break(text)
 
 

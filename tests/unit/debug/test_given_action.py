@@ -47,11 +47,11 @@ def test_an_engine_that_is_a_field_of_the_action_names_the_field() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "wanted"),
     [
-        ("fill", 'value={"secret":"pw"}', "found 'value'; there are page, target, text, timeout_ms"),
+        ("fill", 'value={"secret":"pw"}', "no field 'value'; available: page, target, text, timeout_ms"),
         ("fill", "value=1", "if all of it is the text, write text=value=1"),
         ("click", "value=Buy", "write target.selector=value=Buy"),
-        ("press", "role=button", "wanted a field of the action in front of =, found 'role'"),
-        ("fly", "to=moon", "wanted one of navigate"),
+        ("press", "role=button", "no field 'role'"),
+        ("fly", "to=moon", "expected one of navigate"),
     ],
 )
 def test_a_field_that_the_action_does_not_have_is_refused(kind: str, text: str, wanted: str) -> None:

@@ -13,9 +13,9 @@ from tests.unit.debug.timelines import branch, checkpoint
 @pytest.mark.parametrize(
     ("count", "told"),
     [
-        (0, "there is none"),
-        (1, "there is 'label 0'; eikon debug checkpoint list shows all"),
-        (5, "there are cp_3, 'label 4' and 3 more; eikon debug checkpoint list shows all"),
+        (0, "there are no checkpoints"),
+        (1, "available: 'label 0'; eikon debug checkpoint list shows all"),
+        (5, "available: cp_3, 'label 4' and 3 more; eikon debug checkpoint list shows all"),
     ],
 )
 def test_an_unknown_checkpoint_is_told_with_the_last_ones(count: int, told: str) -> None:
@@ -26,4 +26,4 @@ def test_an_unknown_checkpoint_is_told_with_the_last_ones(count: int, told: str)
     with pytest.raises(CheckpointMissingError) as missing:
         find_checkpoint(timeline, "nowhere", "rewind")
 
-    assert missing.value.message == f"rewind: wanted a checkpoint of the session, found 'nowhere'; {told}"
+    assert missing.value.message == f"rewind: no checkpoint 'nowhere' in this session; {told}"

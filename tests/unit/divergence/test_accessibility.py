@@ -47,17 +47,17 @@ def compared(recorded: PageSnapshot, observed: PageSnapshot) -> list[tuple[str, 
 def test_what_is_in_a_hidden_element_is_not_told_by_itself() -> None:
     """Hide an element around one that was hidden already; show it again."""
     [(expected, observed, detail)] = compared(hiding(HEAD, NOW), hiding(HEAD, HINT))
-    assert (expected, observed) == ("p 'Hint now' at html > body > form > p shown", "it is hidden")
-    assert detail == "hidden now: p 'Hint now' at html > body > form > p"
+    assert (expected, observed) == ("p 'Hint now' at html > body > form > p visible", "hidden")
+    assert detail == "now hidden: p 'Hint now' at html > body > form > p"
     [(_, _, detail)] = compared(hiding(HEAD, HINT), hiding(HEAD, NOW))
-    assert detail == "shown now: p 'Hint now' at html > body > form > p"
+    assert detail == "now visible: p 'Hint now' at html > body > form > p"
 
 
 def test_what_is_shown_in_a_hidden_element_is_found() -> None:
     """Let a style sheet show one element of a hidden one."""
     [(_, _, detail)] = compared(hiding(HINT), hiding(HINT, NOW))
 
-    assert detail == "shown now: b 'now' at html > body > form > p > b"
+    assert detail == "now visible: b 'now' at html > body > form > p > b"
 
 
 def test_documents_that_differ_are_compared_in_what_they_share() -> None:
@@ -70,7 +70,7 @@ def test_documents_that_differ_are_compared_in_what_they_share() -> None:
         return PageSnapshot(frames=(replace(ad.main, extras=FrameExtras(flips=flips)),))
 
     [(_, _, detail)] = compared(hiding(HEAD), observed(HEAD, 6))
-    assert detail == "hidden now: button 'Buy' at html > body > form > button"
+    assert detail == "now hidden: button 'Buy' at html > body > form > button"
     assert compared(hiding(HEAD), observed(HEAD, 4)) == []
 
 
@@ -79,13 +79,13 @@ def test_what_is_hidden_and_shown_now_is_found() -> None:
     assert compared(hiding(HEAD), hiding(HEAD)) == []
     assert compared(hiding(HEAD), hiding(HEAD, BUY)) == [
         (
-            "button 'Buy' at html > body > form > button shown",
-            "it is hidden",
-            "hidden now: button 'Buy' at html > body > form > button",
+            "button 'Buy' at html > body > form > button visible",
+            "hidden",
+            "now hidden: button 'Buy' at html > body > form > button",
         )
     ]
     [(expected, observed, _)] = compared(hiding(HEAD, HINT), hiding(HEAD))
-    assert (expected, observed) == ("p 'Hint now' at html > body > form > p hidden", "it is shown")
+    assert (expected, observed) == ("p 'Hint now' at html > body > form > p hidden", "visible")
 
 
 def test_what_was_not_noted_is_not_compared() -> None:

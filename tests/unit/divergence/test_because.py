@@ -29,7 +29,7 @@ def test_an_earlier_answer_can_be_the_reason() -> None:
     """The page shows a value that came during the action before, and it is said when."""
     found = because([("3.10", "3.50")], [changed("3.10", "3.50", sequence=1)], HERE)
 
-    assert found == ("GET http://h/api, during buy__attempt_1, 1: body $.v: recorded 3.10, live 3.50",)
+    assert found == ("GET http://h/api (at step 1 of buy__attempt_1): body $.v: recorded 3.10, live 3.50",)
 
 
 def test_without_a_value_the_answers_of_the_action_are_named() -> None:
@@ -47,7 +47,7 @@ def test_without_any_of_the_action_the_last_answers_before_it_are_named() -> Non
 
     found = because([("3.10", "3.50")], changes[::-1], HERE)
 
-    assert found == ("GET http://h/a.js, during buy__attempt_1, 1: body $.v: recorded red, live blue",)
+    assert found == ("GET http://h/a.js (at step 1 of buy__attempt_1): body $.v: recorded red, live blue",)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_value_explains_only_what_shows_it(
 
     found = because([(expected, observed)], [earlier, other], HERE)
 
-    assert ("during buy__attempt_1, 1" in found[0]) == explains
+    assert ("at step 1 of buy__attempt_1" in found[0]) == explains
 
 
 def test_no_more_is_named_than_a_person_reads() -> None:

@@ -50,7 +50,7 @@ def test_targets_that_are_gone_or_others_are_named() -> None:
     ]
     [(sequence, why)] = reached(other, click(2, "help"), click(3, "buy"))
     assert sequence == 3
-    assert why.startswith("its target at html > body > form > button#buy differs: name: 'Buy' -> 'Sold out'")
+    assert why.startswith("its target at html > body > form > button#buy has changed: name: 'Buy' -> 'Sold out'")
 
 
 def test_nothing_is_said_of_another_page_or_document() -> None:
@@ -79,4 +79,4 @@ def test_a_document_may_be_as_deep_as_it_likes() -> None:
     found = list(dependents([click(2, "buy", shown=recorded)], 0, recorded, page_of(other)))
 
     assert [step.sequence for step, _ in found] == [2]
-    assert found[0][1].endswith("div > button#buy differs: name: 'Buy' -> 'Sold out'; text: 'Buy' -> 'Sold out'")
+    assert found[0][1].endswith("div > button#buy has changed: name: 'Buy' -> 'Sold out'; text: 'Buy' -> 'Sold out'")

@@ -79,8 +79,7 @@ def test_the_first_divergence_is_explained_by_what_came_until_then() -> None:
     assert found is not None
     assert (found.subgoal, found.sequence, found.cause) == (ATTEMPT, 2, "test-data")
     assert found.sentence == (
-        "The site has other data than when it was recorded: at step 2 of cart, reload, "
-        "the page showed 3 items instead of 2 items."
+        "The data of the site has changed: at step 2 of cart, reload, the page showed 3 items instead of 2 items."
     )
     assert [(each.kind, each.text) for each in found.evidence] == [
         ("values", "expected 2 items\nobserved 3 items"),
@@ -108,5 +107,5 @@ def test_what_follows_is_told_from_there() -> None:
     assert [(each.sequence, each.diverged, each.why) for each in found.consequences] == [
         (3, True, "its target is gone"),
         (5, False, "its target is gone"),
-        (4, True, "it came after the first divergence: fourth"),
+        (4, True, "it diverged later: fourth"),
     ]

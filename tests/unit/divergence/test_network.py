@@ -30,7 +30,7 @@ def test_another_order_is_told_from_its_first_place() -> None:
     """Pay before the stock is taken."""
     assert found((STOCK, PAY, PAY), (STOCK, PAY, PAY)) == []
     assert found((PAY, STOCK, PAY), (PAY, PAY, STOCK)) == [
-        f"request-order-changed: {STOCK} as number 2 of 3; {PAY} in its place"
+        f"request-order-changed: {STOCK} as request 2 of 3; {PAY} instead"
     ]
 
 

@@ -53,14 +53,16 @@ def test_a_site_that_does_not_answer_is_named(key: str) -> None:
     change = changed(key)
     first = found(change)
 
-    told = f"{key} got no answer: {REFUSED}"
+    told = f"{key} got no response: {REFUSED}"
     assert (first.code, first.observed) == ("document-missing", f"no document: {told}")
-    assert first.message == f"No document was loaded where the recording loaded one: {told}."
+    assert first.message == f"No document was loaded: {told}."
     explained = explain(Case(first=first, changes=(change,), behind=(change,), network_mode="live"), "click a")
     assert explained.cause == "network"
-    assert explained.sentence.startswith("The network failed: at step 2 of s, click a, where http://a/begin?x=1 (302)")
+    assert explained.sentence.startswith(
+        "The network failed: at step 2 of s, click a, expected http://a/begin?x=1 (302)"
+    )
     shown = told.replace(" sha256:00", "")
-    assert explained.sentence.endswith(f"was loaded, there was no document: {shown}.")
+    assert explained.sentence.endswith(f" to load, got no document: {shown}.")
 
 
 @pytest.mark.parametrize("change", [changed("GET http://a/picture"), changed(sequence=1), changed(live="status 200")])
@@ -69,4 +71,4 @@ def test_nothing_is_said_of_a_site_that_may_have_answered(change: ResponseChange
     first = found(change)
 
     assert first.observed == "no document"
-    assert first.message == "No document was loaded where the recording loaded one."
+    assert first.message == "No document was loaded; the recording loaded one."

@@ -53,7 +53,7 @@ def test_what_differs_is_counted_and_framed() -> None:
     [one] = found(png(), png((3, 4), (7, 5)))
 
     assert one.code == "pixels-changed"
-    assert one.observed == "2 of 200 pixels differ, between 3, 4 and 8, 6"
+    assert one.observed == "2 of 200 pixels differ, between (3, 4) and (8, 6)"
 
 
 def test_what_differs_is_marked() -> None:
@@ -71,7 +71,7 @@ def test_another_size_is_told() -> None:
     """All of it differs."""
     [one] = found(png(), png(size=(20, 12)))
 
-    assert (one.expected, one.observed) == ("the recorded picture, 20 x 10 pixels", "a picture of 20 x 12 pixels")
+    assert (one.expected, one.observed) == ("the recorded screenshot, 20 x 10 pixels", "a screenshot of 20 x 12 pixels")
 
 
 def test_without_pillow_the_difference_is_told_and_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

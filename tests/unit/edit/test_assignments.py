@@ -66,7 +66,7 @@ def test_several_values_are_read_each_in_its_way() -> None:
 
 @pytest.mark.parametrize(
     ("texts", "words"),
-    [((), "found none"), (("action.text",), "FIELD=VALUE"), (("=x",), "FIELD=VALUE"), (("a=1", "a=2"), "found a 2")],
+    [((), "got none"), (("action.text",), "FIELD=VALUE"), (("=x",), "FIELD=VALUE"), (("a=1", "a=2"), "got a 2")],
 )
 def test_what_is_no_assignment_is_refused(texts: tuple[str, ...], words: str) -> None:
     """A field, an equals sign, a value, and each field once."""
@@ -90,7 +90,7 @@ def test_what_only_looks_like_json_is_a_text(value: str) -> None:
 
 
 def test_declarations_have_a_value_or_none() -> None:
-    """A name alone has to be given at replay."""
+    """A name alone must be provided at replay."""
     one, two = read_declarations(["fruit=pear", "shop"], "why")
 
     assert (one.name, one.value, two.name, two.value) == ("fruit", "pear", "shop", None)

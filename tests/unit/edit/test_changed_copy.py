@@ -105,7 +105,7 @@ def test_links_lead_nowhere_out_of_the_bundle(bundle: Path, tmp_path: Path) -> N
             write_changed_copy(bundle, renamed(bundle), tmp_path / f"two{number}")
         (bundle / "out").unlink()
     os.mkfifo(bundle / "pipe")
-    with pytest.raises(TraceError, match="found something else"):
+    with pytest.raises(TraceError, match="got something else"):
         write_changed_copy(bundle, renamed(bundle), tmp_path / "three")
     assert not (tmp_path / "three" / "trace.json").exists()
 

@@ -37,10 +37,10 @@ def test_a_listing_names_every_step_and_what_is_special_about_it() -> None:
     assert listing.splitlines() == [
         "mission m1: Buy bread [complete, 1 attempt, 4 steps]",
         "variable fruit: 'pear'",
-        "variable shop: has to be given",
+        "variable shop: must be provided",
         "subgoal 1: Buy [s1__attempt_1, complete]",
-        "  001 a1  click #go  [element not known; nothing recorded to compare with]",
-        "  002 a2  click div  [failed: target-missing; weak: only its place tells it from others]",
+        "  001 a1  click #go  [element unknown; nothing recorded to compare with]",
+        "  002 a2  click div  [failed: target-missing; weak: identified only by its position]",
         "  003 a3  note: no  [not performed]",
         "  004 s4  skill read  [no recorded output]",
         "warning: edited",

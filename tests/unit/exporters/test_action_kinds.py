@@ -136,5 +136,5 @@ def test_what_fails_by_our_rules_alone_is_left_out(action: Action) -> None:
 
     test = exported(trace_of(failed))
 
-    assert test.left_out == (f"{action.type} failed with target-missing, which Playwright does not",)
-    assert body(test) == [f"# {action.type} failed when it was recorded: target-missing."]
+    assert test.left_out == (f"{action.type} failed with target-missing, which Playwright does not raise",)
+    assert body(test) == [f"# {action.type} failed when recorded: target-missing."]

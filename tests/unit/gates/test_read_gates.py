@@ -61,16 +61,16 @@ def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gates:\n  max_tool_call: 3\n", "line 2, column 3: gates.max_tool_call: wanted the name of a gate"),
+        ("gates:\n  max_tool_call: 3\n", "line 2, column 3: gates.max_tool_call: expected the name of a gate"),
         (
             "gates:\n  max_tool_calls: -1\n",
-            "line 2, column 19: gates.max_tool_calls: wanted 0 or more",
+            "line 2, column 19: gates.max_tool_calls: expected 0 or more",
         ),
         (
             "gates:\n  max_tool_calls: yes\n",
-            "line 2, column 19: gates.max_tool_calls: wanted a whole number, found the",
+            "line 2, column 19: gates.max_tool_calls: expected a whole number, got the",
         ),
-        ("gates:\n  max_actions: 1.5\n", "line 2, column 16: gates.max_actions: wanted a whole number"),
+        ("gates:\n  max_actions: 1.5\n", "line 2, column 16: gates.max_actions: expected a whole number"),
         (
             "gates:\n  max_actions: {limit: 1, tool: x}\n",
             "line 2, column 27: gates.max_actions.tool: this field is unknown",
@@ -79,28 +79,28 @@ def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
             "gates:\n  max_tool_calls:\n    - limit: 1\n    - limit: x\n",
             "line 4, column 14: gates.max_tool_calls[1].limit",
         ),
-        ("gates:\n  max_duration: 30 sec\n", "line 2, column 17: gates.max_duration: wanted seconds"),
-        ("gates:\n  no_console_errors: false\n", "line 2, column 22: gates.no_console_errors: wanted"),
-        ("gates:\n  allowed_hosts: ['https://a.test']\n", "line 2, column 19: gates.allowed_hosts[0]: wanted HOST"),
-        ("gates:\n  allowed_hosts: []\n", "line 2, column 18: gates.allowed_hosts: wanted"),
-        ("gates:\n  expect_status: 99\n", "line 2, column 18: gates.expect_status: wanted"),
+        ("gates:\n  max_duration: 30 sec\n", "line 2, column 17: gates.max_duration: expected seconds"),
+        ("gates:\n  no_console_errors: false\n", "line 2, column 22: gates.no_console_errors: expected"),
+        ("gates:\n  allowed_hosts: ['https://a.test']\n", "line 2, column 19: gates.allowed_hosts[0]: expected HOST"),
+        ("gates:\n  allowed_hosts: []\n", "line 2, column 18: gates.allowed_hosts: expected"),
+        ("gates:\n  expect_status: 99\n", "line 2, column 18: gates.expect_status: expected"),
         (
             "gates:\n  output_matches: {schema: {}}\n",
-            "line 2, column 19: gates.output_matches: wanted either a skill or a tool",
+            "line 2, column 19: gates.output_matches: expected either a skill or a tool",
         ),
         ("gates:\n  output_matches: {tool: x, schema: {type: rows}}\n", "schema: $.type: 'rows' is not valid"),
-        ("gates:\n  output_matches: {tool: x, schema: {$ref: 'http://a.test/s'}}\n", "found 'http://a.test/s'"),
-        ("gates:\n  output_matches: {tool: x, schema: {$ref: '#/$defs/y'}}\n", "'#/$defs/y', which is not there"),
-        ("gates:\n  output_matches: {tool: x, schema: {$schema: 'http://a.test/s'}}\n", "a draft of JSON Schema"),
-        ("gates:\n  output_matches: {tool: x, schema: {$schema: {}}}\n", "a draft of JSON Schema"),
+        ("gates:\n  output_matches: {tool: x, schema: {$ref: 'http://a.test/s'}}\n", "got 'http://a.test/s'"),
+        ("gates:\n  output_matches: {tool: x, schema: {$ref: '#/$defs/y'}}\n", "unresolved reference '#/$defs/y'"),
+        ("gates:\n  output_matches: {tool: x, schema: {$schema: 'http://a.test/s'}}\n", "a known draft of JSON Schema"),
+        ("gates:\n  output_matches: {tool: x, schema: {$schema: {}}}\n", "a known draft of JSON Schema"),
         ("gates:\n  output_matches: {tool: x, schema: {pattern: '('}}\n", "schema: $.pattern"),
         ("gates:\n  max_actions: {gate: max_tokens, limit: 1}\n", "line 2, column 17: gates.max_actions.gate"),
-        ("gates:\n", "line 2, column 1: gates: wanted a mapping of gates by name, found null"),
-        ("gates: {}\n", "line 1, column 8: gates: wanted at least one gate"),
-        ("max_actions: 3\n", "line 1, column 1: max_actions: wanted the key gates"),
-        ("- max_actions\n", "line 1, column 1: wanted a mapping with the key gates"),
-        ("", "wanted a mapping with the key gates, found null"),
-        ("{}", "gates: wanted a mapping of gates by name, found null"),
+        ("gates:\n", "line 2, column 1: gates: expected a mapping of gates by name, got null"),
+        ("gates: {}\n", "line 1, column 8: gates: expected at least one gate"),
+        ("max_actions: 3\n", "line 1, column 1: max_actions: expected the key gates"),
+        ("- max_actions\n", "line 1, column 1: expected a mapping with the key gates"),
+        ("", "expected a mapping with the key gates, got null"),
+        ("{}", "gates: expected a mapping of gates by name, got null"),
     ],
 )
 def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, message: str) -> None:
@@ -119,13 +119,13 @@ def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, mess
 @pytest.mark.parametrize("name", ["max_tool_call", "console_errors", "hosts", "", "x"])
 def test_the_nearest_name_is_told(name: str) -> None:
     """Whatever is written, some gate is nearest to it."""
-    with pytest.raises(GatesError, match=r"^gates: .*; the nearest is \w+$"):
+    with pytest.raises(GatesError, match=r"^gates: .*; did you mean \w+\?$"):
         read_gates({name: 1})
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     """The path is named."""
-    with pytest.raises(YamlError, match=r"nowhere\.yaml: the file cannot be read"):
+    with pytest.raises(YamlError, match=r"nowhere\.yaml: cannot read the file"):
         read_gates_file(tmp_path / "nowhere.yaml")
 
 
@@ -166,4 +166,4 @@ def test_a_schema_that_never_ends_fails_as_such() -> None:
     (result,) = gates.judge(lines(START, answer(), END))
 
     assert result.passed is False
-    assert "without an end" in result.message
+    assert "without end" in result.message

@@ -87,5 +87,5 @@ def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
     """What can be judged is named."""
     (tmp_path / "other.json").write_text(content)
 
-    with pytest.raises(TraceMissingError, match=r"wanted events\.jsonl, outcome\.json, trace\.json"):
+    with pytest.raises(TraceMissingError, match=r"expected events\.jsonl, outcome\.json, trace\.json"):
         open_subject(tmp_path / "other.json")

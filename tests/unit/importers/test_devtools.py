@@ -103,11 +103,11 @@ def test_places_become_distances() -> None:
 @pytest.mark.parametrize(
     ("step", "why"),
     [
-        ({"type": "customStep", "name": "x", "parameters": {}}, "only the extension"),
-        ({"type": "teleport"}, "not known"),
-        (click(["aria/Buy"]), "none of its selectors"),
+        ({"type": "customStep", "name": "x", "parameters": {}}, "only its own extension"),
+        ({"type": "teleport"}, "unknown step type"),
+        (click(["aria/Buy"]), "no selector can be converted"),
         (click(["#a"], button="back"), "mouse button"),
-        ({"type": "keyUp", "key": "a"}, "was not pressed"),
+        ({"type": "keyUp", "key": "a"}, "was not down"),
         ({"type": "keyDown", "key": "Shift"}, "never released"),
         ({"type": "waitForElement", "selectors": ["#a"], "operator": ">=", "count": 3}, ">= 3 elements"),
         ({"type": "waitForExpression", "expression": "1", "frame": [0]}, "in a frame"),

@@ -83,18 +83,22 @@ def test_calls_become_actions(
     ("name", "params", "why"),
     [
         ("ElementHandle.click", {}, "use locators"),
-        ("Frame.evaluateExpression", {"expression": "1"}, "cannot be carried over"),
-        ("Frame.inventedYesterday", {}, "cannot be carried over"),
-        ("BrowserContext.addCookies", {"cookies": []}, "cannot be carried over"),
-        ("Page.setViewportSize", {"viewportSize": {"width": 3, "height": 3}}, "in the middle of a mission"),
-        ("Page.keyboardType", {"text": "für"}, "there are no keys"),
-        ("Page.keyboardUp", {"key": "a"}, "never down"),
-        ("Frame.click", {**TARGET, "trial": True}, "a trial cannot"),
-        ("Frame.click", {}, "wanted a selector"),
+        ("Frame.evaluateExpression", {"expression": "1"}, "unsupported call"),
+        ("Frame.inventedYesterday", {}, "unsupported call"),
+        ("BrowserContext.addCookies", {"cookies": []}, "unsupported call"),
+        ("Page.setViewportSize", {"viewportSize": {"width": 3, "height": 3}}, "a viewport change during a mission"),
+        ("Page.keyboardType", {"text": "für"}, "have a key"),
+        ("Page.keyboardUp", {"key": "a"}, "was not down"),
+        ("Frame.click", {**TARGET, "trial": True}, "a trial run"),
+        ("Frame.click", {}, "selector is missing"),
         ("Frame.click", {**TARGET, "button": "fourth"}, "button"),
-        ("Frame.selectOption", {**TARGET, "elements": ["<ElementHandle>"]}, "by handles"),
-        ("Frame.setInputFiles", {**TARGET, "localPaths": ["/home/ada/secret.txt"]}, "files secret.txt, and holds none"),
-        ("Frame.setInputFiles", {**TARGET, "payloads": [{"name": "a", "buffer": "<Buffer>"}]}, "does not hold"),
+        ("Frame.selectOption", {**TARGET, "elements": ["<ElementHandle>"]}, "by element handles"),
+        (
+            "Frame.setInputFiles",
+            {**TARGET, "localPaths": ["/home/ada/secret.txt"]},
+            "contain the uploaded files secret.txt",
+        ),
+        ("Frame.setInputFiles", {**TARGET, "payloads": [{"name": "a", "buffer": "<Buffer>"}]}, "does not contain"),
         ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"n": 1}}}, "with an argument"),
     ],
 )
@@ -175,7 +179,7 @@ def test_a_frame_that_the_call_does_not_name_is_found_in_the_snapshots(tmp_path:
     )
 
     assert [each["target"]["frames"] for each in actions(mission)] == [['iframe[name="reviews"]']]
-    assert "a frame that the trace does not name" in mission.lost[0]
+    assert "the trace does not identify the frame" in mission.lost[0]
 
 
 def test_a_call_that_is_not_strict_is_noted(tmp_path: Path) -> None:
@@ -230,4 +234,4 @@ def test_pages_that_pages_open_are_waited_for(tmp_path: Path) -> None:
     )
 
     assert [(each["type"], each["page"]) for each in actions(mission)] == [("switch_page", 1), ("click", 1)]
-    assert "a page that the test opened itself" in mission.lost[0]
+    assert "a page from new_page()" in mission.lost[0]

@@ -72,9 +72,9 @@ def test_one_of_several_contexts_is_chosen(tmp_path: Path) -> None:
     more = [head(), opened(), *GOTO, *click(2)]
     path = write_zip(tmp_path / "t.zip", [head()], others={"0-trace.trace": more, "1-trace.trace": more[:4]})
 
-    with pytest.raises(UsageError, match=r"found 0-trace \(2 calls\), 1-trace \(1 calls\); name one with --test"):
+    with pytest.raises(UsageError, match=r"got 0-trace \(2 calls\), 1-trace \(1 calls\)\. Pass one with --test"):
         read_zip(path)
-    with pytest.raises(UsageError, match="wanted the context 2-trace, found trace, 0-trace, 1-trace"):
+    with pytest.raises(UsageError, match="expected the context 2-trace, got trace, 0-trace, 1-trace"):
         read_zip(path, "2-trace")
     mission = read_zip(path, "0-trace")
 
@@ -121,7 +121,7 @@ def test_recording_may_begin_in_the_middle(tmp_path: Path) -> None:
 
     assert [each.type for each in mission.subgoals[0].actions] == ["navigate", "click"]
     assert mission.subgoals[0].actions[0].model_dump()["url"] == URL
-    assert any("recording began" in note for note in mission.notes)
+    assert any("the recording started" in note for note in mission.notes)
 
 
 def test_older_versions_are_read(tmp_path: Path) -> None:
@@ -143,19 +143,19 @@ def test_lines_of_unknown_types_are_told(tmp_path: Path) -> None:
     """A known version should have none."""
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(), opened(), *GOTO, {"type": "hologram"}]))
 
-    assert any("1 lines of the unknown type 'hologram'" in note for note in mission.notes)
+    assert any("1 lines of unknown type 'hologram'" in note for note in mission.notes)
 
 
 @pytest.mark.parametrize(
     ("lines", "match"),
     [
-        (b"", "wanted lines of a trace, found none"),
-        (b"{}\n", "line 1: wanted context-options with a version, found neither"),
-        (b'{"type":"context-options","version":3}\n', "the versions 4 to 10, found version 3; record it with a newer"),
-        (b'{"type":"context-options","version":11}\n', "found version 11; update Eikon"),
-        (b'{"type":"context-options","version":10}\n{"type":', "line 2: wanted a JSON object, found"),
-        (b'{"type":"context-options","version":10}\n[1]', "line 2: wanted a JSON object, found list"),
-        (b'{"type":"context-options","version":10}\n\xff\n', "line 2: wanted a JSON object"),
+        (b"", "the trace is empty"),
+        (b"{}\n", "line 1: expected context-options with a version, got no type"),
+        (b'{"type":"context-options","version":3}\n', "version 4 to 10, got version 3. Record it with a newer"),
+        (b'{"type":"context-options","version":11}\n', "got version 11. Update Eikon"),
+        (b'{"type":"context-options","version":10}\n{"type":', "line 2: expected a JSON object, got"),
+        (b'{"type":"context-options","version":10}\n[1]', "line 2: expected a JSON object, got list"),
+        (b'{"type":"context-options","version":10}\n\xff\n', "line 2: expected a JSON object"),
     ],
     ids=range(7),
 )

@@ -130,13 +130,13 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (command("executeScript", "return 1"), "not known here"),
-        (command("type", "id=a", "${unknown}"), "only known while the test runs"),
-        (command("click", "dom=document.forms[0]"), "cannot be written for Playwright"),
-        (command("run", "nothing"), "no such test"),
-        (command("run", "main"), "without end"),
-        (command("selectWindow", "handle=${lost}"), "not one that a command opened"),
-        (command("sendKeys", "id=a", "${KEY_ANY}"), "no key ANY"),
+        (command("executeScript", "return 1"), "unknown command"),
+        (command("type", "id=a", "${unknown}"), "only at run time"),
+        (command("click", "dom=document.forms[0]"), "has no Playwright equivalent"),
+        (command("run", "nothing"), "unknown test"),
+        (command("run", "main"), "recursively"),
+        (command("selectWindow", "handle=${lost}"), "not opened by a command"),
+        (command("sendKeys", "id=a", "${KEY_ANY}"), "unknown key ANY"),
     ],
 )
 def test_what_cannot_be_carried_over_is_told(given: dict[str, object], why: str) -> None:

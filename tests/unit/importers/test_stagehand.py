@@ -76,11 +76,11 @@ def test_keys_go_to_what_has_the_focus() -> None:
 @pytest.mark.parametrize(
     ("step", "why"),
     [
-        ({"type": "act", "instruction": "x"}, "does not say what was done"),
-        (act("nextChunk"), "not known"),
+        ({"type": "act", "instruction": "x"}, "contains no actions for"),
+        (act("nextChunk"), "unknown method"),
         (act("fill", "%password%"), "variable password"),
-        ({"type": "custom"}, "not known"),
-        ({"type": "keys", "playwrightArguments": {"method": "type", "text": "é"}}, "no keys"),
+        ({"type": "custom"}, "unknown step type"),
+        ({"type": "keys", "playwrightArguments": {"method": "type", "text": "é"}}, "have a key"),
     ],
 )
 def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:

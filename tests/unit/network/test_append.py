@@ -64,5 +64,5 @@ def test_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     with NetworkWriter(tmp_path) as writer:
         writer.append(ended(Additions(read_network(tmp_path)), "http://a/"))
 
-    with NetworkAppender(tmp_path) as appender, pytest.raises(TraceFieldError, match="is taken by"):
+    with NetworkAppender(tmp_path) as appender, pytest.raises(TraceFieldError, match="is already used by"):
         appender.append(read_network(tmp_path).exchanges[0])

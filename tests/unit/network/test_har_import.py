@@ -46,7 +46,7 @@ def test_a_redirect_to_nowhere_is_not_answered(tmp_path: Path) -> None:
 
     response = har.recording.exchanges[0].response
     assert response is not None
-    assert response.body_missing == "the HAR has no entry for where it leads, http://b/"
+    assert response.body_missing == "the HAR has no entry for the redirect target http://b/"
     assert "log.entries[0] (GET http://a/1)" in har.warnings[0]
 
 
@@ -71,8 +71,8 @@ def test_bodies_come_back_as_bytes(tmp_path: Path) -> None:
     answers = [each.response for each in har.recording.exchanges]
     assert bodies(har) == ["\xe9".encode(), b"\xe9", b"\0\1\2", b"png", None, None, b"", b"a\xff", b"a?"]
     assert [answer.body_missing for answer in answers if answer and answer.body_missing] == [
-        "the HAR names the file gone.png, which is not there",
-        "the HAR holds no body, perhaps it was exported without content",
+        "the attached file gone.png is missing",
+        "the HAR does not contain the body; it may have been exported without",
     ]
     assert len(har.warnings) == 2
 
@@ -99,7 +99,7 @@ def test_an_answer_that_became_a_file_is_an_empty_one(tmp_path: Path) -> None:
 
     assert [each.failure for each in har.recording.exchanges] == [None, "net::ERR_ABORTED"]
     assert bodies(har)[:1] == [b""]
-    assert "it became a file" in har.warnings[0]
+    assert "its download is not in the HAR" in har.warnings[0]
 
 
 def test_request_bodies_make_keys(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_request_bodies_make_keys(tmp_path: Path) -> None:
         request_key("POST", "http://a/", b"q=a+b", form),
         "POST http://a/",
     ]
-    assert "the HAR holds no text of the request's body" in har.warnings[0]
+    assert "the HAR does not contain the body of the request" in har.warnings[0]
 
 
 def test_sockets_are_named_and_left_out(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def test_last_answer_is_not_served_again() -> None:
 
     assert [match.exchange.ordinal for match in (first, second) if isinstance(match, Hit)] == [0, 1]
     assert isinstance(third, Miss)
-    assert third.reason == "recorded 2 times, this is occurrence 3"
+    assert third.reason == "it was recorded 2 times, this is occurrence 3"
     assert isinstance(fourth, Miss)
-    assert fourth.reason == "recorded 2 times, this is occurrence 4"
+    assert fourth.reason == "it was recorded 2 times, this is occurrence 4"
 
 
 def test_headers_that_differ_in_the_recording_decide_first() -> None:
@@ -97,7 +97,7 @@ def test_missing_occurrence_is_not_filled_by_the_next_one() -> None:
     first, second = _get(playback, ITEMS), _get(playback, ITEMS)
 
     assert isinstance(first, Miss)
-    assert first.reason == "recorded once, this is occurrence 1, which is missing from the recording"
+    assert first.reason == "it was recorded once, this is occurrence 1, which is missing from the recording"
     assert isinstance(second, Hit)
 
 

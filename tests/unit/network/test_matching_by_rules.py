@@ -79,7 +79,7 @@ def test_what_a_rule_gave_away_is_not_served_exactly() -> None:
 
     assert [match.exchange.ordinal for match in matches if isinstance(match, Hit)] == [0, 1]
     assert isinstance(matches[2], Miss)
-    assert matches[2].reason.startswith("recorded 2 times with any value of what the rules leave out (query _)")
+    assert matches[2].reason.startswith("it was recorded 2 times apart from what rules ignore (query _)")
 
 
 def test_a_value_that_repeats_now_gets_the_next_answer() -> None:
@@ -99,9 +99,7 @@ def test_a_rule_that_found_its_part_and_was_not_needed_is_no_waste() -> None:
 
     assert playback.rules_applied() == ()
     assert playback.unused_rules() == (SENT_AT,)
-    assert playback.rule_use.notes() == (
-        "the rule body $.at found nothing in any request of this replay; mend it or remove it",
-    )
+    assert playback.rule_use.notes() == ("unused rule: body $.at matched no request of this replay. Fix or remove it.",)
 
 
 def test_a_header_rule_frees_the_header_only_where_no_answer_is_exact() -> None:

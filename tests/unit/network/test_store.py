@@ -113,7 +113,7 @@ def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     index = tmp_path / "index.jsonl"
     index.write_bytes(b"{torn\n" + index.read_bytes())
 
-    with pytest.raises(TraceSyntaxError, match=r"line 1: a JSON object was expected, found '\{torn'"):
+    with pytest.raises(TraceSyntaxError, match=r"line 1: expected a JSON object, got '\{torn'"):
         read_network(tmp_path)
 
 
@@ -124,19 +124,19 @@ def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
         ('"ordinal":0,', "", "line 1: ordinal: Field required"),
         ('"ordinal":0', '"ordinal":0,"colour":1', "line 1: colour: Extra inputs are not permitted"),
         ('"failure":null', '"failure":"x"', r"line 1: exchange: response \(status 200\) and failure \(x\)"),
-        ('"key":"GET', '"key":"PUT', "line 1: exchange: key 'PUT http://shop.test/items' is not the key"),
-        (',"phase":0', "", "line 1: phase: this field is missing"),
-        (',"pieces":[]', "", "line 1: pieces: this field is missing"),
+        ('"key":"GET', '"key":"PUT', "line 1: exchange: key 'PUT http://shop.test/items' does not match its request"),
+        (',"phase":0', "", "line 1: phase: the field is missing"),
+        (',"pieces":[]', "", "line 1: pieces: the field is missing"),
         (
             ',"headers":[],"body":null,"resource',
             ',"body":null,"resource',
-            "line 1: request.headers: this field is missing",
+            "line 1: request.headers: the field is missing",
         ),
-        (',"status_text":""', "", "line 1: response.status_text: this field is missing"),
-        ('"status":200', '"status":42', "line 1: response: status is 42; wanted one of three digits"),
-        ('"status":200', '"status":1000', "line 1: response: status is 1000; wanted one of three digits"),
-        ('"status":200', '"status":0', "line 1: response: status is 0; wanted one of three digits"),
-        ('"completion":0', '"completion":null', "line 1: exchange: completed_ms is 1.0 and completion None"),
+        (',"status_text":""', "", "line 1: response.status_text: the field is missing"),
+        ('"status":200', '"status":42', "line 1: response: expected a three-digit status, .* got 42"),
+        ('"status":200', '"status":1000', "line 1: response: expected a three-digit status, .* got 1000"),
+        ('"status":200', '"status":0', "line 1: response: expected a three-digit status, .* got 0"),
+        ('"completion":0', '"completion":null', "line 1: exchange: completed_ms is 1.0, completion is None"),
     ),
 )
 def test_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -162,13 +162,13 @@ def test_recordings_from_before_moments_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     (
-        (["x y", "a"], "a header is named 'x y'; wanted a token"),
-        (["", "a"], "a header is named ''; wanted a token"),
-        (["x\n", "a"], "a header is named 'x"),
-        (["x", "a\r\nset-cookie: b"], "header x is 'a.*'; wanted a value without line ends"),
-        (["x", "a\nb"], "header x is 'a.*'; wanted a value without line ends"),
-        (["x", "a\0"], "header x is 'a.*'; wanted a value without line ends and NUL"),
-        (["set-cookie", "a=1\r\nx: y"], "header set-cookie is 'a=1"),
+        (["x y", "a"], "invalid header name 'x y': expected a token"),
+        (["", "a"], "invalid header name '': expected a token"),
+        (["x\n", "a"], "invalid header name 'x"),
+        (["x", "a\r\nset-cookie: b"], "invalid value 'a.*' of header x: expected no line breaks"),
+        (["x", "a\nb"], "invalid value 'a.*' of header x: expected no line breaks"),
+        (["x", "a\0"], "invalid value 'a.*' of header x: expected no line breaks and no NUL"),
+        (["set-cookie", "a=1\r\nx: y"], "invalid value 'a=1"),
     ),
 )
 def test_impossible_headers_are_refused(tmp_path: Path, part: str, header: list[str], message: str) -> None:
@@ -214,11 +214,13 @@ def test_two_exchanges_cannot_claim_one_place(tmp_path: Path, second: Exchange, 
     first = make_exchange("http://a/")
     with NetworkWriter(tmp_path / "written") as writer:
         writer.append(first)
-        with pytest.raises(TraceFieldError, match="is taken by exchange 0"):
+        with pytest.raises(TraceFieldError, match="is already used by exchange 0"):
             writer.append(second)
     (tmp_path / "index.jsonl").write_text(f"{first.model_dump_json()}\n{second.model_dump_json()}\n")
 
-    with pytest.raises(TraceFieldError, match=rf"line 2: {request.node.callspec.id}: \d.* is taken by exchange 0"):
+    with pytest.raises(
+        TraceFieldError, match=rf"line 2: {request.node.callspec.id}: \d.* is already used by exchange 0"
+    ):
         read_network(tmp_path)
 
 
@@ -230,9 +232,9 @@ def test_no_two_pieces_claim_one_place(tmp_path: Path) -> None:
         (
             ((first, second), None),
             ((first, first), None),
-            ((first, second, second), "pieces.2.moment.order: 2 is taken by exchange 0"),
-            ((first, first, first), "pieces.2.moment.order: 1 is taken by exchange 0"),
-            ((places[0].model_copy(update={"order": 0}),), "pieces.0.moment.order: 0 is taken by exchange 0"),
+            ((first, second, second), "pieces.2.moment.order: 2 is already used by exchange 0"),
+            ((first, first, first), "pieces.2.moment.order: 1 is already used by exchange 0"),
+            ((places[0].model_copy(update={"order": 0}),), "pieces.0.moment.order: 0 is already used by exchange 0"),
         )
     ):
         folder = tmp_path / str(number)
@@ -254,7 +256,7 @@ def test_missing_blob_is_found_when_reading(tmp_path: Path) -> None:
         writer.append(make_exchange(response_body=ref))
     BlobStore(tmp_path / "blobs").path(ref).unlink()
 
-    with pytest.raises(AttachmentMissingError, match=r"line 1: .* is missing, a body of exchange 0"):
+    with pytest.raises(AttachmentMissingError, match=r"line 1: missing body of exchange 0"):
         read_network(tmp_path)
 
 
@@ -279,9 +281,9 @@ def test_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     """An output that cannot be written is an error of its own."""
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(OutputError, match="choose"):
+    with pytest.raises(OutputError, match="hoose"):
         NetworkWriter(tmp_path / "file" / "network")
-    with pytest.raises(OutputError, match="choose a writable folder"):
+    with pytest.raises(OutputError, match="hoose a writable folder"):
         BlobStore(tmp_path / "file" / "blobs").put(b"x")
 
 
@@ -330,7 +332,7 @@ def test_blob_is_never_inflated_beyond_its_size(tmp_path: Path) -> None:
 
     for bomb in bombs:
         store.path(ref).write_bytes(bomb)
-        with pytest.raises(AttachmentCorruptError, match="no zstd frame of 1 bytes"):
+        with pytest.raises(AttachmentCorruptError, match="not a zstd frame of 1 bytes"):
             store.get(ref)
     liar = b"\x28\xb5\x2f\xfd\xe0" + (10**15).to_bytes(8, "little") + b"\x01\x00\x00"
     store.path(ref).write_bytes(liar)

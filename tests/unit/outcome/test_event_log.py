@@ -158,7 +158,7 @@ def test_two_runs_never_share_a_file(tmp_path: Path) -> None:
     """A folder with events is refused, and they are as they were."""
     (tmp_path / "events.jsonl").write_text("mine")
 
-    with pytest.raises(OutputError, match="there already"):
+    with pytest.raises(OutputError, match="already exists"):
         EventLog(tmp_path, Clock())
     assert (tmp_path / "events.jsonl").read_text() == "mine"
 

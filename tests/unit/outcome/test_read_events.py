@@ -58,12 +58,12 @@ def test_a_file_that_was_cut_off_anywhere_reads_up_to_there(length: int) -> None
         (lambda text: text.replace(b'"label":"signed in",', b'"label":"signed in"', 1), ("line 15, column", "as JSON")),
         (lambda text: text.replace(b'"how":"complete"', b'"how":"somehow"'), ("line 29: event.how", "'complete'")),
         (lambda text: text.replace(b'"type":"note"', b'"type":"remark"'), ("line 13: event.type", "remark", "note")),
-        (lambda text: text.replace(b'"sequence":3,"at"', b'"sequence":4,"at"'), ("line 3", "sequence 3, found 4")),
+        (lambda text: text.replace(b'"sequence":3,"at"', b'"sequence":4,"at"'), ("line 3", "sequence 3, got 4")),
         (lambda text: text.replace(b"\n", b"\n\n", 1), ("line 2", "as JSON")),
-        (lambda text: text + text, ("line 30", "nothing after run_end")),
+        (lambda text: text + text, ("line 30", "unexpected line after run_end")),
         (lambda text: text.partition(b"\n")[2], ("line 1", "run_start")),
         (lambda text: b'{"trace_version": 4}\n' + text, ("line 1", "an object with sequence")),
-        (lambda text: text[:0], ("events.jsonl", "an empty file")),
+        (lambda text: text[:0], ("events.jsonl", "the file is empty")),
     ],
 )
 def test_a_broken_line_is_named(spoil: object, words: tuple[str, ...]) -> None:
@@ -84,7 +84,7 @@ def test_another_version_is_refused(version: object) -> None:
     plain = json.loads(TEXT.partition(b"\n")[0])
     plain["event"]["events_version"] = version
 
-    with pytest.raises(EventsVersionError, match="events of version 1 to 2, found"):
+    with pytest.raises(EventsVersionError, match="expected 1 to 2, got"):
         parse_events(json.dumps(plain).encode() + b"\n", "events.jsonl")
 
 

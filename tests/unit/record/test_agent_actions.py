@@ -115,19 +115,19 @@ CALLS: dict[str, tuple[dict[str, Any], Action]] = {
 """A call of each kind, and the action that it is."""
 
 UNSPOKEN: list[tuple[str, dict[str, Any], str]] = [
-    ("Frame.click", {"trial": True}, "a trial does nothing"),
-    ("Frame.hover", {"force": True}, "`force` acts on what no person could touch"),
-    ("Frame.fill", {"value": "a", "force": True}, "`force`"),
-    ("Frame.selectOption", {"options": [], "force": True}, "`force`"),
-    ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "trial": True}, "a trial"),
-    ("Frame.click", {"clickCount": -1}, "Frame.click with this click_count is more than an action can say"),
-    ("Frame.selectOption", {"elements": ["handle"]}, "by handles; choose them by value, label or index"),
+    ("Frame.click", {"trial": True}, "trial=True has no effect"),
+    ("Frame.hover", {"force": True}, "force=True skips the actionability checks"),
+    ("Frame.fill", {"value": "a", "force": True}, "force=True"),
+    ("Frame.selectOption", {"options": [], "force": True}, "force=True"),
+    ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "trial": True}, "trial=True"),
+    ("Frame.click", {"clickCount": -1}, "Frame.click with this click_count cannot be recorded"),
+    ("Frame.selectOption", {"elements": ["handle"]}, "by element handle; select them by value, label or index"),
     ("Frame.selectOption", {"options": [{"label": "a"}, {"index": 1}]}, "by index and label at once"),
-    ("Frame.setInputFiles", {"localDirectory": "/a"}, "a folder was given to a field"),
+    ("Frame.setInputFiles", {"localDirectory": "/a"}, "a directory was uploaded"),
     ("Frame.setInputFiles", {"streams": ["stream"]}, "on another machine"),
-    ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"d": "2026-01-01"}}}, "that JSON cannot say"),
-    ("Frame.press", {"key": ""}, "Frame.press with this key is more than an action can say"),
-    ("Page.mouseDown", {}, "where the pointer was is not known"),
+    ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"d": "2026-01-01"}}}, "that JSON cannot represent"),
+    ("Frame.press", {"key": ""}, "Frame.press with this key cannot be recorded"),
+    ("Page.mouseDown", {}, "the pointer position is unknown"),
 ]
 """Calls that are nearly an action, and what is said of them."""
 

@@ -46,7 +46,7 @@ def test_the_first_of_several_is_said_and_warned_of() -> None:
 
     assert done.action() == Click(target=Target(selector=".a >> nth=0"))
     assert done.warnings == [
-        "look__attempt_1_action_003: .a matched 2 elements, the first was taken; make it match one"
+        "look__attempt_1_action_003: .a matched 2 elements; recorded the first. Use a selector that matches one"
     ]
 
 
@@ -105,7 +105,7 @@ def test_what_turns_out_to_be_no_action_becomes_a_note() -> None:
     assert isinstance(trace.action, Note)
     assert "Page.mouseDown was called" in trace.action.text
     (warning,) = done.warnings
-    assert warning.startswith("look__attempt_1_action_003: Page.mouseDown is not repeated: where the pointer was")
+    assert warning.startswith("look__attempt_1_action_003: replays skip Page.mouseDown: the pointer position")
 
 
 def test_what_had_not_ended_is_said_so() -> None:
@@ -113,4 +113,4 @@ def test_what_had_not_ended_is_said_so() -> None:
     trace = doing("Frame.click", {"selector": "#a"}, result=None).trace()
 
     assert isinstance(trace.result, Failed)
-    assert trace.result.message == "it had not ended when the recording did"
+    assert trace.result.message == "the call was still running when the recording ended"

@@ -113,10 +113,10 @@ def test_what_the_network_lacks_is_told(tmp_path: Path) -> None:
 
     told = warnings(tmp_path)
     assert [each.request.url.removeprefix(URL) for each in recording.exchanges] == ["gone", "a.js", "upload", "file"]
-    assert "line 1 (GET http://shop.test/gone): the HAR names the file resources/gone.txt, which is not there" in told
-    assert "line 2 (GET http://shop.test/a.js): Playwright keeps the bodies of scripts only in traces" in told
-    assert "line 3 (POST http://shop.test/upload): the trace does not hold the body of the upload" in told
-    assert "line 4 (GET http://shop.test/file): it became a file" in told
+    assert "line 1 (GET http://shop.test/gone): the attached file resources/gone.txt is missing" in told
+    assert "line 2 (GET http://shop.test/a.js): Playwright stores script bodies only in traces" in told
+    assert "line 3 (POST http://shop.test/upload): the trace does not contain the body of the upload" in told
+    assert "line 4 (GET http://shop.test/file): its download is not in the HAR" in told
     assert "line 5 is the WebSocket ws://shop.test/live" in told
     assert "1 requests of the test itself" in told
 
@@ -125,8 +125,8 @@ def test_warnings_of_one_kind_are_told_three_times(tmp_path: Path) -> None:
     """The others are counted."""
     imported(tmp_path, *(entry(110 + n, f"{URL}{n}", response=content(_file="resources/x")) for n in range(9)))
 
-    assert warnings(tmp_path).count("which is not there") == 4
-    assert "6 more exchanges: the HAR names the file resources/x" in warnings(tmp_path)
+    assert warnings(tmp_path).count("the attached file") == 4
+    assert "6 more exchanges: the attached file resources/x" in warnings(tmp_path)
 
 
 def test_what_is_next_depends_on_what_is_there(tmp_path: Path) -> None:
@@ -181,18 +181,18 @@ def test_a_trace_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> No
     ("arguments", "error", "message"),
     [
         (("bad.har",), TraceError, "bad.har: log.entries"),
-        (("empty.har",), ForeignFormatError, "wanted a HAR in which a document is loaded"),
-        (("bad.zip",), TraceError, "bad.zip/trace.network: line 1.startedDateTime: wanted a date"),
+        (("empty.har",), ForeignFormatError, "the HAR loads no document"),
+        (("bad.zip",), TraceError, "bad.zip/trace.network: line 1.startedDateTime: expected an ISO 8601 date"),
         (("good.zip", "--har", "bad.har"), TraceError, "bad.har: log.entries"),
-        (("good.har", "--har", "good.har"), UsageError, "wants the recording of another tool"),
-        (("good.har", "--test", "a"), UsageError, "leave --test out"),
-        (("har", "good.zip"), ForeignFormatError, "wanted an archive with one file"),
-        (("eikon", "good.zip"), ForeignFormatError, "found an archive; unpack it"),
-        (("playwright", "good.har"), ForeignFormatError, "wanted the zip archive of a trace"),
-        (("devtools", "good.zip"), ForeignFormatError, "wanted a JSON file, found an archive"),
-        (("eikon", "current.json"), ForeignFormatError, "found the current one"),
-        (("future.json",), TraceError, "update Eikon"),
-        ((".",), ForeignFormatError, "wanted a recording of a known format, found none"),
+        (("good.har", "--har", "good.har"), UsageError, "applies only to recordings of other tools"),
+        (("good.har", "--test", "a"), UsageError, "Omit --test"),
+        (("har", "good.zip"), ForeignFormatError, "expected an archive with one *.har file"),
+        (("eikon", "good.zip"), ForeignFormatError, "got an archive. Unpack it"),
+        (("playwright", "good.har"), ForeignFormatError, "expected a zip archive"),
+        (("devtools", "good.zip"), ForeignFormatError, "expected a JSON file, got an archive"),
+        (("eikon", "current.json"), ForeignFormatError, "already has the current version"),
+        (("future.json",), TraceError, "use a newer Eikon"),
+        ((".",), ForeignFormatError, "expected a recording of one known format, got none"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(

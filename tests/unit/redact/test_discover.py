@@ -125,7 +125,7 @@ def test_names_and_patterns_can_be_added_and_taken_away() -> None:
 
 def test_a_pattern_that_is_none_is_refused() -> None:
     """The message says which one, and why."""
-    with pytest.raises(UsageError, match=r"wanted a regular expression of secret values, found '\('"):
+    with pytest.raises(UsageError, match=r"malformed redaction pattern '\('"):
         RedactionRules(patterns=("(",))
 
 

@@ -69,7 +69,7 @@ def test_miss_after_the_last_action_is_not_a_pass() -> None:
 
     assert outcome.verdict == "unverifiable"
     assert outcome.reasons == (
-        "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared",
+        "GET http://shop.test/late: it was not recorded. It was blocked after the last action was compared",
     )
 
 

@@ -66,20 +66,20 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
 
 
 BAD = {
-    "no file": (None, "wanted a TOML file"),
-    "no TOML": ("[[ignore", "wanted a TOML file"),
-    "another table": ("[mask]\nreason='x'", "wanted [[ignore]] tables and nothing else, found mask"),
-    "no tables": ("ignore = 3", "another kind of ignore"),
+    "no file": (None, "expected a TOML file"),
+    "no TOML": ("[[ignore", "expected a TOML file"),
+    "another table": ("[mask]\nreason='x'", "expected only [[ignore]] tables, got mask"),
+    "no tables": ("ignore = 3", "another type of ignore"),
     "no reason": ("[[ignore]]\nselector='a'", "ignore 1: reason"),
-    "nothing to ignore": ("[[ignore]]\nreason='x'", "ignore 1: wanted one of selector, request"),
-    "two things": ("[[ignore]]\nreason='x'\nselector='a'\nrequest='b'", "found selector, request"),
-    "unknown word": ("[[ignore]]\nreason='x'\nselektor='a'", "ignore 1: 'selektor' is unknown"),
-    "attribute of a request": ("[[ignore]]\nreason='x'\nrequest='a'\nattribute='b'", "goes with selector"),
-    "no selector": ("[[ignore]]\nreason='x'\nselector='a['", "wanted a CSS selector"),
-    "not understood": ("[[ignore]]\nreason='x'\nselector='a:hover'", "not understood"),
+    "nothing to ignore": ("[[ignore]]\nreason='x'", "ignore 1: expected one of selector, request"),
+    "two things": ("[[ignore]]\nreason='x'\nselector='a'\nrequest='b'", "got selector, request"),
+    "unknown word": ("[[ignore]]\nreason='x'\nselektor='a'", "ignore 1: unknown key 'selektor'"),
+    "attribute of a request": ("[[ignore]]\nreason='x'\nrequest='a'\nattribute='b'", "attribute requires selector"),
+    "no selector": ("[[ignore]]\nreason='x'\nselector='a['", "expected a CSS selector"),
+    "unsupported syntax": ("[[ignore]]\nreason='x'\nselector='a:hover'", "unsupported syntax"),
     "no text": ("[[ignore]]\nreason='x'\nrequest=3", "ignore 1: key"),
-    "a title that is not": ("[[ignore]]\nreason='x'\ntitle=false\n", "title: wanted true, found False"),
-    "a name twice": ("[[ignore]]\nname='a'\nreason='x'\ntitle=true\n" * 2, "the name 'a' is given twice"),
+    "a title that is not": ("[[ignore]]\nreason='x'\ntitle=false\n", "title: expected true, got False"),
+    "a name twice": ("[[ignore]]\nname='a'\nreason='x'\ntitle=true\n" * 2, "duplicate name 'a'"),
 }
 
 

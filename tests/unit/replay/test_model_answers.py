@@ -31,7 +31,7 @@ def test_each_run_has_all_answers_once(plan: Plan) -> None:
     for _ in range(2):
         client = client_for(plan, ReplayOptions())
         assert [client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
-        with pytest.raises(NoReplayDataError, match="a replay asks no model unless --debug-dir says so"):
+        with pytest.raises(NoReplayDataError, match="A replay calls no model without --debug-dir"):
             client.complete(request("a"))
 
 
@@ -63,5 +63,5 @@ def test_stopped_responses_of_a_bundle_are_told_before_a_replay_begins(tmp_path:
     used.client.complete(request())
     used.close(whole=False)
 
-    with pytest.raises(ResponsesIncompleteError, match="responses: wanted a whole recording"):
+    with pytest.raises(ResponsesIncompleteError, match="responses: incomplete recording"):
         bundle_responses(open_bundle(root), ReplayOptions())

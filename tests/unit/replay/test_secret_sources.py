@@ -27,7 +27,7 @@ def test_options_come_before_the_file_and_the_file_before_the_environment(tmp_pa
 @pytest.mark.parametrize("option", ["PASSWORD", "=x", "my password=x"])
 def test_an_option_without_a_name_and_a_value_is_refused_and_not_shown(option: str) -> None:
     """Refuse what is no NAME=VALUE, without repeating what may be a password."""
-    with pytest.raises(UsageError, match="wanted NAME=VALUE") as caught:
+    with pytest.raises(UsageError, match="expected NAME=VALUE") as caught:
         gather_secrets([option], None, {})
 
     assert "=x" not in caught.value.message.replace("NAME=VALUE", "")

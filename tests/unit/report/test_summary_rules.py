@@ -1,4 +1,4 @@
-"""The summary tells what was left out by rule."""
+"""The summary lists what rules ignored."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_each_rule_that_was_used_stands_with_its_reason() -> None:
         browser="none",
         counts=Counts(subgoals=0, subgoals_recorded=0, actions=0, actions_recorded=0, skills=0, skills_recorded=0),
         verdict="faithful",
-        network=NetworkOutcome(rules_applied=rules, notes=("the rule header accept found nothing",)),
+        network=NetworkOutcome(rules_applied=rules, notes=("unused rule: header accept matched no request",)),
     )
 
     lines = render_summary(outcome).splitlines()
 
-    assert "  left out, once: query _ (a time)" in lines
-    assert "  left out, 3 times: query t (a time)" in lines
-    assert "  note: the rule header accept found nothing" in lines
+    assert "  ignored, once: query _ (a time)" in lines
+    assert "  ignored, 3 times: query t (a time)" in lines
+    assert "  note: unused rule: header accept matched no request" in lines

@@ -155,12 +155,12 @@ def test_addresses_are_resolved(href: str, url: str | None) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"selector": ".none"}, "wanted cards for selector '.none', found none"),
-        ({"limit": -1}, "parameter 'limit': .*found -1; known parameters: fields, limit, selector"),
+        ({"selector": ".none"}, "no element matches selector '.none'"),
+        ({"limit": -1}, "parameter 'limit': .*got -1. Known parameters: fields, limit, selector"),
         ({"limit": True}, "parameter 'limit'"),
         ({"fields": {"origin": 1}}, "parameter 'fields.origin'"),
-        ({"fields": {"origin": "p["}}, "parameter 'fields.origin': wanted a CSS selector"),
-        ({"count": 1}, "unknown parameter 'count'; known parameters: fields, limit, selector"),
+        ({"fields": {"origin": "p["}}, "parameter 'fields.origin': expected a standard CSS selector"),
+        ({"count": 1}, "unknown parameter 'count'. Known parameters: fields, limit, selector"),
     ],
 )
 def test_wrong_parameters_are_refused(
@@ -176,7 +176,7 @@ def test_wrong_parameters_are_refused(
 )
 def test_a_page_on_which_nothing_repeats_is_an_error(markup: str) -> None:
     """Navigation is no listing."""
-    with pytest.raises(SkillError, match="wanted at least two alike cards, found none"):
+    with pytest.raises(SkillError, match="no listing found"):
         listed(markup)
 
 

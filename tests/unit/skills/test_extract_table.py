@@ -126,21 +126,21 @@ def test_several_tables_without_a_selector_are_listed(stored_page: Callable[...,
         ExtractTable().run(stored_page("two_tables"))
 
     assert raised.value.message == (
-        'extract_table: wanted one table, found 2 (table 1, "Prices", id=prices, 3 rows; table 2, 1 row); '
-        "name one by the parameter 'selector'"
+        'extract_table: expected one table, got 2 (table 1, "Prices", id=prices, 3 rows; table 2, 1 row). '
+        "Select one with the parameter 'selector'."
     )
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"selector": ".none"}, "found 0; make it match one table"),
-        ({"selector": "table"}, "found 2; make it match one table"),
-        ({"selector": "#prices th:first-child"}, "found <th>"),
-        ({"selector": "table["}, "parameter 'selector': wanted a CSS selector"),
-        ({"selektor": "table"}, "unknown parameter 'selektor'; known parameters: header, selector"),
-        ({"selector": 3}, "parameter 'selector': .*found 3; known parameters: header, selector"),
-        ({"header": "last"}, "parameter 'header': .*'auto', 'first-row' or 'none', found 'last'"),
+        ({"selector": ".none"}, "expected one table for .*, got 0 elements"),
+        ({"selector": "table"}, "expected one table for .*, got 2 elements"),
+        ({"selector": "#prices th:first-child"}, "got <th>"),
+        ({"selector": "table["}, "parameter 'selector': expected a standard CSS selector"),
+        ({"selektor": "table"}, "unknown parameter 'selektor'. Known parameters: header, selector"),
+        ({"selector": 3}, "parameter 'selector': .*got 3. Known parameters: header, selector"),
+        ({"header": "last"}, "parameter 'header': .*'auto', 'first-row' or 'none', got 'last'"),
     ],
 )
 def test_wrong_parameters_are_refused(
@@ -154,7 +154,7 @@ def test_wrong_parameters_are_refused(
 @pytest.mark.parametrize("markup", ["", "   ", "<", "plain", "<p>no table", "\ud800"])
 def test_a_page_without_a_table_is_an_error(markup: str) -> None:
     """Empty and tableless documents say so."""
-    with pytest.raises(SkillError, match="wanted a table, found none"):
+    with pytest.raises(SkillError, match="the page has no table"):
         extracted(markup)
 
 
@@ -167,7 +167,7 @@ def test_spans_that_explode_are_refused() -> None:
     """A small page cannot ask for a huge grid."""
     rows = "<tr><td colspan=1000 rowspan=2000></td></tr>" * 2000
 
-    with pytest.raises(SkillError, match="at most 1000000 slots"):
+    with pytest.raises(SkillError, match="more than 1000000 cells"):
         extracted(f"<table>{rows}</table>")
 
 

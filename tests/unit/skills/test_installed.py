@@ -72,13 +72,13 @@ def test_an_installed_skill_is_known_by_its_name(site: Path) -> None:
         ("", "count_links = M:CountLinks", "has no attribute 'CountLinks'"),
         ("1 / 0", "count_links = M:CountLinks", "ZeroDivisionError"),
         ("def (", "count_links = M:CountLinks", "SyntaxError"),
-        (GOOD.replace("version = 3", "version = '3'"), "count_links = M:CountLinks", "wanted a version"),
-        (GOOD.replace("version = 3", ""), "count_links = M:CountLinks", "found None"),
+        (GOOD.replace("version = 3", "version = '3'"), "count_links = M:CountLinks", "expected a positive integer"),
+        (GOOD.replace("version = 3", ""), "count_links = M:CountLinks", "got None"),
         (GOOD.replace("parameters = Nothing", ""), "count_links = M:CountLinks", "model as its parameters"),
-        ("raise SystemExit(0)", "count_links = M:CountLinks", "found SystemExit: 0"),
+        ("raise SystemExit(0)", "count_links = M:CountLinks", ": SystemExit: 0"),
         (GOOD.replace("output = Count", "output = dict"), "count_links = M:CountLinks", "model as its output"),
-        (GOOD.replace("of a page.", "\\nof a page."), "count_links = M:CountLinks", "description of one line"),
-        (GOOD, "other_name = M:CountLinks", "wanted the name 'other_name' of its entry point, found 'count_links'"),
+        (GOOD.replace("of a page.", "\\nof a page."), "count_links = M:CountLinks", "expected a one-line description"),
+        (GOOD, "other_name = M:CountLinks", "expected the name 'other_name' of its entry point, got 'count_links'"),
     ],
 )
 def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
@@ -119,7 +119,7 @@ def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
     install(site, "second-skills", "count_links = second_skills:CountLinks", GOOD)
 
     with pytest.raises(
-        SkillBrokenError, match=r"found first-skills 1\.2 and second-skills 1\.2; uninstall all but one"
+        SkillBrokenError, match=r"distributions: first-skills 1\.2 and second-skills 1\.2\. Uninstall all but one"
     ):
         default_skills().named("count_links")
 
@@ -131,7 +131,7 @@ def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
     registry = default_skills()
 
     assert type(registry.named("extract_table")).__module__ == "eikon_engine.skills.extract_table"
-    assert "skill 'extract_table' of bold-skills 1.2: wanted a name of its own" in registry.broken[0]
+    assert "skill 'extract_table' of bold-skills 1.2: the name is already registered" in registry.broken[0]
 
 
 def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
@@ -140,9 +140,7 @@ def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
 
     registry = default_skills()
 
-    assert registry.broken == (
-        "odd-skills 1.2: wanted entry points of skills, found none that can be read; install it again",
-    )
+    assert registry.broken == ("odd-skills 1.2: its entry points for skills cannot be read. Reinstall it.",)
     with pytest.raises(UnknownSkillError):
         registry.named("count_links")
 
@@ -162,10 +160,10 @@ def test_the_first_version_on_the_path_counts(site: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        ("raise SystemExit(0)", "found SystemExit: 0 (run, line"),
-        ("return [][0]", "found IndexError: list index out of range (run, line"),
+        ("raise SystemExit(0)", "raised SystemExit: 0 (run, line"),
+        ("return [][0]", "raised IndexError: list index out of range (run, line"),
         ("return {'count': 'many'}", "count: Input should be a valid integer"),
-        ("return {'count': {1}}", "wanted a JSON value, found set"),
+        ("return {'count': {1}}", "expected a JSON value, got set"),
         ("return {'count': chr(0xD800)}", "surrogates not allowed"),
     ],
 )

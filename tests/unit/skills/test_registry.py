@@ -63,14 +63,14 @@ def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
         default_skills().named("extract_tabel")
 
     assert raised.value.message == (
-        f"unknown skill 'extract_tabel'; known skills: {', '.join(skill.name for skill in BUILT_IN)}; "
+        f"unknown skill 'extract_tabel'. Known skills: {', '.join(skill.name for skill in BUILT_IN)}; "
         "did you mean extract_table?"
     )
 
 
 def test_unknown_skill_without_a_likeness_gives_no_hint() -> None:
     """Nothing is suggested when nothing is near."""
-    with pytest.raises(UnknownSkillError, match="known skills: none; register it, or correct the name"):
+    with pytest.raises(UnknownSkillError, match="Known skills: none; register it or correct the name"):
         SkillRegistry.of().named("zzz")
 
 

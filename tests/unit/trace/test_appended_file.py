@@ -37,5 +37,5 @@ def test_a_folder_that_is_a_file_is_told_as_what_it_is(tmp_path: Path) -> None:
     """A folder that is a file is told as what it is: nothing was there already."""
     (tmp_path / "file").touch()
 
-    with pytest.raises(OutputError, match=r"cannot write .*lines\.jsonl: File exists; choose a folder"):
+    with pytest.raises(OutputError, match=r"cannot write .*lines\.jsonl: File exists; choose a writable folder"):
         AppendedFile(tmp_path / "file" / "lines.jsonl", if_there="there")

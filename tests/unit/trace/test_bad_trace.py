@@ -36,20 +36,20 @@ def _action(**fields: object) -> bytes:
 FIELD_FAULTS = {
     "wrong type": (
         _action(type="navigate", url=5),
-        f"{ACTION}.url: wanted a string, found 5",
+        f"{ACTION}.url: expected a string, got 5",
     ),
     "unknown action": (
         _action(type="teleport"),
-        f'{ACTION}.type: wanted one of {KNOWN_ACTIONS}; found the string "teleport"',
+        f'{ACTION}.type: expected one of {KNOWN_ACTIONS}, got the string "teleport"',
     ),
     "no action type": (_action(url="x"), f"{ACTION}.type: this field is missing"),
     "neither text nor secret": (
         _action(type="fill", target={"selector": "#q"}, text=5),
-        f'{ACTION}.text: wanted a string or a secret reference {{"secret": NAME}}, found 5',
+        f'{ACTION}.text: expected a string or a secret reference {{"secret": NAME}}, got 5',
     ),
     "fault in a nested union whose tag is a field's name": (
         _action(type="assert", expectation={"kind": "text", "target": {"selector": 1}, "text": "x"}),
-        f"{ACTION}.expectation.target.selector: wanted a string, found 1",
+        f"{ACTION}.expectation.target.selector: expected a string, got 1",
     ),
     "missing field": (_action(type="click"), f"{ACTION}.target: this field is missing"),
     "unknown field": (
@@ -58,26 +58,26 @@ FIELD_FAULTS = {
     ),
     "several": (
         _action(type="navigate", url=None, page="1", timeout_ms=True),
-        f'{ACTION}.page: wanted a whole number, found the string "1" (and 2 more)',
+        f'{ACTION}.page: expected a whole number, got the string "1" (and 2 more)',
     ),
     "out of range": (
         _action(type="reload", timeout_ms=0),
-        f"{ACTION}.timeout_ms: wanted greater than 0, found 0",
+        f"{ACTION}.timeout_ms: expected greater than 0, got 0",
     ),
     "unknown status": (
         _changed(lambda plain: plain.update(status="done")),
         (
-            "status: wanted 'running', 'complete', 'failed', 'aborted', 'halted', 'refused_by_learning', 'ask_human', "
-            "'skipped' or 'pending', found the string \"done\""
+            "status: expected 'running', 'complete', 'failed', 'aborted', 'halted', 'refused_by_learning', "
+            "'ask_human', 'skipped' or 'pending', got the string \"done\""
         ),
     ),
     "time without zone": (
         _changed(lambda plain: plain.update(started_at="2025-03-14T09:30:00")),
-        'started_at: wanted a date and time with its time zone, found the string "2025-03-14T09:30:00"',
+        'started_at: expected a date and time with its time zone, got the string "2025-03-14T09:30:00"',
     ),
     "time as number": (
         _changed(lambda plain: plain.update(started_at=5)),
-        "started_at: wanted a date and time as text, found 5",
+        "started_at: expected a date and time as text, got 5",
     ),
     "a sequence twice": (
         _changed(lambda plain: plain["subgoal_traces"][1]["actions_taken"][0].update(sequence=2)),
@@ -85,9 +85,9 @@ FIELD_FAULTS = {
     ),
     "an infinite number": (
         _changed(lambda plain: plain.update(extractions=[{"name": "x", "value": {"deep": float("inf")}}])),
-        "extractions[0].value: wanted finite numbers, found inf; use null",
+        "extractions[0].value: expected finite numbers, got inf; use null",
     ),
-    "a list": (b'["trace_version"]', "trace: wanted an object, found a list"),
+    "a list": (b'["trace_version"]', "trace: expected an object, got a list"),
 }
 
 
@@ -105,9 +105,9 @@ SYNTAX_FAULTS = {
     "cut off": (WHOLE[:40], "EOF while parsing a string at line 4 column 4"),
     "no JSON": (b"<html>", "expected value at line 1 column 1"),
     "no UTF-8": (b'{"trace_version": 4, "id": "\xff"}', "invalid unicode code point at line 1 column 29"),
-    "no UTF-8, older version": (b'{"trace_version": "v3.1", "id": "\xff"}', "a byte that is no UTF-8 at offset 33"),
+    "no UTF-8, older version": (b'{"trace_version": "v3.1", "id": "\xff"}', "invalid UTF-8 at offset 33"),
     "too deep": (b'{"trace_version": 4, "id": ' + b"[" * 10**5, "recursion limit exceeded at line 1 column 228"),
-    "too deep, older version": (b'{"trace_version": "v3.1", "id": ' + b"[" * 10**5, "values nested too deep to read"),
+    "too deep, older version": (b'{"trace_version": "v3.1", "id": ' + b"[" * 10**5, "values nested too deeply"),
 }
 
 
@@ -117,23 +117,23 @@ def test_a_text_that_is_no_json_is_refused(text: bytes, problem: str) -> None:
     with pytest.raises(TraceSyntaxError) as raised:
         parse_trace(text, "t")
 
-    assert raised.value.message == f"t: wanted a whole JSON text, found: {problem}; restore the file or record again"
+    assert raised.value.message == f"t: expected valid JSON, got: {problem}; restore the file or record again"
 
 
 VERSION_FAULTS = {
-    "missing": (lambda plain: plain.pop("trace_version"), "missing; the versions that can be read are v3.1, 4"),
+    "missing": (lambda plain: plain.pop("trace_version"), "missing; supported versions are v3.1, 4"),
     "newer": (
         lambda plain: plain.update(trace_version=5),
-        "5; the versions that can be read are v3.1, 4; update Eikon to read a newer one",
+        "5; supported versions are v3.1, 4; use a newer Eikon",
     ),
-    "older": (lambda plain: plain.update(trace_version=3), "3; the versions that can be read are v3.1, 4"),
+    "older": (lambda plain: plain.update(trace_version=3), "3; supported versions are v3.1, 4"),
     "unknown": (
         lambda plain: plain.update(trace_version="v2"),
-        'the string "v2"; the versions that can be read are v3.1, 4',
+        'the string "v2"; supported versions are v3.1, 4',
     ),
     "no version at all": (
         lambda plain: plain.update(trace_version=[True]),
-        "a list; the versions that can be read are v3.1, 4",
+        "a list; supported versions are v3.1, 4",
     ),
 }
 

@@ -79,7 +79,7 @@ def test_a_missing_attachment_is_named_with_its_field(tmp_path: Path, name: str,
         open_bundle(tmp_path)
 
     assert raised.value.message == (
-        f"{field}: wanted {name} in the bundle, found nothing; restore the file or record the mission again"
+        f"{field}: expected {name} in the bundle, got nothing; restore the file or record the mission again"
     )
 
 
@@ -97,7 +97,7 @@ def test_a_path_that_leads_out_is_refused_with_its_field(tmp_path: Path, path: s
     """No file of this machine is reached through a trace, on any operating system."""
     write_trace(trace(start=StartState(storage_state=path)), tmp_path)
 
-    with pytest.raises(BundlePathError, match=r"^start\.storage_state: .* which leads out by its text"):
+    with pytest.raises(BundlePathError, match=r"^start\.storage_state: .* which points outside by its text"):
         open_bundle(tmp_path)
 
 
@@ -110,7 +110,7 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
 
     (tmp_path / "outside").mkdir()
     (bundle / "out").symlink_to(tmp_path / "outside")
-    with pytest.raises(BundlePathError, match="by a symbolic link"):
+    with pytest.raises(BundlePathError, match="through a symbolic link"):
         inside(bundle, "out/x")
 
     blob = next((bundle / "files").iterdir())
@@ -134,8 +134,8 @@ def test_lost_artifacts_of_an_older_recording_are_warnings(tmp_path: Path) -> No
     artifact = Artifact(name="mission_dir", path="gone")
     write_trace(trace(artifacts=(artifact,), migrated_from="v3.1"), tmp_path)
 
-    assert open_bundle(tmp_path).trace.warnings == ("artifacts[0].path: gone is not in the bundle",)
+    assert open_bundle(tmp_path).trace.warnings == ("artifacts[0].path: gone is missing from the bundle",)
 
     write_trace(trace(artifacts=(artifact,)), tmp_path)
-    with pytest.raises(AttachmentMissingError, match=r"artifacts\[0\]\.path: wanted gone"):
+    with pytest.raises(AttachmentMissingError, match=r"artifacts\[0\]\.path: expected gone"):
         open_bundle(tmp_path)

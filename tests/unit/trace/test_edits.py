@@ -23,9 +23,11 @@ def test_what_follows_a_changed_action_is_forgotten() -> None:
     later = step(changed, "drag")
     assert isinstance(later.action, Drag)
     assert (later.action.target.identity, later.action.to.identity, later.artifacts) == (None, None, ())
-    known_again = "until the bundle is certified or recorded again"
     assert changed.warnings == (
-        f"edited: set action.text of type (why); what 3 actions led to is not known {known_again}",
+        (
+            "edited: set action.text of type (why); the observations of 3 actions were dropped; "
+            "certify the bundle or record it again"
+        ),
     )
 
 
@@ -57,7 +59,7 @@ def test_another_way_to_the_same_element_keeps_everything() -> None:
 
     assert observed(changed) == observed(BASE)
     assert getattr(step(changed, "type").action, "target").identity == FIELD.identity  # noqa: B009 - of the union
-    with pytest.raises(TraceFieldError, match="make them apart"):
+    with pytest.raises(TraceFieldError, match="make them separately"):
         edited(more)
 
 
@@ -74,7 +76,7 @@ def test_who_was_hit_cannot_be_made_up() -> None:
 
     assert getattr(step(dropped, "type").action, "target").identity is None  # noqa: B009 - of the union
     assert observed(dropped) == ["open"]
-    with pytest.raises(TraceFieldError, match="only a run can tell"):
+    with pytest.raises(TraceFieldError, match="only a run can determine"):
         edited(fields("type", action__target__identity__name="Other"))
 
 
@@ -136,22 +138,22 @@ def test_attempts_and_the_trace_have_texts_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (fields("type", action__text=3), "type: action.text: wanted a string"),
+        (fields("type", action__text=3), "type: action.text: expected a string"),
         (fields("type", action__speed=3), "type: action.speed: this field is unknown"),
-        (fields("type", action__type="fly"), "type: action.type: wanted one of"),
-        (fields("type", observation=None), "wanted a field in action, result"),
-        (fields("", environment=None), "wanted a field in mission_text"),
-        (fields("type", action__target__frames__x="a"), "found nothing to change at x"),
-        (SetFields(step="type", fields={"action.target.frames[2]": "a"}, reason="why"), "nothing to change at 2"),
-        (SetFields(step="type", fields={"action..text": "a"}, reason="why"), "wanted a field in"),
-        (SetFields(step="type", fields={"": "a"}, reason="why"), "wanted a field in"),
-        (fields("gone", action__text="a"), "found 0"),
-        (DeleteStep(step="gone", reason="why"), "found 0"),
+        (fields("type", action__type="fly"), "type: action.type: expected one of"),
+        (fields("type", observation=None), "expected a field in action, result"),
+        (fields("", environment=None), "expected a field in mission_text"),
+        (fields("type", action__target__frames__x="a"), "got nothing at x"),
+        (SetFields(step="type", fields={"action.target.frames[2]": "a"}, reason="why"), "nothing at 2"),
+        (SetFields(step="type", fields={"action..text": "a"}, reason="why"), "expected a field in"),
+        (SetFields(step="type", fields={"": "a"}, reason="why"), "expected a field in"),
+        (fields("gone", action__text="a"), "got 0"),
+        (DeleteStep(step="gone", reason="why"), "got 0"),
         (SplitAttempt(attempt="gone", before="type", description="x", reason="why"), "id of an attempt"),
         (SplitAttempt(attempt="find__attempt_1", before="open", description="x", reason="why"), "its first step"),
-        (SplitAttempt(attempt="find__attempt_1", before="drag", description="x", reason="why"), "found 'drag'"),
-        (MergeAttempts(first="buy__attempt_1", second="find__attempt_1", reason="why"), "one after the other"),
-        (MergeAttempts(first="buy__attempt_1", second="buy__attempt_1", reason="why"), "one after the other"),
+        (SplitAttempt(attempt="find__attempt_1", before="drag", description="x", reason="why"), "got 'drag'"),
+        (MergeAttempts(first="buy__attempt_1", second="find__attempt_1", reason="why"), "adjacent attempts in order"),
+        (MergeAttempts(first="buy__attempt_1", second="buy__attempt_1", reason="why"), "adjacent attempts in order"),
     ],
 )
 def test_an_edit_that_fits_nothing_is_refused(edit: Edit, words: str) -> None:
@@ -262,9 +264,9 @@ def test_a_text_of_the_mission_never_becomes_a_variable() -> None:
     """A name that stands in braces already is refused, and so is a variable where there can be none."""
     literal = edited(fields("type", action__text="{{fruit}}"))
 
-    with pytest.raises(TraceFieldError, match=r"found \{\{fruit\}\} as a text in type"):
+    with pytest.raises(TraceFieldError, match=r"got \{\{fruit\}\} as plain text in type"):
         edited(SetVariable(name="fruit", value="pear", reason="why"), of=literal)
-    with pytest.raises(TraceFieldError, match="where it is no variable"):
+    with pytest.raises(TraceFieldError, match="where variables are not resolved"):
         edited(
             SetVariable(name="fruit", value="pear", reason="why"),
             fields("type", action__target__selector="text={{fruit}}"),

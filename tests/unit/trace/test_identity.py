@@ -30,7 +30,7 @@ def test_what_names_an_element_makes_it_strong(identity: Identity) -> None:
 @pytest.mark.parametrize("identity", WEAK)
 def test_kind_and_place_alone_are_weak(identity: Identity) -> None:
     """They change with everything around the element."""
-    assert "only its place" in (weakness(identity) or "")
+    assert "only its position" in (weakness(identity) or "")
 
 
 def test_every_property_but_the_box_makes_a_difference() -> None:

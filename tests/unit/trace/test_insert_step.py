@@ -39,7 +39,7 @@ def test_an_inserted_action_takes_what_comes_after_it() -> None:
     assert observed(changed) == ["open"]
     assert '"identity":{' not in changed.model_dump_json()
     assert placed(changed) == {"open": None, "new": 1, "type": 1, "look": 2, "drag": 3}
-    assert "insert new (press) before type (why); what 3 actions led to is not known" in changed.warnings[-1]
+    assert "insert new (press) before type (why); the observations of 3 actions were dropped" in changed.warnings[-1]
 
 
 def test_an_inserted_look_takes_nothing() -> None:
@@ -70,11 +70,11 @@ def test_an_action_beside_a_skill_comes_into_its_attempt() -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (put("find__attempt_1", Press(key="Tab")), "found the attempt find__attempt_1"),
-        (put("gone", Press(key="Tab")), "wanted one step or attempt with the id 'gone'"),
+        (put("find__attempt_1", Press(key="Tab")), "got the attempt find__attempt_1"),
+        (put("gone", Press(key="Tab")), "expected one step or attempt with the id 'gone'"),
         (put("type", Press(key="Tab"), name="look"), "which is taken"),
         (put("type", Press(key="Tab"), name="buy__attempt_1"), "which is taken"),
-        (put("type", Click(target=KNOWN)), "only a run can tell"),
+        (put("type", Click(target=KNOWN)), "only a run can determine"),
     ],
 )
 def test_an_action_that_cannot_be_inserted_is_refused(edit: InsertStep, message: str) -> None:

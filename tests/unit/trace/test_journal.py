@@ -83,8 +83,8 @@ def test_a_journal_cut_at_any_byte_reads_back_up_to_the_last_whole_line(tmp_path
         done = sum(cls in line for line in data[:length].split(b"\n")[:-1] for cls in (b'"record":"action"',))
         assert sum(len(each.actions_taken) for each in cut.subgoal_traces) == done
         assert (cut.status, cut.ended_at) == ("aborted", None)
-        assert cut.warnings[-1] == "recording ended early: the journal has no end of the mission"
-        assert any("cut off" in warning for warning in cut.warnings) == (data[length - 1 : length] != b"\n")
+        assert cut.warnings[-1] == "recording ended early: the journal has no mission_ended record"
+        assert any("truncated" in warning for warning in cut.warnings) == (data[length - 1 : length] != b"\n")
 
 
 def test_a_journal_cut_in_its_first_line_is_no_trace(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_journal_cut_in_its_first_line_is_no_trace(tmp_path: Path) -> None:
 
     for length in range(len(data)):
         path.write_bytes(data[:length])
-        with pytest.raises(TraceSyntaxError, match="a journal without one whole line"):
+        with pytest.raises(TraceSyntaxError, match="a journal without a complete line"):
             read_journal(path)
 
 
@@ -118,36 +118,36 @@ def test_a_second_recording_into_the_same_folder_is_refused(tmp_path: Path) -> N
     """Two recordings never mix."""
     path = _journal(tmp_path, HEADER)
 
-    with pytest.raises(OutputError, match="a recording is there already"):
+    with pytest.raises(OutputError, match="a recording exists already"):
         JournalWriter(path)
 
 
 MISPLACED: dict[str, tuple[tuple[JournalRecord, ...], str]] = {
-    "no header": ((STARTED,), "line 1: wanted a header; found subgoal_started"),
-    "two headers": ((HEADER, HEADER), "line 2: wanted one header, in line 1; found header"),
+    "no header": ((STARTED,), "line 1: expected a header, got subgoal_started"),
+    "two headers": ((HEADER, HEADER), "line 2: expected one header, in line 1, got header"),
     "header with subgoals": (
         (Header(trace=trace(subgoal_traces=(subgoal(),))),),
-        "line 1: wanted a header without subgoals, which follow in lines of their own; found header",
+        "line 1: expected a header without subgoals, which have records of their own, got header",
     ),
     "attempt twice": (
         (HEADER, STARTED, STARTED),
-        "line 3: wanted a new attempt, but s1__attempt_1 has started before; found subgoal_started",
+        "line 3: expected a new attempt, but s1__attempt_1 has already started, got subgoal_started",
     ),
     "attempt with steps": (
         (HEADER, SubgoalStarted(subgoal=subgoal(actions_taken=(action(1),)))),
-        "line 2: wanted an attempt without steps, which follow in lines of their own; found subgoal_started",
+        "line 2: expected an attempt without steps, which have records of their own, got subgoal_started",
     ),
     "action of no attempt": (
         (HEADER, ActionDone(attempt="s9", action=action(1))),
-        "line 2: wanted an attempt that is open, but s9 is not; found action",
+        "line 2: expected an open attempt, but s9 is not open, got action",
     ),
     "sequence twice": (
         (HEADER, STARTED, RECORDS[2], RECORDS[2]),
-        "line 4: wanted a sequence of its own, but 1 stands in s1__attempt_1 before; found action",
+        "line 4: expected a unique sequence, but 1 is already used in s1__attempt_1, got action",
     ),
     "after the end": (
         (HEADER, RECORDS[-1], WarningNoted(text="x")),
-        "line 3: wanted nothing after mission_ended; found warning",
+        "line 3: expected nothing after mission_ended, got warning",
     ),
 }
 
@@ -169,9 +169,9 @@ def test_a_bad_line_before_the_last_is_refused_with_its_number(tmp_path: Path) -
     lines = path.read_bytes().split(b"\n")
 
     path.write_bytes(b"\n".join([*lines[:2], lines[2][:20], *lines[3:]]))
-    with pytest.raises(TraceSyntaxError, match="line 3: wanted a whole JSON text"):
+    with pytest.raises(TraceSyntaxError, match="line 3: expected valid JSON"):
         read_journal(path)
 
     path.write_bytes(b"\n".join([*lines[:2], lines[2].replace(b'"click"', b'"teleport"'), *lines[3:]]))
-    with pytest.raises(TraceFieldError, match=r"line 3: action\.action\.type: wanted one of navigate, "):
+    with pytest.raises(TraceFieldError, match=r"line 3: action\.action\.type: expected one of navigate, "):
         read_journal(path)

@@ -37,10 +37,10 @@ def test_the_text_reads_back(value: JsonValue) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"rows": [0, {"price": math.nan}]}, r"\$\.rows\[1\]\.price: wanted a JSON number, found nan"),
-        ([-math.inf], r"\$\[0\]: wanted a JSON number, found -inf"),
-        ({"two words": (1,)}, r'\$\["two words"\]: wanted a JSON value, found tuple'),
-        ({1: 2}, r"\$: wanted text as the name of a member, found 1"),
+        ({"rows": [0, {"price": math.nan}]}, r"\$\.rows\[1\]\.price: expected a JSON number, got nan"),
+        ([-math.inf], r"\$\[0\]: expected a JSON number, got -inf"),
+        ({"two words": (1,)}, r'\$\["two words"\]: expected a JSON value, got tuple'),
+        ({1: 2}, r"\$: expected a string as a key, got 1"),
     ],
 )
 def test_what_is_no_json_is_named_by_its_path(value: object, message: str) -> None:

@@ -47,15 +47,15 @@ def test_the_old_bundle_opens() -> None:
 
     assert [len(each.steps) for each in trace.subgoal_traces] == [6, 5]
     assert trace.warnings == (
-        "the place of skill extract_table in subgoal_02__attempt_1 was not recorded; it stands after the actions",
-        "26 times without a time zone were taken as UTC",
+        "the position of skill extract_table in subgoal_02__attempt_1 was not recorded; placed after the actions",
+        "26 times without a time zone were interpreted as UTC",
         "not carried over: artifacts[].id (2 entries)",
         "not carried over: capabilities_used (1 entry)",
         "not carried over: learning_events (2 entries)",
         "not carried over: skills_used[].metadata.intent (1 entry)",
         (
             "not carried over: subgoal_traces[].actions_taken[].metadata.details, "
-            "which may hold the clear text of a masked input (1 entry)"
+            "which may quote a masked input (1 entry)"
         ),
     )
 
@@ -146,7 +146,7 @@ def test_every_field_without_a_place_is_named() -> None:
     )
     for field in unplaced:
         assert f"not carried over: {field} (1 entry)" in warnings
-    assert "not carried over: artifacts[].path, which leads out of the bundle (2 entries)" in warnings
+    assert "not carried over: artifacts[].path, which points outside the bundle (2 entries)" in warnings
 
 
 def test_a_missing_end_is_the_start_and_the_duration() -> None:
@@ -171,18 +171,18 @@ KNOWN = (
 FAULTS: dict[str, tuple[dict[str, object], str]] = {
     "unknown action": (
         {"action_type": "teleport"},
-        f'action_type: wanted one of {KNOWN}, found the string "teleport"',
+        f'action_type: expected one of {KNOWN}, got the string "teleport"',
     ),
-    "unknown status": ({"status": "maybe"}, 'status: wanted one of ok, failed, blocked, found the string "maybe"'),
-    "no selector": ({"selector": None}, "selector: this field is missing; a click needs one"),
+    "unknown status": ({"status": "maybe"}, 'status: expected one of ok, failed, blocked, got the string "maybe"'),
+    "no selector": ({"selector": None}, "selector: this field is missing; click requires it"),
     "no URL": (
         {"action_type": "navigate", "selector": None},
-        "target: this field is missing; a navigate needs its URL",
+        "target: this field is missing; navigate requires a URL",
     ),
-    "no sequence": ({"sequence": None}, "sequence: wanted a whole number of at least 1, found null"),
-    "wrong type": ({"input_data": 5}, "input_data: wanted a string, found 5"),
-    "no time": ({"started_at": "soon"}, 'started_at: wanted a date and time (ISO 8601), found the string "soon"'),
-    "metadata": ({"metadata": []}, "metadata: wanted an object, found a list"),
+    "no sequence": ({"sequence": None}, "sequence: expected a whole number of at least 1, got null"),
+    "wrong type": ({"input_data": 5}, "input_data: expected a string, got 5"),
+    "no time": ({"started_at": "soon"}, 'started_at: expected a date and time (ISO 8601), got the string "soon"'),
+    "metadata": ({"metadata": []}, "metadata: expected an object, got a list"),
 }
 
 

@@ -29,8 +29,8 @@ def test_an_output_and_an_intent_are_set_and_nothing_else() -> None:
     assert changed.page_intents[0] == PageIntent(id="i1", intent="dashboard", confidence=0.5, signals=("x",))
     assert changed.subgoal_traces[0].actions_taken == BASE.subgoal_traces[0].actions_taken
     assert [describe(each) for each in (output, intent)] == [
-        "take a new output for s2",
-        "take the page of i1 for dashboard",
+        "set a new output of s2",
+        "classify the page of i1 as dashboard",
     ]
     assert {reason_of(output), reason_of(intent)} == {"better"}
 
@@ -55,5 +55,5 @@ def test_a_skill_that_fails_now_has_no_output() -> None:
 )
 def test_what_is_not_there_cannot_be_set(operation: SetSkillOutput | SetPageIntent) -> None:
     """An id of nothing, or of an action, is an error."""
-    with pytest.raises(TraceFieldError, match="patch: wanted"):
+    with pytest.raises(TraceFieldError, match="patch: expected"):
         apply_patch(BASE, TracePatch(operations=(operation,)))

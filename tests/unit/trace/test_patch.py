@@ -69,12 +69,12 @@ def test_a_patch_is_shown_as_a_difference_of_the_file() -> None:
 def test_an_operation_that_fits_nothing_is_refused() -> None:
     """An unknown action, one without an observation, and rules without a network part are errors."""
     for operation, words in (
-        (SETTLE.model_copy(update={"action": "a9"}), "found 0"),
+        (SETTLE.model_copy(update={"action": "a9"}), "got 0"),
         (SETTLE.model_copy(update={"action": "a1"}), "observation of a1"),
     ):
         with pytest.raises(TraceFieldError, match=words):
             apply_patch(BASE, TracePatch(operations=(operation,)))
-    with pytest.raises(TraceFieldError, match="network part"):
+    with pytest.raises(TraceFieldError, match="recorded network"):
         apply_patch(BASE.model_copy(update={"network": None}), TracePatch(operations=(RULE,)))
 
 
@@ -86,7 +86,7 @@ def test_an_operation_says_what_and_why() -> None:
         ("mask clock: the title", "it ticks"),
         ("do not compare query _", "a cache-buster"),
         ("let 1000 ms of page time pass in a2", "too slow"),
-        ("take a new baseline for a1", "none recorded"),
+        ("set a new baseline of a1", "none recorded"),
     ]
 
 

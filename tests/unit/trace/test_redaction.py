@@ -100,6 +100,6 @@ def test_a_missing_secret_is_named_with_the_ways_to_give_it() -> None:
         Secrets().resolve(SecretRef(secret="PIN"))
 
     assert raised.value.message == (
-        "the mission types secret PIN, which nobody gave; "
+        "the mission types secret PIN, which was not provided; "
         "use --secret PIN=…, --secret-file, or the variable EIKON_SECRET_PIN"
     )

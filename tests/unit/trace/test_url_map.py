@@ -143,16 +143,16 @@ def test_a_request_to_the_recorded_deployment_is_a_stray() -> None:
 @pytest.mark.parametrize(
     ("rules", "reason"),
     [
-        (["http://a"], "wanted OLD=NEW"),
-        (["a=http://b"], "wanted an absolute http or https URL"),
-        (["http://a=b"], "wanted OLD=NEW"),
-        (["ftp://a=http://b"], "wanted an absolute http or https URL"),
+        (["http://a"], "expected OLD=NEW"),
+        (["a=http://b"], "expected an absolute http or https URL"),
+        (["http://a=b"], "expected OLD=NEW"),
+        (["ftp://a=http://b"], "expected an absolute http or https URL"),
         (["http://a?x=1=http://b"], "without user, query and fragment"),
         (["http://user@a=http://b"], "without user, query and fragment"),
-        (["http://a:x=http://b"], "wanted an absolute http or https URL"),
-        (["http://a=http://c", "http://b=http://c/"], "http://c is the new address of two rules"),
-        (["http://a=http://c", "http://a:80/=http://d"], "http://a is the old address of two rules"),
-        (["http://a=http://c", "http://a=http://d"], "http://a is given two new addresses"),
+        (["http://a:x=http://b"], "expected an absolute http or https URL"),
+        (["http://a=http://c", "http://b=http://c/"], "http://c is the new URL of two rules"),
+        (["http://a=http://c", "http://a:80/=http://d"], "http://a is the old URL of two rules"),
+        (["http://a=http://c", "http://a=http://d"], "http://a has two new URLs"),
     ],
 )
 def test_a_wrong_rule_is_refused(rules: list[str], reason: str) -> None:

@@ -32,12 +32,12 @@ def test_a_rule_holds_for_every_request_unless_it_says_otherwise() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "cookie"}, "kind: wanted one of query_key, query_stamp, json_path, timestamp, header, form_field;"),
-        ({"reason": ""}, "reason: wanted"),
-        ({"name": ""}, "name: wanted"),
-        ({"url": "http://a/?b"}, "url: wanted"),
-        ({"kind": "json_path", "path": "at"}, "path: wanted"),
-        ({"kind": "json_path", "path": "$"}, "path: wanted"),
+        ({"kind": "cookie"}, "kind: expected one of query_key, query_stamp, json_path, timestamp, header, form_field,"),
+        ({"reason": ""}, "reason: expected"),
+        ({"name": ""}, "name: expected"),
+        ({"url": "http://a/?b"}, "url: expected"),
+        ({"kind": "json_path", "path": "at"}, "path: expected"),
+        ({"kind": "json_path", "path": "$"}, "path: expected"),
         ({"since": 1}, "since: this field is unknown"),
     ],
 )

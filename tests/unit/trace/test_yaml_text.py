@@ -64,7 +64,7 @@ def test_every_value_knows_its_place() -> None:
     assert text.place(("steps", 0, "wait")) == Place(line=6, column=29)
     assert text.keys["steps", 0, "wait"] == Place(line=6, column=23)
     assert text.place(("steps", 0, "missing", 3)) == Place(line=6, column=5)
-    assert str(text.error(("on",), "wanted less")) == "t.yaml: line 3, column 5: on: wanted less"
+    assert str(text.error(("on",), "expected less")) == "t.yaml: line 3, column 5: on: expected less"
 
 
 @settings(deadline=None)
@@ -80,7 +80,7 @@ def test_json_is_yaml(value: JsonValue) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\nb: 2\na: 3\n", ("line 3, column 1", "'a' again", "line 1, column 1")),
+        ("a: 1\nb: 2\na: 3\n", ("line 3, column 1", "duplicate key 'a'", "line 1, column 1")),
         ("a: [1\n", ("line 2, column 1", "expected ',' or ']'")),
         ("a:\n  b: c: d\n", ("line 2, column 7", "mapping values are not allowed")),
         ("a: &x 1\n", ("line 1, column 4", "anchor &x")),
@@ -88,12 +88,12 @@ def test_json_is_yaml(value: JsonValue) -> None:
         ("a: !!python/object:os.system x\n", ("line 1, column 4", "tag")),
         ("a: .inf\n", ("line 1, column 4", "finite number")),
         ("a: 1e999\n", ("line 1, column 4", "too large")),
-        ("1: x\n", ("line 1, column 1", "text as a key", "quotes")),
-        ("[1]: x\n", ("line 1, column 1", "text as a key")),
+        ("1: x\n", ("line 1, column 1", "a string as a key", "quotes")),
+        ("[1]: x\n", ("line 1, column 1", "a string as a key")),
         ("--- 1\n--- 2\n", ("line 2", "one document")),
         ("a: \x07\n", ("unacceptable character",)),
         ("[" * 5000, ("levels",)),
-        ('a: "\\ud83d"\n', ("line 1, column 4", "half a character")),
+        ('a: "\\ud83d"\n', ("line 1, column 4", "lone surrogate")),
     ],
 )
 def test_what_json_cannot_say_is_refused_with_its_place(text: str, words: tuple[str, ...]) -> None:
@@ -110,7 +110,7 @@ def test_what_json_cannot_say_is_refused_with_its_place(text: str, words: tuple[
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("in:\n  name: 3\n", "t: line 2, column 9: in.name: wanted a string, found 3"),
+        ("in:\n  name: 3\n", "t: line 2, column 9: in.name: expected a string, got 3"),
         ("in:\n  size: 3\n", "t: line 2, column 3: in.name: this field is missing"),
         ("in:\n  name: x\n  speed: 3\n", "t: line 3, column 3: in.speed: this field is unknown"),
     ],
@@ -126,16 +126,16 @@ def test_a_model_is_read_strictly(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "t: line 1, column 1: wanted an object, found null"),
-        ("# nothing\n", "t: line 1, column 1: wanted an object, found null"),
-        ("- a\n", "t: line 1, column 1: wanted an object, found a list"),
-        ("some: []\n", "t: line 1, column 7: some: wanted at least 1 item, found none"),
+        ("", "t: line 1, column 1: expected an object, got null"),
+        ("# nothing\n", "t: line 1, column 1: expected an object, got null"),
+        ("- a\n", "t: line 1, column 1: expected an object, got a list"),
+        ("some: []\n", "t: line 1, column 7: some: expected at least 1 item, got none"),
         (
             "some: [a]\nname: a b\n",
-            't: line 2, column 7: name: wanted text that matches ^[a-z]+$, found the string "a b"',
+            't: line 2, column 7: name: expected text that matches ^[a-z]+$, got the string "a b"',
         ),
-        ("some: [a]\ncounts: {a: -1}\n", "t: line 2, column 13: counts.a: wanted 0 or more, found -1"),
-        ("some: [a]\ncounts: {A: 1}\n", "t: line 2, column 10: counts.A: wanted text that matches ^[a-z]+$, found"),
+        ("some: [a]\ncounts: {a: -1}\n", "t: line 2, column 13: counts.a: expected 0 or more, got -1"),
+        ("some: [a]\ncounts: {A: 1}\n", "t: line 2, column 10: counts.A: expected text that matches ^[a-z]+$, got"),
     ],
 )
 def test_what_a_model_bounds_is_told_in_our_words(text: str, message: str) -> None:

@@ -1,1 +1,1 @@
-"""What may be changed of a mission, proposed one kind a file; the order stands in `in_order.py`."""
+"""Proposers of changes to a mission, one kind per file; the order is in `in_order.py`."""

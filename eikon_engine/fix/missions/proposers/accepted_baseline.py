@@ -1,4 +1,4 @@
-"""What the site shows today, where somebody accepted that it is another one."""
+"""Accept the current appearance of the site as the new baseline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def accepted_baseline(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
-    """Propose to record the same mission anew; None where it was not asked for, or more than a sight is another one."""
+    """Propose to re-record the unchanged mission; None unless requested, or if more than appearance differs."""
     lost = any(found.code in LOST_TARGET for each in diagnosis.steps for found in each.found)
     if not options.accept_baseline or lost or other_deed(diagnosis) is not None:
         return None

@@ -1,4 +1,4 @@
-"""The one element that a lost target has plainly become."""
+"""Propose the one element that a lost target clearly became."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
 
 LEAST_SCORE: Final = 0.7
-"""Of the candidate, from 0 to 1."""
+"""Minimum score of the candidate, from 0 to 1."""
 LEAST_LEAD: Final = 0.2
-"""Of the candidate over the one after it."""
+"""Minimum lead over the next candidate."""
 
 _NUMBER: Final = re.compile(r"\d+")
 
 
 async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
-    """Propose the candidate as target, if no other one comes near it."""
+    """Propose the best candidate as target, if it is clearly ahead."""
     lost = diagnosis.last
     target = _target(lost)
     found = _plain(lost)
@@ -59,20 +59,20 @@ async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed
 
 
 def _differs_in_numbers(target: Target, element: Located) -> bool:
-    """Say whether the label counts something, and has another count: what a visit left behind, and no new label."""
+    """Return whether labels differ only in a number: a counter changed by an earlier visit, not a new label."""
     before = "" if target.identity is None else target.identity.name
     return before != element.name and _NUMBER.sub("#", before) == _NUMBER.sub("#", element.name)
 
 
 def _target(lost: Diverged) -> Target | None:
-    """Return the target that was lost; a drag has two, and an assertion asserts its own."""
+    """Return the lost target; a drag has two, and an assertion asserts its own."""
     if lost.step is None or lost.first.code not in LOST_TARGET or isinstance(lost.step.action, Drag | Assert):
         return None
     return getattr(lost.step.action, "target", None)
 
 
 def _plain(lost: Diverged) -> Candidate | None:
-    """Return the first candidate, if it is likely, and well above the second."""
+    """Return the best candidate, if it is likely and clearly ahead of the second."""
     candidates = lost.first.candidates or ()
     if not candidates or candidates[0].score < LEAST_SCORE:
         return None
@@ -81,7 +81,7 @@ def _plain(lost: Diverged) -> Candidate | None:
 
 
 def _element(diagnosis: Diagnosis, lost: Diverged, found: Candidate) -> tuple[Located | None, tuple[Located, ...]]:
-    """Find the candidate in the page that was seen; None where its path names several."""
+    """Return the candidate's element in the observed page; None if its path is ambiguous."""
     page = diagnosis.page_at(lost)
     frame = None if page is None else next((each for each in page.frames if each.path == found.frame), None)
     document = () if frame is None else tuple(locate_all(frame))
@@ -90,7 +90,7 @@ def _element(diagnosis: Diagnosis, lost: Diverged, found: Candidate) -> tuple[Lo
 
 
 def _selector(lost: Diverged, target: Target, element: Located, document: tuple[Located, ...]) -> str | None:
-    """Return the best selector; the recorded one only where it still finds one element."""
+    """Return the best selector; the recorded one only if it still matches one element."""
     names = selectors_of(element, document, target.selector)
     kept = lost.first.code == "target-changed"
     return next((each for each in names if kept or each != target.selector), None)

@@ -1,4 +1,4 @@
-"""The proposers in the order in which they are asked: what needs no model first."""
+"""The proposers in the order they are tried: those without a model first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROPOSERS: Final[tuple[Proposer, ...]] = (did_you_mean, volatile_rule, accepted_
 
 
 async def propose(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
-    """Return the first proposal; None if nobody has one."""
+    """Return the first proposal; None if there is none."""
     for proposer in PROPOSERS:
         proposed = await proposer(diagnosis, options)
         if proposed is not None:

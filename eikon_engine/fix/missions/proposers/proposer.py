@@ -1,4 +1,4 @@
-"""What a proposer is given, and what it returns."""
+"""Interface of proposers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """One change of a mission, not yet proved."""
+    """One change of a mission, not proved yet."""
 
     repair: Repair
     comparing: TracePatch
-    """The change as it is made to compare with the old recording: nothing that was recorded is dropped."""
+    """The change for comparison with the old recording: no recorded data is dropped."""
     mended: Mended | None = None
-    """The element that is mended, where it was and where it is; None where none is."""
+    """The replaced element; None if no element is replaced."""
 
     @property
     def step(self) -> str:
-        """Return the id of the action that is mended; empty where none is."""
+        """Return the id of the repaired action; empty if there is none."""
         return "" if self.mended is None else self.mended.step
 
 
@@ -33,4 +33,4 @@ class Proposer(Protocol):
     """Propose one change, or none."""
 
     async def __call__(self, diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
-        """Look at a mission that diverged for a cause that may be mended."""
+        """Examine a diverged mission whose cause may be repaired."""

@@ -1,4 +1,4 @@
-"""A part of requests that changes from run to run, as certifying finds it on the recording itself."""
+"""Propose rules for request parts that vary between runs, found by certifying the recording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED_OTHERWISE: Final = frozenset({"request-missing", "request-unexpected", "re
 
 
 async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
-    """Propose the rules without which the recording does not replay alike; None if something else differs, too."""
+    """Propose the rules that make the recording deterministic; None if something else differs, too."""
     bundle = diagnosis.bundle
     asked = all(found.code in ASKED_OTHERWISE for found in diagnosis.last.found)
     if not asked or bundle.trace.network is None:
