@@ -21,10 +21,10 @@ from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.debug.asked_breakpoint import Places, parse_break, read_stop
+from eikon_engine.debug.asked_breakpoint import BreakpointTargets, parse_breakpoint, parse_condition
 from eikon_engine.debug.breakpoints import BreakpointTable
-from eikon_engine.debug.selector_watch import changes, look_for
-from eikon_engine.debug.stops import check_after, check_before
+from eikon_engine.debug.selector_watch import find_changes, read_selectors
+from eikon_engine.debug.stops import hits_after, hits_before
 from eikon_engine.outcome.events import ObservationMade
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
@@ -52,9 +52,9 @@ def fifty(plan: Plan) -> BreakpointTable:
     texts += [f"request:*/none/{number}/*" for number in range(COUNT - 30 - 6)]
     texts += ["error", "divergence", "tool:drag", "tool:go_back", "tool:hover", "tool:scroll"]
     made = BreakpointTable()
-    places = Places.of(plan, ())
+    places = BreakpointTargets.from_plan(plan, ())
     for text in texts:
-        made, _ = made.add(read_stop(parse_break(text), places))
+        made, _ = made.add(parse_condition(parse_breakpoint(text), places))
     return made
 
 
@@ -74,8 +74,8 @@ def measure_patterns(plan: Plan) -> Sequence[object]:
             events = events_of(planned)
             seen = events[0].observation if events and isinstance(events[0], ObservationMade) else None
             begin = time.process_time()
-            check_before(made, planned, seen)
-            check_after(made, planned, events)
+            hits_before(made, planned, seen)
+            hits_after(made, planned, events)
             times.append((time.process_time() - begin) * 1000)
     return _row(f"{len(made.breakpoints)} breakpoints that ask no page", times)
 
@@ -95,12 +95,12 @@ async def measure_selectors(binary: BrowserBinary) -> Sequence[object]:
                 message = "a session opens with a page"
                 raise RuntimeError(message)
             await page.set_content(f"<main><ul id=cart-lines>{markup}</ul></main>")
-            before = await look_for(worker.session, SELECTORS)
+            before = await read_selectors(worker.session, SELECTORS)
             times = []
             for _ in range(ROUNDS):
                 begin = time.perf_counter()
-                now = await look_for(worker.session, SELECTORS)
-                changes(before, now)
+                now = await read_selectors(worker.session, SELECTORS)
+                find_changes(before, now)
                 times.append((time.perf_counter() - begin) * 1000)
     return _row(f"{len(SELECTORS)} selectors, a page of {ROWS} rows", times)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.table import table
 from eikon_engine.completions import CompletionRequest, EchoClient, Message, open_debug_dir
-from eikon_engine.completions.folder import read_whole_folder
+from eikon_engine.completions.folder import read_complete_folder
 
 if TYPE_CHECKING:
     from eikon_engine.completions import CompletionClient
@@ -69,7 +69,7 @@ def measure(folder: Path, responses: int, kilobytes: int) -> Measured:
         begun = perf_counter()
         tuple(pool.map(used.client.complete, requests[: max(1, responses // 10)]))
         in_threads = (perf_counter() - begun) / max(1, responses // 10)
-    loads = [_timed(lambda: read_whole_folder(folder / "one")) for _ in range(LOADS)]
+    loads = [_timed(lambda: read_complete_folder(folder / "one")) for _ in range(LOADS)]
     with open_debug_dir(folder / "one", EchoClient) as used:
         replayed = [_seconds(used.client, each) for each in requests]
     return Measured(

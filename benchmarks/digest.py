@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.json_diff import compare_outputs
+from eikon_engine.divergence.json_diff import diff_json
 from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def what_counts(outcome: ReplayOutcome) -> dict[str, JsonValue]:
 def differences(first: JsonValue, second: JsonValue) -> tuple[str, ...]:
     """Name the places where two values differ, with what stands there."""
     return tuple(
-        f"{change.path}: {_short(change.expected)} and {_short(change.observed)}"
-        for change in compare_outputs(first, second)
+        f"{change.path}: {_short(change.expected)} and {_short(change.observed)}" for change in diff_json(first, second)
     )
 
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from benchmarks.table import table
 from eikon_engine.errors import FixtureMissingError
 from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.fixture import RECORDING_FILE, Fixture, RecordingNote, fixture_name
+from eikon_engine.scenario.fixture import RECORDING_FILE, Fixture, RecordingInfo, fixture_name
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.replayed_calls import ReplayedCalls
-from eikon_engine.scenario.sealed import sealed_text
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
+from eikon_engine.scenario.sealed import digested_text
 from eikon_engine.scenario.tool_box import ToolBox
 
 if TYPE_CHECKING:
@@ -66,16 +66,16 @@ def _write(folder: Path, place: int) -> None:
     )
     path = folder / fixture.tool / fixture_name(fixture.args_hash, 1)
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(sealed_text(fixture))
-    note = RecordingNote(run_id="run", started_at=BEGAN, ended_at=BEGAN, calls=place + 1)
-    (folder / RECORDING_FILE).write_bytes(sealed_text(note))
+    path.write_bytes(digested_text(fixture))
+    note = RecordingInfo(run_id="run", started_at=BEGAN, ended_at=BEGAN, calls=place + 1)
+    (folder / RECORDING_FILE).write_bytes(digested_text(note))
 
 
 def _measured(folder: Path, count: int) -> dict[str, float]:
     began = perf_counter()
-    calls = ReplayedCalls(FixtureFolder(folder), {})
+    calls = ReplayingCalls(FixtureFolder(folder), {})
     listed = perf_counter()
-    box = ToolBox.of().answered_by(calls)
+    box = ToolBox.of().with_calls(calls)
     for place in range(count):
         box.call("web_fetch", _args(place))
     looked_up = perf_counter()

@@ -41,7 +41,7 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.mask import describe_mask
 from eikon_engine.trace.patch import AddMask, AddRule
 from eikon_engine.trace.target import Target
-from eikon_engine.trace.volatile import describe as describe_rule
+from eikon_engine.trace.volatile import describe_rule as describe_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ async def record(bundle: Path, home: Path) -> int:
             for title, actions in steps:
                 async with mission.subgoal(title):
                     for action in actions(url):
-                        await mission.perform(action)
+                        await mission.run(action)
                         done += 1
     return done
 

@@ -76,7 +76,7 @@ async def replay_all(source: Path, *, runs: int, parallel: int) -> Pass:
     with tempfile.TemporaryDirectory(prefix="eikon-many-") as scratch:
         chosen = [ReplayOptions(artifacts_dir=Path(scratch) / str(run), reports=()) for run in range(runs)]
         begin = time.perf_counter()
-        await replay_many(open_bundle(source), chosen, parallel=parallel, ended=ended)
+        await replay_many(open_bundle(source), chosen, parallel=parallel, on_run_end=ended)
         done.seconds = time.perf_counter() - begin
     return done
 

@@ -29,8 +29,8 @@ from eikon_engine.browser.observe import observe
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.divergence.candidates import candidates
-from eikon_engine.divergence.dependents import dependents
+from eikon_engine.divergence.candidates import find_candidates
+from eikon_engine.divergence.dependents import find_dependents
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.environment import Environment
@@ -70,14 +70,14 @@ async def measure(worker: BrowserWorker, url: str, elements: int, rounds: int) -
     page = session.page(0)
     assert page is not None
     target = Target(selector=f"#r{elements // 8} span")
-    bound = await bind(page, target, session.rest, Readiness(pointer=True), 0)
+    bound = await bind(page, target, session.stabilizer, Readiness(pointer=True), 0)
     known = target.model_copy(update={"identity": bound.identity})
     times: dict[str, list[float]] = {"click": [], "bind": [], "observe": [], "both": [], "explain": []}
     for _ in range(rounds):
         begin = time.perf_counter()
         await page.locator(target.selector).click()
         clicked = time.perf_counter()
-        bound = await bind(page, known, session.rest, Readiness(pointer=True), 0)
+        bound = await bind(page, known, session.stabilizer, Readiness(pointer=True), 0)
         found = time.perf_counter()
         sight = await observe(session, bound)
         seen = time.perf_counter()
@@ -103,7 +103,7 @@ async def first_look(browser: Browser, environment: Environment, url: str) -> fl
         page = worker.session.page(0)
         assert page is not None
         await page.goto(url)
-        await worker.session.rest.quiesce()
+        await worker.session.stabilizer.wait_until_idle()
         begin = time.perf_counter()
         await observe(worker.session, None)
         return (time.perf_counter() - begin) * 1000
@@ -128,8 +128,8 @@ def _explain(target: Target, recorded: PageSnapshot, observed: PageSnapshot) -> 
     ]
     changes = diff_snapshots(recorded, observed)
     assert "removed" in render_diff(changes)
-    assert candidates(target.identity, observed) is not None
-    assert len(list(dependents(steps, 0, recorded, observed))) == 1
+    assert find_candidates(target.identity, observed) is not None
+    assert len(list(find_dependents(steps, 0, recorded, observed))) == 1
 
 
 async def run(rounds: int) -> int:

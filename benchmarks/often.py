@@ -130,7 +130,7 @@ async def replay_often(
     with tempfile.TemporaryDirectory(prefix="eikon-runs-") as scratch:
         for start in range(0, runs, A_BROWSER):
             chosen = [_options(subject, Path(scratch) / str(run)) for run in range(start, min(start + A_BROWSER, runs))]
-            await replay_many(bundle, chosen, parallel=parallel, ended=count)
+            await replay_many(bundle, chosen, parallel=parallel, on_run_end=count)
     tally.seconds = time.perf_counter() - begin
     return tally
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.table import table
-from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.redact.found import SecretDetector
 from eikon_engine.redact.rules import RedactionRules
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ def main() -> None:
 
 
 def _measured(name: str, bodies: Sequence[bytes]) -> tuple[str, ...]:
-    found = FoundSecrets(RedactionRules(), b"benchmark")
+    found = SecretDetector(RedactionRules(), b"benchmark")
     for number in range(SECRETS):
         line = f"sid={_secret(-number - 1)}; HttpOnly"
-        found.learn(found.discover.in_headers([("set-cookie", line)]))
-    finding = _timed(lambda body: found.learn(found.discover.in_body(body, _TYPES[name])), bodies)
-    replacing = _timed(found.stand_ins.data, bodies)
+        found.add(found.search.in_headers([("set-cookie", line)]))
+    finding = _timed(lambda body: found.add(found.search.in_body(body, _TYPES[name])), bodies)
+    replacing = _timed(found.stand_ins.replace_bytes, bodies)
     size = sum(map(len, bodies)) / len(bodies) / 1000
     return name, f"{size:.0f}", f"{finding:.1f}", f"{replacing:.1f}", str(len(found.table))
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.subjects import Subject, subject
 from benchmarks.table import table
-from eikon_engine.debug.lines import LineOptions, open_lines
-from eikon_engine.debug.parking import Berth
+from eikon_engine.debug.lines import ContextOptions, open_context_pool
+from eikon_engine.debug.parking import PoolSlot
 from eikon_engine.errors import EikonError
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.debug.line import Line
-    from eikon_engine.debug.lines import Lines
-    from eikon_engine.debug.way import Way
+    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.lines import ContextPool
+    from eikon_engine.debug.way import History
 
 NAMES: Final = ("shop_passing", "shop_failing", "shop_diverging", "django-admin", "dispatch")
 OVER: Final = 20
@@ -62,47 +62,47 @@ class Told:
     faults: tuple[str, ...]
 
 
-async def asked(line: Line) -> JsonValue:
+async def asked(line: ReplayContext) -> JsonValue:
     """Ask the closure of the page that counts, if that is what is open."""
     page = line.session.page(0)
     return None if page is None else await page.evaluate("() => window.asked ? window.asked() : null")
 
 
-async def do_all(line: Line) -> Mapping[int, JsonValue]:
+async def do_all(line: ReplayContext) -> Mapping[int, JsonValue]:
     """Do a mission to its end; return what its closure said after each step."""
     said = {0: await asked(line)}
-    while line.next is not None:
+    while line.next_step is not None:
         async for _ in line.advance():
             pass
         said[line.iteration] = await asked(line)
     return said
 
 
-async def rewind(lines: Lines, way: Way, iteration: int, said: JsonValue) -> tuple[str, int, str]:
+async def rewind(lines: ContextPool, way: History, iteration: int, said: JsonValue) -> tuple[str, int, str]:
     """Go to an iteration once; return how, how many digests were equal, and what went wrong."""
     try:
-        arrived = await lines.at(way.until(iteration), iteration)
+        arrived = await lines.restore(way.until(iteration), iteration)
     except EikonError as error:
         return "", 0, f"{iteration}: {error.message}"
-    now = await asked(arrived.line)
-    lines.parking.leave(arrived.line)
-    return arrived.way, arrived.verified, "" if now == said else f"{iteration}: the closure says {now}, not {said}"
+    now = await asked(arrived.context)
+    lines.parking.discard(arrived.context)
+    return arrived.method, arrived.verified, "" if now == said else f"{iteration}: the closure says {now}, not {said}"
 
 
 async def prove(chosen: Subject, rewinds: int, chance: Random) -> Told:
     """Rewind one mission so often; before some rewinds it stands still for a while, so that pages are parked."""
     bundle = open_bundle(chosen.bundle)
-    options = LineOptions(replay=ReplayOptions(secrets=chosen.secrets))
+    options = ContextOptions(replay=ReplayOptions(secrets=chosen.secrets))
     results = []
-    async with open_lines(bundle, options) as lines:
+    async with open_context_pool(bundle, options) as lines:
         line = await lines.open(bundle)
         said = await do_all(line)
         for _ in range(rewinds):
             iteration = chance.randint(0, line.step_count)
             if chance.random() < 0.3:
-                lines.stand([Berth(way=line.way, iteration=chance.randint(0, iteration))])
-                await lines.parked()
-            results.append(await rewind(lines, line.way, iteration, said[iteration]))
+                lines.start_parking([PoolSlot(history=line.history, iteration=chance.randint(0, iteration))])
+                await lines.wait_until_parked()
+            results.append(await rewind(lines, line.history, iteration, said[iteration]))
         steps = line.step_count
     return Told(
         name=chosen.name,
@@ -120,17 +120,17 @@ async def time_rewinds(often: int) -> dict[str, float]:
     chosen = await subject("shop_passing", Path())
     bundle = open_bundle(chosen.bundle)
     took: dict[str, list[float]] = {"reexecuted": [], "parked": []}
-    async with open_lines(bundle, LineOptions()) as lines:
+    async with open_context_pool(bundle, ContextOptions()) as lines:
         line = await lines.open(bundle)
         await do_all(line)
         for _ in range(often):
             for parked in (False, True):
                 if parked:
-                    lines.stand([Berth(way=line.way, iteration=OVER)])
-                    await lines.parked()
-                arrived = await lines.at(line.way.until(OVER), OVER)
-                took[arrived.way].append(arrived.duration_ms)
-                await arrived.line.close()
+                    lines.start_parking([PoolSlot(history=line.history, iteration=OVER)])
+                    await lines.wait_until_parked()
+                arrived = await lines.restore(line.history.until(OVER), OVER)
+                took[arrived.method].append(arrived.duration_ms)
+                await arrived.context.close()
     return {how: statistics.median(times) for how, times in took.items()}
 
 

@@ -18,7 +18,7 @@ from time import perf_counter
 
 from eikon_engine.errors import ReplayDivergenceError
 from eikon_engine.outcome.event_log import EventLog
-from eikon_engine.outcome.events import Event, JournalLine, RunEnd, RunStart
+from eikon_engine.outcome.events import Event, EventLine, RunEnd, RunStart
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 
 BUNDLE = Path(__file__).parents[1] / "tests" / "data" / "traces" / "shop_passing"
@@ -43,7 +43,7 @@ def main() -> None:
 
 def replayed(folder: Path) -> list[Event]:
     """Return the events of one replay."""
-    lines: list[JournalLine] = []
+    lines: list[EventLine] = []
     engine = ReplayEngine(ReplayOptions(artifacts_dir=folder, readers=(lines.append,), reports=()))
     with suppress(ReplayDivergenceError):
         engine.replay(BUNDLE)
@@ -56,10 +56,10 @@ def write_session(folder: Path, events: list[Event], wanted: int) -> None:
     begin = events[0]
     between = [event for event in events if not isinstance(event, RunStart | RunEnd)]
     with EventLog(folder, lambda: next(times)) as log:
-        log.take(begin)
+        log.append(begin)
         for event in islice(cycle(between), wanted - 2):
-            log.take(event)
-        log.take(RunEnd(how="complete"))
+            log.append(event)
+        log.append(RunEnd(how="complete"))
 
 
 def told(session: Path, wanted: int) -> float:

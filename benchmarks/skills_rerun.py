@@ -21,7 +21,7 @@ from eikon_engine.rerun.many import RerunOptions, rerun_bundles
 from eikon_engine.rerun.report import RerunReport
 from eikon_engine.skills import SkillInput, default_skills
 from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, render_plain_html, text_node
+from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, render_plain_html
 from eikon_engine.trace.dom.digest import snapshot_json
 from eikon_engine.trace.dom.stored import store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace, SkillInputRef, SkillUsage, SubgoalTrace, Succeeded
@@ -41,7 +41,7 @@ TEXT: Final = "Grown on the southern slope, picked by hand in the early morning 
 
 def element(tag: str, *children: DomNode | str, **attributes: str) -> DomNode:
     """Make an element; `_` in the name of an attribute is a hyphen, one at its end is dropped."""
-    nodes = tuple(text_node(child) if isinstance(child, str) else child for child in children)
+    nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
     named = sorted((name.rstrip("_").replace("_", "-"), value) for name, value in attributes.items())
     return DomNode(tag=tag, attributes=tuple(named), children=nodes)
 
@@ -70,7 +70,7 @@ def _bundle(root: Path, first: int, pages: int, size: int) -> Path:
     for place in range(pages):
         page = page_of(first + place, size)
         name, parameters = SKILLS[place % len(SKILLS)]
-        skill = registry.named(name)
+        skill = registry.get(name)
         url = page.main.url
         given = SkillInput(html=render_plain_html(page.main), url=url, parameters=parameters)
         uses.append(
@@ -156,7 +156,7 @@ def _page(seed: int, cards: list[DomNode]) -> PageSnapshot:
 def measure(folders: tuple[Path, ...], only: str, jobs: int) -> str:
     """Return one line of the table."""
     begin, busy = time.perf_counter(), _busy()
-    options = RerunOptions(only=frozenset((only,) if only else ()), jobs=jobs)
+    options = RerunOptions(skill_names=frozenset((only,) if only else ()), jobs=jobs)
     report = RerunReport(bundles=tuple(rerun_bundles(folders, options)))
     seconds, busy = time.perf_counter() - begin, _busy() - busy
     uses = report.count("unchanged")

@@ -30,14 +30,14 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     error instead of writing it to a file.
     """
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _stop)  # like Ctrl-C: all files are completed
+        signal.signal(signal.SIGTERM, _on_sigterm)  # like Ctrl-C: all files are completed
     try:
         status = _invoke(command, argv, prog_name)
         sys.stdout.flush()
     except EikonError as error:
         return _report(error, prog_name)
     except (KeyboardInterrupt, click.Abort) as stop:
-        return _report(InterruptedRunError(f"stopped by {InterruptedRunError.stopper(stop)}"), prog_name)
+        return _report(InterruptedRunError(f"stopped by {InterruptedRunError.stop_cause(stop)}"), prog_name)
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE_STATUS
@@ -46,7 +46,7 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     return status
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _on_sigterm(number: int, frame: FrameType | None) -> None:
     """Stop as on Ctrl-C: the SIGINT handler of `asyncio.run` lets its tasks finish before the loop is closed."""
     InterruptedRunError.signal = signal.Signals(number).name
     of_loop = signal.getsignal(signal.SIGINT)
@@ -82,10 +82,10 @@ def _internal_error(fault: Exception) -> InternalError:
         traceback.print_exception(fault)
         return InternalError(f"internal error: {type(fault).__name__}; see the traceback above")
     text = "".join(traceback.format_exception(fault))
-    return InternalError(f"internal error: {type(fault).__name__}: {fault}; {_keep(text)}")
+    return InternalError(f"internal error: {type(fault).__name__}: {fault}; {_save_traceback(text)}")
 
 
-def _keep(text: str) -> str:
+def _save_traceback(text: str) -> str:
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", prefix="eikon-traceback-", suffix=".txt", delete=False

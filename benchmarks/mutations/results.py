@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run import find_for, run_replay
-from eikon_engine.replay.worker_for import browser_for
+from eikon_engine.replay.run import find_browser_for, run_replay
+from eikon_engine.replay.worker_for import launch_replay_browser
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ async def run(source: Source, chosen: Sequence[Mutant], parallel: int) -> list[R
 async def open_browser(source: Source) -> AsyncIterator[LaunchedBrowser]:
     """Launch the browser of a mission."""
     options = _options(source, Path(), None)
-    async with browser_for(plan_replay(source.bundle, options), options, find_for(options)) as browser:
+    async with launch_replay_browser(
+        plan_replay(source.bundle, options), options, find_browser_for(options)
+    ) as browser:
         yield browser
 
 
@@ -122,4 +124,4 @@ async def replayed(
 
 def _options(source: Source, folder: Path, answers: Path | None) -> ReplayOptions:
     secrets = dict(source.secrets)
-    return ReplayOptions(artifacts_dir=folder, network="sealed", answers=answers, secrets=secrets, reports=())
+    return ReplayOptions(artifacts_dir=folder, network="sealed", responses_from=answers, secrets=secrets, reports=())

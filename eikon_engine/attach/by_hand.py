@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.attach.certified import certify_recording
-from eikon_engine.attach.hand_mission import HandMission
+from eikon_engine.attach.hand_mission import InteractiveMission
 from eikon_engine.browser.by_hand.window import WindowOptions, free_port, open_window
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.errors import EikonError
 from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT
-from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
+from eikon_engine.trace.wall_clock import random_id, random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-def _silent(_line: str) -> None:
+def _ignore(_line: str) -> None:
     """Discard a progress line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ByHandOptions:
+class InteractiveOptions:
     """Options of an interactive recording."""
 
     url: str
@@ -48,37 +48,37 @@ class ByHandOptions:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     certify: CertifyOptions | None = field(default_factory=CertifyOptions)
     """How to certify the recording at its end; None to skip certifying."""
-    say: Callable[[str], None] = _silent
+    progress: Callable[[str], None] = _ignore
     """Receives progress lines."""
     redaction: RedactionRules = field(default_factory=RedactionRules)
     """Additional rules and exceptions for secrets."""
     now: Callable[[], datetime] = utc_now
-    new_id: Callable[[], str] = fresh_id
-    new_key: Callable[[], bytes] = fresh_key
+    new_id: Callable[[], str] = random_id
+    new_key: Callable[[], bytes] = random_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HandReport:
+class InteractiveReport:
     """Result of an interactive recording."""
 
     counts: Mapping[str, int]
     """Number of actions by subgoal, in order."""
-    weak: tuple[WeakTarget, ...]
+    weak_targets: tuple[WeakTarget, ...]
     warnings: tuple[str, ...]
     certification: CertificationReport | None = None
     """None if certifying was skipped or failed."""
-    not_certified: str | None = None
+    certify_error: str | None = None
     """Why certifying failed."""
 
     @property
     def exit_status(self) -> int:
         """Return the exit status of the command."""
-        if self.not_certified is not None:
+        if self.certify_error is not None:
             return 1
         return 0 if self.certification is None else self.certification.exit_status
 
 
-async def record_by_hand(directory: Path, options: ByHandOptions) -> HandReport:
+async def record_interactive(directory: Path, options: InteractiveOptions) -> InteractiveReport:
     """Record until the person finishes, closes the last page, or stops the program; then certify.
 
     Raises:
@@ -95,39 +95,39 @@ async def record_by_hand(directory: Path, options: ByHandOptions) -> HandReport:
         viewport=options.viewport,
     )
     async with open_window(chosen) as window:
-        mission = HandMission(window, directory, options)
-        with _stopped_by_signals(mission.stop):
-            await mission.begin()
-            _say_how(options, port)
-            await mission.over.wait()
-            await mission.end()
-    report = HandReport(counts=mission.counts, weak=mission.weak, warnings=mission.warnings)
+        mission = InteractiveMission(window, directory, options)
+        with _stop_on_signals(mission.stop):
+            await mission.start()
+            _print_instructions(options, port)
+            await mission.finished.wait()
+            await mission.finish()
+    report = InteractiveReport(counts=mission.counts, weak_targets=mission.weak_targets, warnings=mission.warnings)
     if options.certify is None:
         return report
     if mission.was_terminated:
-        return replace(report, not_certified="stopped by SIGTERM")
+        return replace(report, certify_error="stopped by SIGTERM")
     return await _certify(report, directory, replace(options.certify, secrets=mission.secrets))
 
 
-async def _certify(report: HandReport, directory: Path, options: CertifyOptions) -> HandReport:
+async def _certify(report: InteractiveReport, directory: Path, options: CertifyOptions) -> InteractiveReport:
     try:
         return replace(report, certification=await certify_recording(directory, options))
     except EikonError as error:  # the recording is complete; it can be certified later
-        return replace(report, not_certified=error.message)
+        return replace(report, certify_error=error.message)
 
 
-def _say_how(options: ByHandOptions, port: int | None) -> None:
+def _print_instructions(options: InteractiveOptions, port: int | None) -> None:
     if port is not None:
-        options.say(
+        options.progress(
             f"remote control: open chrome://inspect/#devices in Chrome, add 127.0.0.1:{port} under Configure and click "
             f"inspect (http://127.0.0.1:{port}/json/list lists the pages)"
         )
-        options.say(f"from another machine, first run: ssh -N -L {port}:127.0.0.1:{port} THIS-MACHINE")
-    options.say("recording; to stop: Finish in the page, Ctrl+Shift+F9, close the last page, or Ctrl-C here")
+        options.progress(f"from another machine, first run: ssh -N -L {port}:127.0.0.1:{port} THIS-MACHINE")
+    options.progress("recording; to stop: Finish in the page, Ctrl+Shift+F9, close the last page, or Ctrl-C here")
 
 
 @contextmanager
-def _stopped_by_signals(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
+def _stop_on_signals(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM end the recording instead of the program; restore the handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield

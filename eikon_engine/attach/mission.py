@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from eikon_engine.browser.attached.page import snapshot_of
+from eikon_engine.browser.attached.page import take_snapshot
 from eikon_engine.record.skill_runs import SkillCall
 from eikon_engine.trace.execution import (
     CompletionUsage,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.attach.recording import Recording
+    from eikon_engine.attach.recording import AgentRecording
     from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.trace.execution import MissionStatus, Result
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class AgentMission:
     """Add what actions do not show: subgoals, skills, tools, completions, extractions. All of it is optional."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: AgentRecording) -> None:
         """Wrap a recording; created by `record_mission`."""
         self._recording = recording
         self.report: CertificationReport | None = None
@@ -58,7 +58,7 @@ class AgentMission:
         self, name: str, arguments: Mapping[str, JsonValue] | None = None, *, result: JsonValue = None, error: str = ""
     ) -> None:
         """Record a tool call with its result or error."""
-        attempt, clean = self._attempt(), self._recording.clean_value
+        attempt, clean = self._current_attempt(), self._recording.redact_value
         sequence = attempt.next_sequence()
         usage = ToolUsage(
             id=f"{attempt.id}_tool_{sequence:03d}",
@@ -74,7 +74,7 @@ class AgentMission:
         self, *, prompt: JsonValue, response: JsonValue = None, model: str | None = None, error: str = ""
     ) -> None:
         """Record the prompt and the response, or error, of a language model."""
-        attempt, clean = self._attempt(), self._recording.clean_value
+        attempt, clean = self._current_attempt(), self._recording.redact_value
         sequence = attempt.next_sequence()
         usage = CompletionUsage(
             id=f"{attempt.id}_completion_{sequence:03d}",
@@ -88,39 +88,39 @@ class AgentMission:
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Record extracted data."""
-        self._recording.writer.add_extraction(self._recording.clean(name), self._recording.clean_value(value))
+        self._recording.writer.add_extraction(self._recording.redact(name), self._recording.redact_value(value))
 
     def warn(self, text: str) -> None:
         """Add a warning to the recording."""
-        self._recording.writer.warn(self._recording.clean(text))
+        self._recording.writer.warn(self._recording.redact(text))
 
     def finish(self, status: MissionStatus) -> None:
         """Set the mission status explicitly instead of deriving it from subgoals and errors."""
-        self._recording.attempts.say(status)
+        self._recording.attempts.set_status(status)
 
-    def _attempt(self) -> Attempt:
-        return self._recording.attempt()
+    def _current_attempt(self) -> Attempt:
+        return self._recording.current_attempt()
 
     def _result(self, code: str, error: str) -> Result:
-        return Failed(code=code, message=self._recording.clean(error)) if error else Succeeded()
+        return Failed(code=code, message=self._recording.redact(error)) if error else Succeeded()
 
     async def _skill(self, name: str, page: int, frame: str, parameters: dict[str, JsonValue]) -> JsonValue:
-        call = SkillCall(skill=self._recording.skills.named(name), page=page, frame=frame, parameters=parameters)
-        snapshot = await snapshot_of(self._recording.session, page)
-        return await self._recording.skill_runs.run(self._attempt(), snapshot, call)
+        call = SkillCall(skill=self._recording.skills.get(name), page=page, frame=frame, parameters=parameters)
+        snapshot = await take_snapshot(self._recording.session, page)
+        return await self._recording.skill_runner.run(self._current_attempt(), snapshot, call)
 
 
 class Subgoal:
     """Context manager for one attempt at a subgoal, synchronous and asynchronous."""
 
-    def __init__(self, recording: Recording, description: str, subgoal_id: str | None) -> None:
+    def __init__(self, recording: AgentRecording, description: str, subgoal_id: str | None) -> None:
         """Start the attempt when the block is entered."""
         self._recording = recording
         self._description = description
         self._subgoal_id = subgoal_id
 
     def __enter__(self) -> Self:
-        self._recording.begin_subgoal(self._description, self._subgoal_id)
+        self._recording.start_subgoal(self._description, self._subgoal_id)
         return self
 
     def __exit__(

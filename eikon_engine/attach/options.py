@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
+from eikon_engine.trace.wall_clock import random_id, random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,9 +32,9 @@ class AttachOptions:
     """How to certify the recording at its end; None to skip certifying."""
     skills: SkillRegistry | None = None
     """Defaults to the built-in and installed skills."""
-    ask: CompletionClient | None = None
+    completion_client: CompletionClient | None = None
     """Model client for skills; its responses are stored in the bundle for replays."""
     now: Callable[[], datetime] = utc_now
-    new_id: Callable[[], str] = fresh_id
-    new_key: Callable[[], bytes] = fresh_key
+    new_id: Callable[[], str] = random_id
+    new_key: Callable[[], bytes] = random_key
     """Generates the key for stand-ins, which is never stored."""

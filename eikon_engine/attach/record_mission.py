@@ -13,8 +13,8 @@ from anyio.from_thread import start_blocking_portal
 from eikon_engine.attach.certified import certify_recording
 from eikon_engine.attach.mission import AgentMission
 from eikon_engine.attach.options import AttachOptions
-from eikon_engine.attach.recording import Recording, require_kind
-from eikon_engine.browser.attached.session import context_of
+from eikon_engine.attach.recording import AgentRecording, require_matching_api
+from eikon_engine.browser.attached.session import require_context
 from eikon_engine.errors import EikonError
 
 if TYPE_CHECKING:
@@ -38,41 +38,43 @@ def record_mission(
         OutputError: a recording exists already, or the folder cannot be written.
     """
     chosen = options or AttachOptions()
-    return RecordedMission(Recording(context_of(context_or_page), mission_text, Path(directory), chosen), chosen)
+    return RecordedMission(
+        AgentRecording(require_context(context_or_page), mission_text, Path(directory), chosen), chosen
+    )
 
 
 class RecordedMission:
     """Context manager of a recorded mission."""
 
-    def __init__(self, recording: Recording, options: AttachOptions) -> None:
+    def __init__(self, recording: AgentRecording, options: AttachOptions) -> None:
         """Start recording when the block is entered; created by `record_mission`."""
         self._recording = recording
         self._options = options
         self._mission = AgentMission(recording)
 
     def __enter__(self) -> AgentMission:
-        require_kind(self._recording, synchronous=True)
-        self._recording.run(self._recording.begin())
+        require_matching_api(self._recording, synchronous=True)
+        self._recording.run(self._recording.start())
         return self._mission
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._recording.is_gone:
-            self._recording.run(self._recording.let_go())
-        self._recording.complete(error)
+        if not self._recording.is_loop_closed:
+            self._recording.run(self._recording.stop())
+        self._recording.finish(error)
         self._certify()
 
     async def __aenter__(self) -> AgentMission:
-        require_kind(self._recording, synchronous=False)
-        await self._recording.begin()
+        require_matching_api(self._recording, synchronous=False)
+        await self._recording.start()
         return self._mission
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._recording.let_go()
-        self._recording.complete(error)
+        await self._recording.stop()
+        self._recording.finish(error)
         await to_thread.run_sync(self._certify)
 
     def _certify(self) -> None:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.attach.script_request import ScriptAnswer
+from eikon_engine.attach.script_request import ScriptResult
 from eikon_engine.errors import UsageError
 
 if TYPE_CHECKING:
     from eikon_engine.attach.script_request import ScriptRequest
 
-_TEST: Final = re.compile(r"^test_.*\.py$|^.*_test\.py$")
+_TEST_FILE: Final = re.compile(r"^test_.*\.py$|^.*_test\.py$")
 """Test file names that pytest collects: https://docs.pytest.org/en/stable/explanation/goodpractices.html."""
 
 
@@ -25,12 +25,12 @@ class ScriptRun:
     """Exit status of a script and its recordings."""
 
     exit_status: int
-    answer: ScriptAnswer
+    result: ScriptResult
 
 
-def is_test(script: str) -> bool:
+def is_pytest_target(script: str) -> bool:
     """Return whether pytest must run the script."""
-    return "::" in script or _TEST.match(Path(script).name) is not None
+    return "::" in script or _TEST_FILE.match(Path(script).name) is not None
 
 
 def record_script(request: ScriptRequest) -> ScriptRun:
@@ -57,4 +57,4 @@ def record_script(request: ScriptRequest) -> ScriptRun:
     if not output:
         message = f"{script}: its process exited with status {status} without a result; partial recordings remain"
         raise UsageError(message)
-    return ScriptRun(exit_status=status, answer=ScriptAnswer.model_validate_json(output))
+    return ScriptRun(exit_status=status, result=ScriptResult.model_validate_json(output))

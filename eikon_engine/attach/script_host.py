@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from eikon_engine.attach.options import AttachOptions
-from eikon_engine.attach.recording import Recording
-from eikon_engine.attach.script_request import ScriptAnswer, ScriptRecorded, ScriptRequest
-from eikon_engine.browser.attached.hooks import launch_with, meet_contexts
+from eikon_engine.attach.recording import AgentRecording
+from eikon_engine.attach.script_request import RecordedContext, ScriptRequest, ScriptResult
+from eikon_engine.browser.attached.hooks import observe_contexts, override_launch
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.browser.find import find_browser
 from eikon_engine.record.recorder import describe_error
@@ -23,18 +23,18 @@ class ScriptHost:
     def __init__(self, request: ScriptRequest) -> None:
         """Start without recordings."""
         self._request = request
-        self._open: dict[int, Recording] = {}
+        self._recordings: dict[int, AgentRecording] = {}
         self._texts: dict[int, str] = {}
         self._errors: dict[str, BaseException] = {}
         """Failures of tests by node id."""
         self._tests: dict[int, str] = {}
         self.test: str = ""
         """Node id of the running test."""
-        self.recorded: list[ScriptRecorded] = []
-        self.refused: list[str] = []
+        self.recorded: list[RecordedContext] = []
+        self.not_recorded: list[str] = []
         self._count = 0
 
-    async def opened(self, wrapper: object) -> None:
+    async def on_context_opened(self, wrapper: object) -> None:
         """Start recording a context."""
         self._count += 1
         number = self._count
@@ -47,37 +47,37 @@ class ScriptHost:
             redaction=self._request.redaction,
             certify=None,
         )
-        recording = Recording(wrapper, text, directory, options)
+        recording = AgentRecording(wrapper, text, directory, options)
         try:
-            await recording.begin()
+            await recording.start()
         except Exception as error:  # noqa: BLE001 - the script continues without a recording
-            self.refused.append(f"{directory}: {describe_error(error)}")
+            self.not_recorded.append(f"{directory}: {describe_error(error)}")
             return
-        self._open[id(impl_of(wrapper))] = recording
+        self._recordings[id(impl_of(wrapper))] = recording
         self._tests[id(recording)] = self.test
         self._texts[id(recording)] = text
 
-    async def closing(self, impl: object) -> None:
+    async def on_context_closing(self, impl: object) -> None:
         """Stop recording a context before it closes."""
-        recording = self._open.get(id(impl))
+        recording = self._recordings.get(id(impl))
         if recording is not None:
-            await recording.let_go()
+            await recording.stop()
 
-    def failed(self, test: str, error: BaseException) -> None:
+    def on_test_failed(self, test: str, error: BaseException) -> None:
         """Store the failure of a test."""
         self._errors[test] = error
 
-    def complete(self, error: BaseException | None) -> None:
+    def finish(self, error: BaseException | None) -> None:
         """Complete all recordings; `error` is the exception that ended the script."""
-        for recording in self._open.values():
+        for recording in self._recordings.values():
             test = self._tests[id(recording)]
             try:
-                recording.complete(self._errors.get(test) if test else error)
+                recording.finish(self._errors.get(test) if test else error)
             except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
-                self.refused.append(f"{recording.directory}: {describe_error(fault)}")
+                self.not_recorded.append(f"{recording.directory}: {describe_error(fault)}")
                 continue
             self.recorded.append(
-                ScriptRecorded(
+                RecordedContext(
                     directory=recording.directory,
                     mission_text=self._texts[id(recording)],
                     secrets=dict(recording.secrets),
@@ -85,7 +85,7 @@ class ScriptHost:
             )
 
 
-class _TestsWatched:
+class _PytestPlugin:
     """pytest plugin that tracks the running test and its failure."""
 
     def __init__(self, host: ScriptHost) -> None:
@@ -96,7 +96,7 @@ class _TestsWatched:
 
     def pytest_exception_interact(self, node: Any, call: Any) -> None:  # noqa: ANN401 - pytest is not a dependency
         if hasattr(node, "nodeid"):
-            self._host.failed(node.nodeid, call.excinfo.value)
+            self._host.on_test_failed(node.nodeid, call.excinfo.value)
 
 
 def main() -> int:
@@ -105,9 +105,9 @@ def main() -> int:
     with os.fdopen(request_fd, "rb") as pipe:
         request = ScriptRequest.model_validate_json(pipe.read())
     host = ScriptHost(request)
-    meet_contexts(host)
-    launch_with(request.browser_path, lambda: find_browser(None, environ=os.environ).path)
-    run = _run_tests if request.runner == "pytest" else _run_script
+    observe_contexts(host)
+    override_launch(request.browser_path, lambda: find_browser(None, environ=os.environ).path)
+    run = _run_pytest if request.runner == "pytest" else _run_script
     error: BaseException | None = None
     try:
         return run(request, host)
@@ -115,8 +115,8 @@ def main() -> int:
         error = caught
         raise
     finally:
-        host.complete(error)
-        answer = ScriptAnswer(recorded=tuple(host.recorded), refused=tuple(host.refused))
+        host.finish(error)
+        answer = ScriptResult(recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded))
         with os.fdopen(result_fd, "wb") as pipe:
             pipe.write(answer.model_dump_json().encode())
 
@@ -129,11 +129,11 @@ def _run_script(request: ScriptRequest, _host: ScriptHost) -> int:
     return 0
 
 
-def _run_tests(request: ScriptRequest, host: ScriptHost) -> int:
+def _run_pytest(request: ScriptRequest, host: ScriptHost) -> int:
     import pytest  # noqa: PLC0415 - not a dependency: only installed where tests are
 
     sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` does
-    return int(pytest.main([request.script, *request.arguments], plugins=[_TestsWatched(host)]))
+    return int(pytest.main([request.script, *request.arguments], plugins=[_PytestPlugin(host)]))
 
 
 if __name__ == "__main__":

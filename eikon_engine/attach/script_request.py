@@ -27,7 +27,7 @@ class ScriptRequest(BaseModel):
     redaction: RedactionRules = RedactionRules()
 
 
-class ScriptRecorded(BaseModel):
+class RecordedContext(BaseModel):
     """One recorded context of the script."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
@@ -38,11 +38,11 @@ class ScriptRecorded(BaseModel):
     """Declared and found secrets."""
 
 
-class ScriptAnswer(BaseModel):
+class ScriptResult(BaseModel):
     """The recordings of a script."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    recorded: tuple[ScriptRecorded, ...] = ()
-    refused: tuple[str, ...] = ()
+    recorded: tuple[RecordedContext, ...] = ()
+    not_recorded: tuple[str, ...] = ()
     """Contexts that could not be recorded, with the reason."""

@@ -8,19 +8,19 @@ if TYPE_CHECKING:
     from playwright.async_api import Request
 
 
-class Agenda(Protocol):
+class PendingDeliveries(Protocol):
     """The recorded deliveries that are still pending."""
 
-    def due(self) -> int:
+    def due_count(self) -> int:
         """Count what can be delivered now."""
 
-    def holds(self, request: Request) -> bool:
+    def is_waiting(self, request: Request) -> bool:
         """Whether a request waits for a response that is not due yet."""
 
-    def held(self) -> int:
+    def waiting_requests(self) -> int:
         """Count the requests that wait for a response that is not due yet."""
 
-    def waiting(self) -> int:
+    def pending_count(self) -> int:
         """Count the deliveries that are requested and wait for their moment."""
 
     def unanswered_fetches(self) -> int:
@@ -29,7 +29,7 @@ class Agenda(Protocol):
     def next_ms(self) -> float | None:
         """Return the page time of the next delivery in this phase that is not due yet."""
 
-    def hurry(self, *, fetches: bool) -> None:
+    def deliver_early(self, *, fetches: bool) -> None:
         """Deliver pending responses before their moments; those of fetches only with `fetches`."""
 
     def wake(self) -> None:

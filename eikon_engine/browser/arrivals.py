@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, CDPSession, Request
 
-ATTACH_S: Final = 2.0
+ATTACH_TIMEOUT_S: Final = 2.0
 """Maximum wall time for which a first document is delayed."""
 
 
-class DevTools(Protocol):
-    """A DevTools protocol session of a page."""
+class DevToolsSession(Protocol):
+    """A DevToolsSession protocol session of a page."""
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Send a command and wait for its result."""
@@ -28,7 +28,7 @@ class DevTools(Protocol):
         """Listen to an event."""
 
 
-class Arrival:
+class NewPageSession:
     """A page reached through the browser target; its renderer answers only once its first document has loaded."""
 
     def __init__(self, browser: CDPSession, session_id: str) -> None:
@@ -36,7 +36,7 @@ class Arrival:
         self._browser = browser
         self._session_id = session_id
         self._numbers = itertools.count(1)
-        self._awaited: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._listeners: dict[str, Callable[..., Any]] = {}
 
     def on(self, event: str, f: Callable[..., Any]) -> None:
@@ -47,7 +47,7 @@ class Arrival:
         """Send a command, and wait until the browser has accepted it; return a future of the result."""
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._awaited[number] = answer
+        self._pending[number] = answer
         message = json.dumps({"id": number, "method": method, "params": params or {}})
         await self._browser.send("Target.sendMessageToTarget", {"sessionId": self._session_id, "message": message})
         return answer
@@ -62,40 +62,40 @@ class Arrival:
         result: dict[str, Any] = reply.get("result", {})
         return result
 
-    def hear(self, text: str) -> None:
+    def handle_message(self, text: str) -> None:
         """Handle a result or an event."""
         reply = json.loads(text)
         if "id" in reply:
-            answer = self._awaited.pop(reply["id"], None)
+            answer = self._pending.pop(reply["id"], None)
             if answer is not None and not answer.done():
                 answer.set_result(reply)
         elif reply["method"] in self._listeners:
             self._listeners[reply["method"]](reply.get("params", {}))
 
-    def end(self) -> None:
+    def fail_pending(self) -> None:
         """Fail the pending commands: the page is gone."""
-        for answer in self._awaited.values():
+        for answer in self._pending.values():
             if not answer.done():
                 answer.set_result({"error": {"message": "the page is gone"}})
-        self._awaited.clear()
+        self._pending.clear()
 
 
-class Arrivals:
+class NewPageAttacher:
     """Attach to the new pages of one context, and delay their first documents until that is done."""
 
     def __init__(
         self,
-        listen: Callable[[DevTools, str], None],
+        attach_listeners: Callable[[DevToolsSession, str], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]],
     ) -> None:
         """`listen` receives each page's session and target id before the session is enabled."""
-        self._listen = listen
+        self._listen = attach_listeners
         self._spawn = spawn
         self._context_id: str | None = None
         self._browser: CDPSession | None = None
-        self._by_session: dict[str, Arrival] = {}
-        self._known: set[str] = set()
-        self._coming: dict[str, float] = {}
+        self._by_session: dict[str, NewPageSession] = {}
+        self._attached: set[str] = set()
+        self._opening: dict[str, float] = {}
         """Targets that Playwright has not announced as pages yet, with their creation times."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -105,34 +105,34 @@ class Arrivals:
         devtools = self._browser = await browser.new_browser_cdp_session()
         pages_before = set(open_now)
         devtools.on("Target.targetCreated", lambda event: self._on_created(event["targetInfo"], pages_before))
-        devtools.on("Target.targetDestroyed", lambda event: self.note_come(event["targetId"]))
+        devtools.on("Target.targetDestroyed", lambda event: self.note_opened(event["targetId"]))
         devtools.on("Target.receivedMessageFromTarget", self._on_message)
         devtools.on("Target.detachedFromTarget", self._on_detached)
-        browser.on("disconnected", lambda _: self._end_all())
+        browser.on("disconnected", lambda _: self._fail_all())
         await devtools.send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
 
-    def knows(self, target: str) -> bool:
+    def is_attached(self, target: str) -> bool:
         """Whether a page is, or is being, attached to from here."""
-        return target in self._known
+        return target in self._attached
 
-    def coming(self) -> int:
+    def opening_count(self) -> int:
         """Count the pages about to open; one that takes too long, such as one without a document, does not count."""
-        return sum(time.monotonic() - begun < ATTACH_S for begun in self._coming.values())
+        return sum(time.monotonic() - begun < ATTACH_TIMEOUT_S for begun in self._opening.values())
 
-    def note_come(self, target: str) -> None:
+    def note_opened(self, target: str) -> None:
         """Note that a page opened, or never will."""
-        self._coming.pop(target, None)
+        self._opening.pop(target, None)
 
-    async def hold(self, request: Request) -> None:
+    async def delay_first_document(self, request: Request) -> None:
         """Delay a document request until pages that have just opened are attached: it may be their first."""
         if self._tasks and request.is_navigation_request():
-            await asyncio.wait(tuple(self._tasks), timeout=ATTACH_S)
+            await asyncio.wait(tuple(self._tasks), timeout=ATTACH_TIMEOUT_S)
 
     async def stop(self) -> None:
         """Detach from all pages."""
         from playwright.async_api import Error
 
-        self._end_all()
+        self._fail_all()
         if self._browser is not None:
             with suppress(Error):  # the browser is gone
                 await self._browser.detach()
@@ -141,8 +141,8 @@ class Arrivals:
         target: str = info["targetId"]
         if info["type"] != "page" or info.get("browserContextId") != self._context_id or target in open_before:
             return
-        self._known.add(target)
-        self._coming[target] = time.monotonic()
+        self._attached.add(target)
+        self._opening[target] = time.monotonic()
         task = self._spawn(self._attach(target))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -155,24 +155,24 @@ class Arrivals:
             return
         try:
             reply = await self._browser.send("Target.attachToTarget", {"targetId": target, "flatten": False})
-            arrival = self._by_session[reply["sessionId"]] = Arrival(self._browser, reply["sessionId"])
+            arrival = self._by_session[reply["sessionId"]] = NewPageSession(self._browser, reply["sessionId"])
             self._listen(arrival, target)
             await arrival.post("Network.enable")
         except Error:
-            self._known.discard(target)  # closed already
-            self.note_come(target)
+            self._attached.discard(target)  # closed already
+            self.note_opened(target)
 
     def _on_message(self, event: dict[str, Any]) -> None:
         arrival = self._by_session.get(event["sessionId"])
         if arrival is not None:
-            arrival.hear(event["message"])
+            arrival.handle_message(event["message"])
 
     def _on_detached(self, event: dict[str, Any]) -> None:
         arrival = self._by_session.pop(event["sessionId"], None)
         if arrival is not None:
-            arrival.end()
+            arrival.fail_pending()
 
-    def _end_all(self) -> None:
+    def _fail_all(self) -> None:
         for arrival in self._by_session.values():
-            arrival.end()
+            arrival.fail_pending()
         self._by_session.clear()

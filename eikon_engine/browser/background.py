@@ -10,18 +10,18 @@ from eikon_engine.errors import EikonError, InternalError
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.ledger import PageTracker
 
 
-class Background:
+class BackgroundTasks:
     """Tasks whose failures reach the page tracker, and with it the running action."""
 
-    def __init__(self, ledger: PageLedger) -> None:
+    def __init__(self, tracker: PageTracker) -> None:
         """Report failures to `ledger`."""
-        self._ledger = ledger
+        self._tracker = tracker
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """Start a task that runs until it ends or `stop` is called."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
@@ -37,15 +37,15 @@ class Background:
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._ledger.changed.set()
+        self._tracker.changed.set()
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
-            self._ledger.fail(_told(fault))
+            self._tracker.fail(_as_eikon_error(fault))
 
 
-def _told(fault: BaseException) -> EikonError:
-    if isinstance(fault, EikonError):
-        return fault
-    wrapped = InternalError(f"internal error in a background task: {type(fault).__name__}: {fault}")
-    wrapped.__cause__ = fault
+def _as_eikon_error(error: BaseException) -> EikonError:
+    if isinstance(error, EikonError):
+        return error
+    wrapped = InternalError(f"internal error in a background task: {type(error).__name__}: {error}")
+    wrapped.__cause__ = error
     return wrapped

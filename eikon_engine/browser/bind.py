@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.own_script import load_script
 from eikon_engine.browser.playwright_errors import translate
-from eikon_engine.browser.stride import stride
+from eikon_engine.browser.stride import fast_forward
 from eikon_engine.errors import (
     TargetAmbiguousError,
     TargetChangedError,
@@ -22,22 +22,22 @@ from eikon_engine.trace.target import Identity, Target
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
-    from eikon_engine.browser.rest import Rest
+    from eikon_engine.browser.rest import PageStabilizer
     from eikon_engine.trace.actions import Point
 
-WAIT_STEP_MS: Final = 50.0
+POLL_MS: Final = 50.0
 """Page time between two checks of a target that is not ready."""
 
 
-_GOING: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
+_BEING_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
 """Playwright's errors for a document that is being replaced."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
 """Wall time for finding a frame again that was counted a moment ago."""
-_SIGHT: Final = """([selector, wanted]) => {
+_INSPECT_NATIVE_CSS: Final = """([selector, wanted]) => {
   const own = window.__eikon__, found = own?.sight && own.query?.(selector);
   return found ? own.sight(found, wanted) : null;
 }"""
-_THROUGH_FRAME: Final = """(frame, [left, top]) => {
+_POINT_THROUGH_FRAME: Final = """(frame, [left, top]) => {
   const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
   const x = box.x + (frame.clientLeft + parseFloat(style.paddingLeft) + left) * box.width / (frame.offsetWidth || 1);
   const y = box.y + (frame.clientTop + parseFloat(style.paddingTop) + top) * box.height / (frame.offsetHeight || 1);
@@ -66,7 +66,7 @@ class Readiness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class TargetInspection:
     """The result of evaluating a selector once."""
 
     count: int
@@ -82,7 +82,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class BoundTarget:
     """A target and its element."""
 
     target: Target
@@ -102,7 +102,7 @@ def locate(page: Page, target: Target) -> Locator:
     return outer.locator(target.selector)
 
 
-async def sight(locator: Locator, readiness: Readiness) -> Sighting:
+async def inspect_locator(locator: Locator, readiness: Readiness) -> TargetInspection:
     """Evaluate a locator in one round trip.
 
     Raises:
@@ -111,25 +111,25 @@ async def sight(locator: Locator, readiness: Readiness) -> Sighting:
     from playwright.async_api import Error
 
     try:
-        answer = await locator.evaluate_all(own_script("bind.js"), _wanted(readiness))
+        answer = await locator.evaluate_all(load_script("bind.js"), _readiness_argument(readiness))
     except Error as error:
-        if re.search(_GOING, error.message):
-            return _NOTHING
+        if re.search(_BEING_REPLACED, error.message):
+            return _NO_MATCH
         raise translate(error, "looking for the target") from error
-    return _read_sighting(answer)
+    return _parse_inspection(answer)
 
 
-async def _sight_plainly(page: Page, selector: str, readiness: Readiness) -> Sighting | None:
+async def _inspect_native_css(page: Page, selector: str, readiness: Readiness) -> TargetInspection | None:
     """Evaluate a selector that is plain CSS with the browser's engine; None if Playwright must parse it.
 
     Playwright's CSS differs only in that it pierces open shadow roots, and in selectors that the browser rejects. Its
     engine must be sent to each document first, which takes longer than the whole action.
     """
-    answer = await page.main_frame.evaluate(_SIGHT, [selector, _wanted(readiness)])
-    return _read_sighting(answer) if answer is not None else None
+    answer = await page.main_frame.evaluate(_INSPECT_NATIVE_CSS, [selector, _readiness_argument(readiness)])
+    return _parse_inspection(answer) if answer is not None else None
 
 
-async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
+async def inspect_target(page: Page, target: Target, readiness: Readiness) -> TargetInspection:
     """Evaluate a target once; each of its frames must be unique, and not covered at the pointer's position.
 
     Raises:
@@ -146,33 +146,35 @@ async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
                 message = f"{outer}: expected one frame, found {count}"
                 raise TargetAmbiguousError(message)
             if count == 0:
-                return _NOTHING
-        plain = None if target.frames else await _sight_plainly(page, target.selector, readiness)
-        seen = plain or await sight(locate(page, target), readiness)
+                return _NO_MATCH
+        plain = None if target.frames else await _inspect_native_css(page, target.selector, readiness)
+        seen = plain or await inspect_locator(locate(page, target), readiness)
         if seen.obstacle or seen.point is None or not target.frames:
             return seen
-        cover, point = await _through_frames(page, target, seen.point)
+        cover, point = await _point_through_frames(page, target, seen.point)
         return replace(seen, obstacle=cover, point=point)
     except Error as error:
-        if re.search(_GOING, error.message):
-            return _NOTHING
+        if re.search(_BEING_REPLACED, error.message):
+            return _NO_MATCH
         raise translate(error, "looking for the frame of the target") from error
 
 
-async def _through_frames(
+async def _point_through_frames(
     page: Page, target: Target, point: tuple[float, float]
 ) -> tuple[str, tuple[float, float] | None]:
     """Convert a point from the innermost frame to the page; return what covers one of the frames, if anything."""
     for depth in reversed(range(len(target.frames))):
         frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
-        answer = await frame.evaluate(_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
+        answer = await frame.evaluate(_POINT_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
         if answer["cover"]:
             return f"covered by {answer['cover']}", None
         point = (answer["x"], answer["y"])
     return "", point
 
 
-async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, timeout_ms: float) -> Bound:
+async def bind(
+    page: Page, target: Target, stabilizer: PageStabilizer, readiness: Readiness, timeout_ms: float
+) -> BoundTarget:
     """Wait, in page time, until the target is one element that is ready; verify that it is the recorded one.
 
     Raises:
@@ -184,25 +186,25 @@ async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, tim
     locator = locate(page, target)
     waited = 0.0
     while True:
-        seen = await look(page, target, readiness)
+        seen = await inspect_target(page, target, readiness)
         if seen.count > 1:
-            raise TargetAmbiguousError(ambiguous(target, seen))
+            raise TargetAmbiguousError(ambiguity_message(target, seen))
         if seen.identity is not None and not seen.obstacle:
-            _prove(target, seen.identity)
-            return Bound(target=target, locator=locator, identity=seen.identity, point=seen.point)
+            _verify_identity(target, seen.identity)
+            return BoundTarget(target=target, locator=locator, identity=seen.identity, point=seen.point)
         if waited >= timeout_ms:
-            raise _not_ready(target, seen, timeout_ms)
-        step = await stride(rest, WAIT_STEP_MS, timeout_ms - waited)
-        await rest.tick(step)
+            raise _not_ready_error(target, seen, timeout_ms)
+        step = await fast_forward(stabilizer, POLL_MS, timeout_ms - waited)
+        await stabilizer.pass_time_waiting(step)
         waited += step
 
 
-def ambiguous(target: Target, seen: Sighting) -> str:
+def ambiguity_message(target: Target, seen: TargetInspection) -> str:
     """Return the message for more than one match."""
     return f"{target}: expected one element, found {seen.count}: {', '.join(seen.matches)}"
 
 
-def _prove(target: Target, observed: Identity) -> None:
+def _verify_identity(target: Target, observed: Identity) -> None:
     if target.identity is None:
         return
     differences = identity_differences(target.identity, observed)
@@ -211,7 +213,9 @@ def _prove(target: Target, observed: Identity) -> None:
         raise TargetChangedError(message)
 
 
-def _not_ready(target: Target, seen: Sighting, timeout_ms: float) -> TargetMissingError | TargetNotActionableError:
+def _not_ready_error(
+    target: Target, seen: TargetInspection, timeout_ms: float
+) -> TargetMissingError | TargetNotActionableError:
     if seen.count == 0:
         return TargetMissingError(f"{target}: expected one element, found none within {timeout_ms:.0f} ms of page time")
     return TargetNotActionableError(
@@ -219,7 +223,7 @@ def _not_ready(target: Target, seen: Sighting, timeout_ms: float) -> TargetMissi
     )
 
 
-def _wanted(readiness: Readiness) -> dict[str, Any]:
+def _readiness_argument(readiness: Readiness) -> dict[str, Any]:
     position = readiness.position
     return {
         "visible": readiness.visible,
@@ -230,13 +234,13 @@ def _wanted(readiness: Readiness) -> dict[str, Any]:
     }
 
 
-_NOTHING: Final = Sighting(count=0, matches=(), identity=None, obstacle="", visible=False, text="", state=None)
+_NO_MATCH: Final = TargetInspection(count=0, matches=(), identity=None, obstacle="", visible=False, text="", state=None)
 
 
-def _read_sighting(answer: Any) -> Sighting:  # noqa: ANN401 - what a page's script returns has no type yet
+def _parse_inspection(answer: Any) -> TargetInspection:  # noqa: ANN401 - what a page's script returns has no type yet
     identity = answer["identity"]
     state, point = answer["state"], answer["point"]
-    return Sighting(
+    return TargetInspection(
         count=int(answer["count"]),
         matches=tuple(answer["matches"]),
         identity=Identity.model_validate(identity, strict=False) if identity else None,

@@ -7,29 +7,29 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.clean_traffic import clean_answer_headers, clean_body, clean_headers
+from eikon_engine.browser.clean_traffic import redact_body, redact_headers, redact_response_headers
 from eikon_engine.browser.frames import frame_of, frame_path
-from eikon_engine.browser.observe import key_of, named_key_of
-from eikon_engine.browser.streams import EVENTS, StreamCapture
+from eikon_engine.browser.observe import counting_key, redacted_key
+from eikon_engine.browser.streams import EVENT_STREAM, StreamCapture
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.errors import EikonError
-from eikon_engine.network.exchange import ABORTED, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.socket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
     from playwright.async_api import Request, Response
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.streams import Stream
+    from eikon_engine.browser.streams import ResponseStream
     from eikon_engine.network.moment import Moment
-    from eikon_engine.network.socket import Side
+    from eikon_engine.network.socket import SocketSide
     from eikon_engine.network.store import NetworkWriter
     from eikon_engine.trace.blobs import BlobRef
 
-NO_BODY: Final = frozenset({204, 205})
-MADE_BY_SCRIPTS: Final = ("blob:", "data:")
+NO_BODY_STATUSES: Final = frozenset({204, 205})
+SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
 """Prefixes of URLs that need no network."""
-USED_EARLY: Final = frozenset({"document", "stylesheet"})
+TRIGGERING_TYPES: Final = frozenset({"document", "stylesheet"})
 """Resource types that trigger further requests while they load."""
 
 
@@ -47,21 +47,21 @@ class NetworkCapture:
         self._streams = StreamCapture(session)
         self._ordinals: dict[Request, int] = {}
         self._started: dict[Request, float] = {}
-        self._places: dict[Request, tuple[int, str]] = {}
+        self._occurrence_and_frame: dict[Request, tuple[int, str]] = {}
         self._occurrences: Counter[str] = Counter()
         self._ends: dict[Request, Moment] = {}
         """Issued when the end is reported, since bodies are read in any order."""
-        self._begun: dict[Request, Moment] = {}
+        self._response_began: dict[Request, Moment] = {}
         """When responses began that may trigger further requests before they end."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
         self.warnings: list[str] = []
-        session.rest.catch_up.append(self._streams.catch_up)
+        session.stabilizer.event_collectors.append(self._streams.collect_events)
         session.context.on("request", self._on_request)
         session.context.on("requestfinished", self._on_end)
         session.context.on("requestfailed", self._on_end)
         session.context.on("response", self._on_response)
-        session.rest.pending.append(lambda: len(self._tasks))
+        session.stabilizer.pending_work.append(lambda: len(self._tasks))
         if isinstance(session.traffic, LiveTraffic) and session.traffic.sockets is not None:
             session.traffic.sockets.listeners.append(self)
 
@@ -69,25 +69,25 @@ class NetworkCapture:
         """Record streamed bodies too; call this before the first action."""
         await self._streams.start()
 
-    def opened(self, socket: int, url: str) -> None:
+    def on_opened(self, socket: int, url: str) -> None:
         """Record that a page opened a WebSocket."""
-        self._session.learn_text(url, made=True)
-        url = self._session.redactor.text(url)
-        self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.rest.moment()))
+        self._session.detect_in_text(url, by_page=True)
+        url = self._session.redactor.redact_text(url)
+        self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.stabilizer.moment()))
 
-    def accepted(self, socket: int, protocol: str, extensions: str) -> None:
+    def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
         """Record that the server accepted a connection."""
-        moment = self._session.rest.moment()
+        moment = self._session.stabilizer.moment()
         self._writer.append_socket(
             SocketAccepted(socket=socket, protocol=protocol, extensions=extensions, moment=moment)
         )
 
-    def message(self, socket: int, sender: Side, content: str | bytes) -> None:
+    def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
         """Record a message."""
-        binary, moment = isinstance(content, bytes), self._session.rest.moment()
+        binary, moment = isinstance(content, bytes), self._session.stabilizer.moment()
         if isinstance(content, str):
-            self._session.learn_text(content, made=sender == "page")
-        data = self._session.redactor.data(content if isinstance(content, bytes) else content.encode())
+            self._session.detect_in_text(content, by_page=sender == "page")
+        data = self._session.redactor.redact_bytes(content if isinstance(content, bytes) else content.encode())
         inline = not binary and len(data) <= INLINE_LIMIT
         message = SocketMessage(
             socket=socket,
@@ -99,15 +99,15 @@ class NetworkCapture:
         )
         self._writer.append_socket(message)
 
-    def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
+    def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
         """Record that one side closed a socket."""
-        moment = self._session.rest.moment()
-        reason = self._session.redactor.text(reason)
+        moment = self._session.stabilizer.moment()
+        reason = self._session.redactor.redact_text(reason)
         self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
 
     def take_download(self, url: str, name: str, content: bytes) -> None:
         """Complete the exchange that became a download; a file made by a script has none."""
-        if url.startswith(MADE_BY_SCRIPTS):
+        if url.startswith(SCRIPT_URL_SCHEMES):
             return
         request = self._awaiting_download.pop(url, None)
         if request is None:
@@ -118,9 +118,9 @@ class NetworkCapture:
             status=200,
             headers=(
                 ("content-type", "application/octet-stream"),
-                ("content-disposition", f'attachment; filename="{_quoted(name)}"'),
+                ("content-disposition", f'attachment; filename="{_escape_quotes(name)}"'),
             ),
-            body=self._writer.write_blob(clean_body(self._session, content, "")),
+            body=self._writer.write_blob(redact_body(self._session, content, "")),
         )
         self._write(request, response=response, hops=(), failure=None, complete=True)
 
@@ -131,58 +131,58 @@ class NetworkCapture:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
             for request in tuple(self._awaiting_download.values()):
-                self._write(request, response=None, hops=(), failure=ABORTED, complete=True)
+                self._write(request, response=None, hops=(), failure=ABORTED_ERROR, complete=True)
             self._awaiting_download.clear()
             for request in tuple(self._ordinals):
                 await self._write_open(request)
         except EikonError as error:
-            self._session.ledger.fail(error)
+            self._session.tracker.fail(error)
         finally:
             await self._streams.stop()
             self.warnings.extend(self._streams.warnings())
 
     def _on_request(self, request: Request) -> None:
-        self._session.learn_request(request)
+        self._session.detect_in_request(request)
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
             return
-        key = named_key_of(self._session, request)
+        key = counting_key(self._session, request)
         self._ordinals[request] = sum(self._occurrences.values())
-        self._places[request] = (self._occurrences[key], frame_path(frame_of(request)))
+        self._occurrence_and_frame[request] = (self._occurrences[key], frame_path(frame_of(request)))
         self._occurrences[key] += 1
-        self._started[request] = self._session.rest.now_ms
+        self._started[request] = self._session.stabilizer.now_ms
 
     def _on_response(self, response: Response) -> None:
-        if response.request.resource_type in USED_EARLY:
-            self._begun[_root(response.request)] = self._session.rest.moment()
+        if response.request.resource_type in TRIGGERING_TYPES:
+            self._response_began[_first_request(response.request)] = self._session.stabilizer.moment()
 
     def _on_end(self, request: Request) -> None:
-        root = _root(request)
+        root = _first_request(request)
         if root not in self._ordinals:
             return
-        self._ends[root] = self._session.rest.moment()
+        self._ends[root] = self._session.stabilizer.moment()
         task = asyncio.ensure_future(self._record(root, request))
         self._tasks.add(task)
         task.add_done_callback(self._on_recorded)
 
     def _on_recorded(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._session.ledger.changed.set()
+        self._session.tracker.changed.set()
         fault = None if task.cancelled() else task.exception()
         if isinstance(fault, EikonError):
-            self._session.ledger.fail(fault)
+            self._session.tracker.fail(fault)
         elif fault is not None:
             self.warnings.append(f"could not record an exchange: {fault}")
 
     async def _record(self, root: Request, last: Request) -> None:
         if last.failure is not None:
-            stream = await self._streams.ended(last)
+            stream = await self._streams.finished_stream(last)
             if stream is not None and last.existing_response is not None:
                 await self._write_stream(root, last, stream, complete=True)
                 await self._streams.forget(last)
                 return
-            self._warn_unheard(last, stream)
-            if last.failure == ABORTED and last.is_navigation_request():
-                self._awaiting_download[self._session.redactor.text(last.url)] = root
+            self._warn_uncaptured(last, stream)
+            if last.failure == ABORTED_ERROR and last.is_navigation_request():
+                self._awaiting_download[self._session.redactor.redact_text(last.url)] = root
                 return
             self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
             return
@@ -193,15 +193,17 @@ class NetworkCapture:
         if answer is None:
             self._write(root, response=None, hops=hops, failure="net::ERR_EMPTY_RESPONSE", complete=True)
             return
-        stream = await self._streams.ended(last)
+        stream = await self._streams.finished_stream(last)
         response = await self._response(answer)
-        pieces = () if is_attachment(answer) else _pieces(stream, response.body) or self._early(root, response.body)
+        pieces = (
+            () if is_attachment(answer) else _pieces(stream, response.body) or self._early_piece(root, response.body)
+        )
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
         await self._streams.forget(last)
 
-    def _early(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
+    def _early_piece(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
         """Return a piece that delivers a response as early as anything that it may have triggered before it ended."""
-        begun, ended = self._begun.pop(root, None), self._ends.get(root)
+        begun, ended = self._response_began.pop(root, None), self._ends.get(root)
         if begun is None or ended is None or ended.order == begun.order + 1:
             return ()
         return (Piece(length=body.size if body is not None else 0, moment=begun),)
@@ -222,19 +224,19 @@ class NetworkCapture:
                 self.warnings.append(f"could not record an exchange: {reason}")
             else:
                 return
-        self._warn_unheard(last, stream)
+        self._warn_uncaptured(last, stream)
         self._write(request, response=None, hops=(), failure=None, complete=False)
 
-    def _warn_unheard(self, request: Request, stream: Stream | None) -> None:
+    def _warn_uncaptured(self, request: Request, stream: ResponseStream | None) -> None:
         """Warn about an event stream that was not captured."""
         answer = request.existing_response
-        if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENTS):
+        if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENT_STREAM):
             self.warnings.append(
-                f"{self._session.redactor.text(request.url)}: its events were not captured: it was requested by a page "
+                f"{self._session.redactor.redact_text(request.url)}: its events were not captured: it was requested by a page "
                 "before we listened, by a worker, or by a cross-site frame; replays omit them"
             )
 
-    async def _write_stream(self, root: Request, last: Request, stream: Stream, *, complete: bool) -> None:
+    async def _write_stream(self, root: Request, last: Request, stream: ResponseStream, *, complete: bool) -> None:
         """Write an incomplete body: that of an event source, or one that was cancelled or broke off."""
         answer = last.existing_response
         if answer is None:
@@ -242,21 +244,21 @@ class NetworkCapture:
         content = b"".join(stream.content)
         if len(content) != stream.size:
             lost = f"{stream.size - len(content)} of {stream.size} bytes of an incomplete body were lost"
-            self.warnings.append(f"{self._session.redactor.text(last.url)}: {lost}")
+            self.warnings.append(f"{self._session.redactor.redact_text(last.url)}: {lost}")
             stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
-        headers = await clean_answer_headers(self._session, answer)
-        clean = clean_body(self._session, content, answer.headers.get("content-type", ""))
+        headers = await redact_response_headers(self._session, answer)
+        clean = redact_body(self._session, content, answer.headers.get("content-type", ""))
         body = self._writer.write_blob(clean) if content else None
         response = RecordedResponse(
-            url=self._session.redactor.text(answer.url),
+            url=self._session.redactor.redact_text(answer.url),
             status=answer.status,
             status_text=answer.status_text,
             headers=headers,
             body=body,
         )
-        pieces = _pieces(stream, body, whole=False) or _at_once(stream, body)
+        pieces = _pieces(stream, body, whole=False) or _as_two_pieces(stream, body)
         hops = await self._hops(root, last)
-        failure = last.failure if complete and last.failure != ABORTED and not stream.is_events else None
+        failure = last.failure if complete and last.failure != ABORTED_ERROR and not stream.is_event_stream else None
         self._write(root, response=response, hops=hops, failure=failure, complete=complete, pieces=pieces)
 
     async def _response(self, answer: Response) -> RecordedResponse:
@@ -264,17 +266,19 @@ class NetworkCapture:
 
         body: BlobRef | None = None
         missing: str | None = None
-        headers = await clean_answer_headers(self._session, answer)
+        headers = await redact_response_headers(self._session, answer)
         redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
-        if not redirect and answer.status not in NO_BODY and answer.request.method != "HEAD":
+        if not redirect and answer.status not in NO_BODY_STATUSES and answer.request.method != "HEAD":
             try:
-                data = clean_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
+                data = redact_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
                 body = self._writer.write_blob(data)
             except Error as error:
                 missing = error.message.splitlines()[0]
-                self.warnings.append(f"could not read the body of {self._session.redactor.text(answer.url)}: {missing}")
+                self.warnings.append(
+                    f"could not read the body of {self._session.redactor.redact_text(answer.url)}: {missing}"
+                )
         return RecordedResponse(
-            url=self._session.redactor.text(answer.url),
+            url=self._session.redactor.redact_text(answer.url),
             status=answer.status,
             status_text=answer.status_text,
             headers=headers,
@@ -288,8 +292,10 @@ class NetworkCapture:
         while step is not None and step is not last:
             answer = await step.response()
             if answer is not None:
-                headers = await clean_answer_headers(self._session, answer)
-                hops.append(Hop(url=self._session.redactor.text(step.url), status=answer.status, headers=headers))
+                headers = await redact_response_headers(self._session, answer)
+                hops.append(
+                    Hop(url=self._session.redactor.redact_text(step.url), status=answer.status, headers=headers)
+                )
             step = step.redirected_to
         return tuple(hops)
 
@@ -306,15 +312,15 @@ class NetworkCapture:
         ordinal = self._ordinals.pop(root, None)
         if ordinal is None:
             return
-        occurrence, frame = self._places.pop(root)
+        occurrence, frame = self._occurrence_and_frame.pop(root)
         started = self._started.pop(root)
         ended = self._ends.pop(root, None) if complete else None
         if ended is not None and pieces:
-            pieces, ended = _before(pieces, ended)
+            pieces, ended = _before_end(pieces, ended)
         self._writer.append(
             Exchange(
                 ordinal=ordinal,
-                key=key_of(self._session, root),
+                key=redacted_key(self._session, root),
                 occurrence=occurrence,
                 request=self._request(root, frame),
                 hops=hops,
@@ -333,9 +339,9 @@ class NetworkCapture:
         body = request.post_data_buffer
         return RecordedRequest(
             method=request.method,
-            url=redactor.text(request.url),
-            headers=clean_headers(self._session, sorted(request.headers.items())),
-            body=None if not body else self._writer.write_blob(redactor.data(body)),
+            url=redactor.redact_text(request.url),
+            headers=redact_headers(self._session, sorted(request.headers.items())),
+            body=None if not body else self._writer.write_blob(redactor.redact_bytes(body)),
             resource_type=request.resource_type,
             is_navigation=request.is_navigation_request(),
             frame=frame,
@@ -347,25 +353,21 @@ def is_attachment(answer: Response) -> bool:
     return answer.headers.get("content-disposition", "").lower().lstrip().startswith("attachment")
 
 
-def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:
+def _pieces(stream: ResponseStream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:
     """Return the pieces of a body, if it came in several and all were captured; redaction may change its size."""
-    if (
-        stream is None
-        or (whole and not stream.comes_in_pieces)
-        or stream.size != (body.size if body is not None else 0)
-    ):
+    if stream is None or (whole and not stream.has_pieces) or stream.size != (body.size if body is not None else 0):
         return ()
     return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
 
 
-def _at_once(stream: Stream, body: BlobRef | None) -> tuple[Piece, ...]:
+def _as_two_pieces(stream: ResponseStream, body: BlobRef | None) -> tuple[Piece, ...]:
     """Return headers and body as two pieces, for a body whose pieces are unknown because it was redacted."""
     (_, begun), (_, last) = stream.moments[0], stream.moments[-1]
     came = (Piece(length=body.size, moment=last),) if body is not None else ()
     return (Piece(length=0, moment=begun), *came)
 
 
-def _before(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:
+def _before_end(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:
     """Move pieces that were reported only after the end before it."""
     late = [piece for piece in pieces if piece.moment.order > end.order]
     if not late:
@@ -375,11 +377,11 @@ def _before(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], 
     return (*on_time, last), end.model_copy(update={"order": late[-1].moment.order})
 
 
-def _root(request: Request) -> Request:
+def _first_request(request: Request) -> Request:
     while request.redirected_from is not None:
         request = request.redirected_from
     return request
 
 
-def _quoted(name: str) -> str:
+def _escape_quotes(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"')

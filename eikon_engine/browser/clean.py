@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.dom import masked_text
+from eikon_engine.trace.dom import map_strings
 
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.dom import PageSnapshot
 
 
-def clean(session: Session, text: str) -> str:
+def redact_page_text(session: Session, text: str) -> str:
     """Redact a text of a page, and replace lone surrogates, which JSON cannot represent."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return session.redactor.text(text)
+    return session.redactor.redact_text(text)
 
 
-def clean_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:
+def redact_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:
     """Redact a snapshot, and map its URLs to those of the recording."""
-    if session.redactor.is_idle:
+    if session.redactor.is_noop:
         return snapshot
-    return masked_text(snapshot, lambda text: session.scripts.get(text) or session.redactor.text(text))
+    return map_strings(snapshot, lambda text: session.redacted_scripts.get(text) or session.redactor.redact_text(text))

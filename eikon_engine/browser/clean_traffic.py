@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.redact.scripts import renamed_scripts
+from eikon_engine.redact.scripts import changed_script_digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
     from eikon_engine.network.exchange import HeaderPairs
 
 
-async def clean_answer_headers(session: Session, answer: Response) -> HeaderPairs:
+async def redact_response_headers(session: Session, response: Response) -> HeaderPairs:
     """Return redacted response headers; also detect secrets in the response's URL."""
     from playwright.async_api import Error
 
     try:
-        pairs = [(pair["name"], pair["value"]) for pair in await answer.headers_array()]
+        pairs = [(pair["name"], pair["value"]) for pair in await response.headers_array()]
     except Error:
-        pairs = list(answer.headers.items())  # the page is gone; the provisional headers are still known
-    if session.found is not None:
-        session.found.learn(session.found.discover.in_address(answer.url))
-        session.found.learn(session.found.discover.in_headers(pairs))
-    return clean_headers(session, ((name.lower(), value) for name, value in pairs))
+        pairs = list(response.headers.items())  # the page is gone; the provisional headers are still known
+    if session.secret_detector is not None:
+        session.secret_detector.add(session.secret_detector.search.in_url(response.url))
+        session.secret_detector.add(session.secret_detector.search.in_headers(pairs))
+    return redact_headers(session, ((name.lower(), value) for name, value in pairs))
 
 
-def clean_headers(session: Session, pairs: Iterable[tuple[str, str]]) -> HeaderPairs:
+def redact_headers(session: Session, pairs: Iterable[tuple[str, str]]) -> HeaderPairs:
     """Return redacted headers."""
-    redact, found = session.redactor.text, session.found
+    redact, found = session.redactor.redact_text, session.secret_detector
     if found is None:
         return tuple((name, redact(value)) for name, value in pairs)
-    return tuple((name, found.header(name, value, redact)) for name, value in pairs)
+    return tuple((name, found.redact_header(name, value, redact)) for name, value in pairs)
 
 
-def clean_body(session: Session, data: bytes, content_type: str) -> bytes:
+def redact_body(session: Session, data: bytes, content_type: str) -> bytes:
     """Return a redacted response body."""
-    if session.found is not None:
-        session.found.learn(session.found.discover.in_body(data, content_type))
-    clean = session.redactor.data(data)
-    if session.found is not None:
-        session.scripts |= renamed_scripts(data, clean, content_type)
+    if session.secret_detector is not None:
+        session.secret_detector.add(session.secret_detector.search.in_body(data, content_type))
+    clean = session.redactor.redact_bytes(data)
+    if session.secret_detector is not None:
+        session.redacted_scripts |= changed_script_digests(data, clean, content_type)
     return clean

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.clean import clean
+from eikon_engine.browser.clean import redact_page_text
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ConsoleEntry:
     """One message."""
 
     page: int
@@ -27,13 +27,13 @@ class Said:
     """URL and line, where the browser knows them."""
 
 
-async def console_of(session: Session) -> tuple[Said, ...]:
+async def read_console(session: Session) -> tuple[ConsoleEntry, ...]:
     """Return the last 200 messages of each open page, then its last 200 errors, all without secrets."""
-    entries = await asyncio.gather(*(_of_page(session, *each) for each in session.ledger.open_pages()))
+    entries = await asyncio.gather(*(_read_page_console(session, *each) for each in session.tracker.open_pages()))
     return tuple(each for some in entries for each in some)
 
 
-async def _of_page(session: Session, ordinal: int, page: Page) -> list[Said]:
+async def _read_page_console(session: Session, ordinal: int, page: Page) -> list[ConsoleEntry]:
     from playwright.async_api import Error
 
     try:
@@ -43,9 +43,11 @@ async def _of_page(session: Session, ordinal: int, page: Page) -> list[Said]:
     entries = []
     for each in messages:
         url, line = each.location.get("url", ""), each.location.get("lineNumber", 0)
-        place = clean(session, f"{url}:{line + 1}") if url else ""
-        entries.append(Said(page=ordinal, kind=each.type, text=clean(session, each.text), place=place))
+        place = redact_page_text(session, f"{url}:{line + 1}") if url else ""
+        entries.append(
+            ConsoleEntry(page=ordinal, kind=each.type, text=redact_page_text(session, each.text), place=place)
+        )
     for error in errors:
         text = f"{error.name or 'Error'}: {error.message}"
-        entries.append(Said(page=ordinal, kind="uncaught", text=clean(session, text)))
+        entries.append(ConsoleEntry(page=ordinal, kind="uncaught", text=redact_page_text(session, text)))
     return entries

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Continuation:
+class RedirectContinuation:
     """A redirect from the requested document to the one that was served."""
 
     exchange: Exchange
@@ -24,7 +24,7 @@ class Continuation:
     source: str
     target: str
 
-    def begins(self, request: Request) -> bool:
+    def is_started_by(self, request: Request) -> bool:
         """Whether a navigation is the one that completes this redirect."""
         if urldefrag(request.url).url != urldefrag(self.target).url:
             return False
@@ -34,39 +34,39 @@ class Continuation:
         return frame is not None and urldefrag(frame.url).url == urldefrag(self.source).url
 
 
-class Continuations:
+class RedirectContinuations:
     """Redirects to complete, each once."""
 
     def __init__(self) -> None:
         """Start without any."""
-        self._open: list[Continuation] = []
+        self._pending: list[RedirectContinuation] = []
 
-    def under_way(self) -> int:
+    def pending_count(self) -> int:
         """Count our own navigations whose request has not arrived yet."""
-        return sum(each.frame is not None for each in self._open)
+        return sum(each.frame is not None for each in self._pending)
 
-    def add(self, continuation: Continuation) -> None:
+    def add(self, continuation: RedirectContinuation) -> None:
         """Expect one more."""
-        self._open.append(continuation)
+        self._pending.append(continuation)
 
     def take(self, request: Request) -> Exchange | None:
         """Return the exchange that a navigation completes; None if the page navigates by itself."""
-        found = next((each for each in self._open if each.begins(request)), None)
+        found = next((each for each in self._pending if each.is_started_by(request)), None)
         if found is None:
             return None
-        self._open.remove(found)
+        self._pending.remove(found)
         return found.exchange
 
-    def drop(self, continuation: Continuation) -> None:
+    def drop(self, continuation: RedirectContinuation) -> None:
         """Stop expecting one."""
-        if continuation in self._open:
-            self._open.remove(continuation)
+        if continuation in self._pending:
+            self._pending.remove(continuation)
 
 
-def redirected_to(exchange: Exchange) -> str:
+def redirect_target(exchange: Exchange) -> str:
     """Return where redirects led, with the fragment that the browser shows.
 
-    A `Location` without a fragment keeps the previous one: https://fetch.spec.whatwg.org/#http-redirect-fetch.
+    A `LocateResult` without a fragment keeps the previous one: https://fetch.spec.whatwg.org/#http-redirect-fetch.
     """
     url = exchange.response.url if exchange.response is not None else ""
     if "#" in url:
@@ -79,6 +79,6 @@ def redirected_to(exchange: Exchange) -> str:
     return url
 
 
-def stays_in_document(frame: Frame, target: str) -> bool:
+def is_same_document(frame: Frame, target: str) -> bool:
     """Whether navigating a frame would only scroll its document, because the URL differs only in its fragment."""
     return "#" in target and urldefrag(frame.url).url == urldefrag(target).url

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.environment import PageView
+from eikon_engine.trace.environment import PageEnvironment
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Route
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from eikon_engine.browser.launch import LaunchedBrowser
 
 FONT_LIST_TIMEOUT_S: Final = 10.0
-SECURE_PAGE: Final = "https://surroundings.invalid/"
-NATIVE: Final = """() => ({
+SECURE_PAGE_URL: Final = "https://surroundings.invalid/"
+_READ_NATIVE: Final = """() => ({
   user_agent: navigator.userAgent,
   cpu_count: navigator.hardwareConcurrency,
   device_memory_gb: navigator.deviceMemory ?? null,
 })"""
-VIEW: Final = """() => {
+_READ_VIEW: Final = """() => {
   const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return {
     user_agent: navigator.userAgent,
@@ -55,22 +55,22 @@ class NativeBrowser:
     device_memory_gb: float | None
 
 
-async def native_browser(browser: Browser) -> NativeBrowser:
+async def read_native_browser(browser: Browser) -> NativeBrowser:
     """Read navigator values from a page of a secure origin, served without a network."""
     page = await browser.new_page()
     try:
-        await page.route("**/*", _serve_nothing)
-        await page.goto(SECURE_PAGE)
-        values = await page.evaluate(NATIVE)
+        await page.route("**/*", _fulfill_blank)
+        await page.goto(SECURE_PAGE_URL)
+        values = await page.evaluate(_READ_NATIVE)
         return NativeBrowser(**values)
     finally:
         await page.close()
 
 
-async def see(page: Page) -> PageView:
+async def read_page_view(page: Page) -> PageEnvironment:
     """Read what a blank page sees of its environment."""
-    values = await page.evaluate(VIEW)
-    return PageView.model_validate_json(json.dumps(values))
+    values = await page.evaluate(_READ_VIEW)
+    return PageEnvironment.model_validate_json(json.dumps(values))
 
 
 def browser_kind(launched: LaunchedBrowser, *, headless: bool) -> str:
@@ -78,7 +78,7 @@ def browser_kind(launched: LaunchedBrowser, *, headless: bool) -> str:
     return launched.binary.kind if headless else f"{launched.binary.kind}, window"
 
 
-async def _serve_nothing(route: Route) -> None:
+async def _fulfill_blank(route: Route) -> None:
     await route.fulfill(status=200, content_type="text/html", body="")
 
 

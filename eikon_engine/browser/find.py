@@ -22,24 +22,24 @@ BrowserKind = Literal["headless-shell", "chromium", "chrome"]
 BROWSER_PATH = "EIKON_BROWSER_PATH"
 VERSION_TIMEOUT_S = 10.0
 
-SHELL_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
-FULL_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
-SHELL_FILES = (
+HEADLESS_SHELL_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+HEADLESS_SHELL_FILES = (
     "usr/bin/chromium-headless-shell",
     "usr/lib/chromium/chromium-headless-shell",
     "usr/lib/chromium/headless_shell",
 )
-FULL_FILES = (
+CHROMIUM_FILES = (
     "usr/bin/chromium",
     "usr/bin/google-chrome-stable",
     "Applications/Chromium.app/Contents/MacOS/Chromium",
     "Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
-REGISTRY_SHELLS = (
+REGISTRY_HEADLESS_SHELLS = (
     "chromium_headless_shell-*/*/chrome-headless-shell",
     "chromium_headless_shell-*/*/headless_shell",
 )
-REGISTRY_FULL = (
+REGISTRY_CHROMIUMS = (
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
 )
@@ -80,46 +80,46 @@ def find_browser(
         BrowserMissingError: nothing was found, or the named path cannot be used.
     """
     if explicit is not None:
-        return _named(explicit, "--browser-path")
+        return _examine_named(explicit, "--browser-path")
     if environ.get(BROWSER_PATH):
-        return _named(Path(environ[BROWSER_PATH]), BROWSER_PATH)
+        return _examine_named(Path(environ[BROWSER_PATH]), BROWSER_PATH)
     look_up = which or partial(shutil.which, path=environ.get("PATH", os.defpath))
     broken: dict[Path, str] = {}
     for candidate in _candidates(environ, look_up, root, headless=headless):
-        if candidate.path in broken or not _is_program(candidate.path):
+        if candidate.path in broken or not _is_executable(candidate.path):
             continue
         try:
-            return _examine(candidate)
+            return _read_version(candidate)
         except BrowserMissingError as error:
             broken[candidate.path] = error.message
-    raise BrowserMissingError(_nothing_found(tuple(broken.values()), headless=headless))
+    raise BrowserMissingError(_not_found_message(tuple(broken.values()), headless=headless))
 
 
 def _candidates(
     environ: Mapping[str, str], which: Callable[[str], str | None], root: Path, *, headless: bool
 ) -> Iterator[_Candidate]:
     if headless:
-        yield from _on_path(SHELL_NAMES, which)
-        yield from _in_system(SHELL_FILES, root)
-        yield from _in_registry(REGISTRY_SHELLS, environ)
-    yield from _on_path(FULL_NAMES, which)
-    yield from _in_system(FULL_FILES, root)
-    yield from _in_registry(REGISTRY_FULL, environ)
+        yield from _path_candidates(HEADLESS_SHELL_NAMES, which)
+        yield from _system_candidates(HEADLESS_SHELL_FILES, root)
+        yield from _playwright_candidates(REGISTRY_HEADLESS_SHELLS, environ)
+    yield from _path_candidates(CHROMIUM_NAMES, which)
+    yield from _system_candidates(CHROMIUM_FILES, root)
+    yield from _playwright_candidates(REGISTRY_CHROMIUMS, environ)
 
 
-def _on_path(names: tuple[str, ...], which: Callable[[str], str | None]) -> Iterator[_Candidate]:
+def _path_candidates(names: tuple[str, ...], which: Callable[[str], str | None]) -> Iterator[_Candidate]:
     for name in names:
         found = which(name)
         if found is not None:
             yield _Candidate(path=Path(found), source="PATH")
 
 
-def _in_system(files: tuple[str, ...], root: Path) -> Iterator[_Candidate]:
+def _system_candidates(files: tuple[str, ...], root: Path) -> Iterator[_Candidate]:
     for file in files:
         yield _Candidate(path=root / file, source="system")
 
 
-def _in_registry(patterns: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[_Candidate]:
+def _playwright_candidates(patterns: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[_Candidate]:
     """Yield Playwright's complete downloads, newest revision first."""
     found = [
         path
@@ -152,19 +152,19 @@ def _revision(path: Path) -> int:
     return revisions[-1] if revisions else 0
 
 
-def _named(path: Path, source: str) -> BrowserBinary:
+def _examine_named(path: Path, source: str) -> BrowserBinary:
     if not path.exists():
         raise BrowserMissingError(f"{source}: {path} does not exist. Pass the path of the browser executable.")
-    if not _is_program(path):
+    if not _is_executable(path):
         raise BrowserMissingError(f"{source}: {path} is not executable. Pass the path of the browser executable.")
-    return _examine(_Candidate(path=path, source=source))
+    return _read_version(_Candidate(path=path, source=source))
 
 
-def _is_program(path: Path) -> bool:
+def _is_executable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _examine(candidate: _Candidate) -> BrowserBinary:
+def _read_version(candidate: _Candidate) -> BrowserBinary:
     """Run an executable with `--version`; one that does not report a version is no browser."""
     path = candidate.path
     try:
@@ -185,16 +185,16 @@ def _examine(candidate: _Candidate) -> BrowserBinary:
     if done.returncode != 0 or version is None:
         output = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
         raise BrowserMissingError(f"{path} --version exited with status {done.returncode}: {output}")
-    return BrowserBinary(path=path, kind=_kind(path, done.stdout), version=version[0], source=candidate.source)
+    return BrowserBinary(path=path, kind=_browser_kind(path, done.stdout), version=version[0], source=candidate.source)
 
 
-def _kind(path: Path, answer: str) -> BrowserKind:
+def _browser_kind(path: Path, answer: str) -> BrowserKind:
     if "headless" in path.name.lower():
         return "headless-shell"
     return "chrome" if "Google Chrome" in answer else "chromium"
 
 
-def _nothing_found(broken: tuple[str, ...], *, headless: bool) -> str:
+def _not_found_message(broken: tuple[str, ...], *, headless: bool) -> str:
     wanted = "chromium-headless-shell, Chromium or Chrome" if headless else "Chromium or Chrome with a window"
     beside = f"; skipped: {'; '.join(broken)}" if broken else ""
     advice = "run `eikon doctor --install-browser`" if headless else "install Chrome or Chromium, or omit --no-headless"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.dom import inner_path
+from eikon_engine.trace.dom import child_frame_path
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Request
@@ -30,7 +30,7 @@ def frame_path(frame: Frame | None) -> str:
         frame = above
     path = ""
     for place in reversed(places):
-        path = inner_path(path, place)
+        path = child_frame_path(path, place)
     return path
 
 
@@ -41,7 +41,7 @@ def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
     while waiting:
         path, frame = waiting.pop()
         found.append((path, frame))
-        inner = [(inner_path(path, place), child) for place, child in enumerate(frame.child_frames)]
+        inner = [(child_frame_path(path, place), child) for place, child in enumerate(frame.child_frames)]
         waiting.extend(reversed(inner))
     return found
 

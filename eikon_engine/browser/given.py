@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class GivenAsAsked:
+class OnDemandDeliveries:
     """Deliveries since responses are served on request; grows as the session continues.
 
     Orders refer to `recording`, whose moments are those that the session started with.
     """
 
     recording: NetworkRecording
-    turns: frozenset[int]
+    scheduled_orders: frozenset[int]
     """Orders that have a delivery of their own; any other order belongs to the one before it."""
-    before: frozenset[int]
+    delivered_before: frozenset[int]
     """Orders that were delivered at their recorded moments, before the switch."""
     moments: dict[int, Moment] = field(default_factory=dict)
     """Moments of the deliveries since the switch, by order."""
-    in_vain: set[int] = field(default_factory=set)
+    unanswered: set[int] = field(default_factory=set)
     """Ordinals of exchanges requested since the switch that have no recorded response."""
 
     def add(self, exchange: Exchange) -> None:
         """Add an exchange with the live site."""
         self.recording = replace(self.recording, exchanges=(*self.recording.exchanges, exchange))
-        self.turns |= frozenset(() if exchange.moment is None else (exchange.moment.order,))
+        self.scheduled_orders |= frozenset(() if exchange.moment is None else (exchange.moment.order,))

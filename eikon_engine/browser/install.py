@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.find import BrowserBinary
 
-STEP_TIMEOUT_S = 600.0
+COMMAND_TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class InstallMethod:
     """One method of installing a browser and its commands."""
 
     name: str
@@ -32,18 +32,18 @@ class Way:
     """Runs only if the previous method succeeded and its browser still does not start."""
 
 
-WAYS = (
-    Way(
+INSTALL_METHODS = (
+    InstallMethod(
         name="Playwright's download",
         commands=((sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"),),
     ),
-    Way(
+    InstallMethod(
         name="the system libraries Playwright's download needs",
         commands=((sys.executable, "-m", "playwright", "install-deps", "chromium"),),
         needs_apt=True,
         completes_previous=True,
     ),
-    Way(
+    InstallMethod(
         name="Debian's package",
         commands=(
             ("apt-get", "update"),
@@ -76,11 +76,11 @@ def install_browser(
         BrowserMissingError: every method failed; the message lists each with its reason.
     """
     look = find or (lambda: find_browser(None, environ=os.environ))
-    apt = _may_use_apt() if has_apt is None else has_apt
-    browser, reason = _look(look)
+    apt = _can_use_apt() if has_apt is None else has_apt
+    browser, reason = _try_find(look)
     failures: list[str] = []
     previous_ran = False
-    for way in WAYS:
+    for way in INSTALL_METHODS:
         if browser is not None:
             break
         if way.completes_previous and not previous_ran:
@@ -88,8 +88,8 @@ def install_browser(
         if way.needs_apt and not apt:
             failures.append(f"{way.name}: needs root and apt-get")
             continue
-        failed = _walk(way, run or run_command_line, report)
-        browser, reason = _look(look)
+        failed = _run_commands(way, run or run_command_line, report)
+        browser, reason = _try_find(look)
         previous_ran = failed is None
         if browser is None:
             failures.append(f"{way.name}: {failed or reason}")
@@ -111,41 +111,41 @@ def run_command_line(command: tuple[str, ...], /) -> str | None:
             stderr=subprocess.STDOUT,  # one stream, so that the first error comes first
             text=True,
             errors="replace",
-            timeout=STEP_TIMEOUT_S,
+            timeout=COMMAND_TIMEOUT_S,
             check=False,
             stdin=subprocess.DEVNULL,
             env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "NO_COLOR": "1"},
         )
     except subprocess.TimeoutExpired:
-        return f"timed out after {STEP_TIMEOUT_S:.0f} s"
+        return f"timed out after {COMMAND_TIMEOUT_S:.0f} s"
     except OSError as error:
         return error.strerror or str(error)
     if done.returncode == 0:
         return None
-    return _telling_line(done.stdout) or f"exited with status {done.returncode}"
+    return _error_line(done.stdout) or f"exited with status {done.returncode}"
 
 
-def _walk(way: Way, run: CommandRunner, report: Callable[[str], None]) -> str | None:
-    for command in way.commands:
-        report(f"{way.name}: {' '.join(command)}")
+def _run_commands(method: InstallMethod, run: CommandRunner, report: Callable[[str], None]) -> str | None:
+    for command in method.commands:
+        report(f"{method.name}: {' '.join(command)}")
         failed = run(command)
         if failed is not None:
             return failed
     return None
 
 
-def _look(find: Callable[[], BrowserBinary]) -> tuple[BrowserBinary | None, str]:
+def _try_find(find: Callable[[], BrowserBinary]) -> tuple[BrowserBinary | None, str]:
     try:
         return find(), ""
     except BrowserMissingError as error:
         return None, error.message
 
 
-def _may_use_apt() -> bool:
+def _can_use_apt() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
-def _telling_line(output: str) -> str:
+def _error_line(output: str) -> str:
     """Return the first line that starts with an error marker, else the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("Error:", "E:"))]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.driver import open_driver
 from eikon_engine.browser.find import BrowserBinary, find_browser
-from eikon_engine.browser.left_behind import overlook_what_is_gone
+from eikon_engine.browser.left_behind import ignore_calls_to_gone_browser
 from eikon_engine.browser.sink import SINK_HOST
 from eikon_engine.errors import BrowserDiedError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import APIRequest, Browser, ProxySettings
 
-_FEATURES_OFF: Final = (
+_DISABLED_FEATURES: Final = (
     "DeferRendererTasksAfterInput",
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -39,13 +39,13 @@ _FEATURES_OFF: Final = (
 next frame, so a page looks idle for about 100 ms. `Prerender2FallbackPrefetchSpecRules` sends requests that bypass
 routes. The rest repeats Playwright's own list, which this flag overrides."""
 
-_DISABLE: Final = "--disable-features="
+_DISABLE_FEATURES: Final = "--disable-features="
 
 FLAGS: Final[tuple[str, ...]] = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
-    f"{_DISABLE}{','.join(_FEATURES_OFF)}",
+    f"{_DISABLE_FEATURES}{','.join(_DISABLED_FEATURES)}",
     "--disable-quic",
     "--disable-sync",
     "--dns-prefetch-disable",
@@ -62,7 +62,7 @@ SEALED_FLAGS: Final[tuple[str, ...]] = (
 )
 """Extra flags of a sealed launch: only the sink's host name resolves, IP literals included; WebRTC uses the proxy or
 nothing; the browser's own services are unreachable."""
-SEALED_FEATURES_OFF: Final = ("WebRtcHideLocalIpsWithMdns",)
+SEALED_DISABLED_FEATURES: Final = ("WebRtcHideLocalIpsWithMdns",)
 """Features disabled only in a sealed launch. This one joins a multicast group; without it no local address is exposed
 to pages either."""
 
@@ -81,8 +81,8 @@ class LaunchOptions:
     proxy: str | None = None
     """Proxy of the browser's own requests; each context has its own proxy."""
     debugging_port: int | None = None
-    """Loopback port of the DevTools protocol, for other clients that drive this browser."""
-    outlives_signals: bool = False
+    """Loopback port of the DevToolsSession protocol, for other clients that drive this browser."""
+    ignores_signals: bool = False
     """Whether the browser survives Ctrl-C and SIGTERM, so that a recording can be completed."""
 
 
@@ -95,7 +95,7 @@ class LaunchedBrowser:
     flags: tuple[str, ...]
     """Flags that can change what a page sees, without the ones that seal it."""
     playwright_version: str
-    requests: APIRequest
+    api_request: APIRequest
     """Sends requests outside the browser."""
 
 
@@ -105,8 +105,8 @@ def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
     if not options.sealed:
         return flags
     # Chromium reads only the last --disable-features flag, so there must be exactly one.
-    features = ",".join(("", *SEALED_FEATURES_OFF))
-    return (*(flag + features if flag.startswith(_DISABLE) else flag for flag in flags), *SEALED_FLAGS)
+    features = ",".join(("", *SEALED_DISABLED_FEATURES))
+    return (*(flag + features if flag.startswith(_DISABLE_FEATURES) else flag for flag in flags), *SEALED_FLAGS)
 
 
 def proxy_settings(server: str | None) -> ProxySettings | None:
@@ -127,7 +127,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
 
     port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
-    overlook_what_is_gone()
+    ignore_calls_to_gone_browser()
     async with open_driver() as playwright:
         try:
             browser = await playwright.chromium.launch(
@@ -136,9 +136,9 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
                 args=[*launch_flags(options), *port],
                 chromium_sandbox=sandbox,
                 proxy=proxy_settings(options.proxy),
-                handle_sigint=not options.outlives_signals,
-                handle_sigterm=not options.outlives_signals,
-                handle_sighup=not options.outlives_signals,
+                handle_sigint=not options.ignores_signals,
+                handle_sigterm=not options.ignores_signals,
+                handle_sighup=not options.ignores_signals,
             )
         except Error as error:
             message = f"{binary.path} failed to start: {error.message.splitlines()[0]}. Run `eikon doctor`."
@@ -150,7 +150,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
                 binary=binary,
                 flags=flags,
                 playwright_version=version("playwright"),
-                requests=playwright.request,
+                api_request=playwright.request,
             )
         finally:
             await browser.close()

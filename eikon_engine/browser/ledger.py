@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.browser.frames import frame_of, frame_path
-from eikon_engine.browser.standstill import Standstills
-from eikon_engine.network.exchange import ABORTED
-from eikon_engine.network.kinds import FETCHES, SAFE
+from eikon_engine.browser.standstill import BlockingRequests
+from eikon_engine.network.exchange import ABORTED_ERROR
+from eikon_engine.network.kinds import FETCH_TYPES, SAFE_METHODS
 from eikon_engine.outcome.outcomes import FailedRequest
-from eikon_engine.trace.observation import DialogSeen, DownloadSeen
+from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
 
 if TYPE_CHECKING:
     from playwright.async_api import (
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.errors import EikonError
 
-LONG_LIVED: Final = frozenset({"eventsource", "websocket", "ping"})
+LONG_LIVED_TYPES: Final = frozenset({"eventsource", "websocket", "ping"})
 """Resource types that stay open for the life of a page, and never keep it busy."""
 STREAM_S: Final = 1.0
 """Wall time after which an unfinished body counts as a stream that lasts for the life of the page."""
-WITHOUT_DOCUMENT: Final = (204, 205)
+NO_DOCUMENT_STATUSES: Final = (204, 205)
 """Statuses after which a page keeps its document."""
-FIRST_ERROR: Final = 400
-NOT_NETWORK: Final = ("data:", "blob:", "about:", "javascript:")
+FIRST_ERROR_STATUS: Final = 400
+NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:", "javascript:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class DialogAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class UnsafeRequest:
     """A request with an unsafe method, and its sender."""
 
     request: Request
@@ -58,66 +58,66 @@ class Write:
     """None if no page sent it."""
     frame: str = ""
     """Path of the frame at that time."""
-    is_alone: bool = False
+    is_from_frame: bool = False
     """Whether only the frame's scripts can have sent it: the page had no workers."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Happenings:
+class PageEvents:
     """What happened since the last observation."""
 
     opened: list[int] = field(default_factory=list)
     closed: list[int] = field(default_factory=list)
-    dialogs: list[DialogSeen] = field(default_factory=list)
+    dialogs: list[ObservedDialog] = field(default_factory=list)
     downloads: list[tuple[int, Download]] = field(default_factory=list)
     console_errors: list[str] = field(default_factory=list)
     page_errors: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    writes: list[Write] = field(default_factory=list)
+    unsafe_requests: list[UnsafeRequest] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     """Keys of WebSocket traffic."""
 
-    def then(self, later: Happenings) -> Happenings:
+    def followed_by(self, later: PageEvents) -> PageEvents:
         """Append later events."""
-        return Happenings(**{each.name: getattr(self, each.name) + getattr(later, each.name) for each in fields(self)})
+        return PageEvents(**{each.name: getattr(self, each.name) + getattr(later, each.name) for each in fields(self)})
 
 
-class PageLedger:
+class PageTracker:
     """Number the pages of a context in the order of opening, and track their events."""
 
-    def __init__(self, context: BrowserContext, *, answers_dialogs: bool = True) -> None:
+    def __init__(self, context: BrowserContext, *, handles_dialogs: bool = True) -> None:
         """Listen to the context; a page that is already open counts as opened now.
 
         A dialog listener must answer its dialogs; without `answers_dialogs`, another client does.
         """
         self.pages: list[Page] = []
-        self.answers: list[DialogAnswer] = []
+        self.dialog_answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
         self.event_streams: set[Request] = set()
         """Event streams that have not ended; nothing waits for their end."""
-        self.answered: dict[Request, float] = {}
+        self.response_began: dict[Request, float] = {}
         """When the response to a request in flight began, on the monotonic clock."""
-        self.uncommitted: set[Request] = set()
+        self.uncommitted_documents: set[Request] = set()
         """Documents whose response has arrived and that no frame shows yet."""
-        self.crashed: bool = False
-        self._arrived = False
-        self.fault: EikonError | None = None
+        self.is_dead: bool = False
+        self._has_navigated = False
+        self.error: EikonError | None = None
         """An error to raise from the next wait."""
-        self.news = 0
+        self.data_events = 0
         """Count of events that no request reports."""
-        self.heard = 0
+        self.request_events = 0
         """How many requests began or ended, and pages opened."""
         self.failed: list[FailedRequest] = []
         """Requests without a response, or with a status from 400 on, since the session began."""
-        self._awaited: dict[Request, asyncio.Event] = {}
+        self._end_events: dict[Request, asyncio.Event] = {}
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
-        self._now = Happenings()
+        self._events = PageEvents()
         context.on("page", self._on_page)
-        if answers_dialogs:
+        if handles_dialogs:
             context.on("dialog", self._on_dialog)
-        self.standstills = Standstills(context)
+        self.blocking_requests = BlockingRequests(context)
         context.on("console", self._on_console)
         context.on("weberror", self._on_error)
         context.on("request", self._on_request)
@@ -131,7 +131,7 @@ class PageLedger:
         """Return the open pages with their ordinals."""
         return tuple((ordinal, page) for ordinal, page in enumerate(self.pages) if not page.is_closed())
 
-    def is_leaving(self, page: Page) -> bool:
+    def is_navigating(self, page: Page) -> bool:
         """Whether a page waits for the document that replaces its own."""
         asked = (
             request
@@ -142,68 +142,68 @@ class PageLedger:
 
     def is_stream(self, request: Request) -> bool:
         """Whether a response began so long ago that its end is not waited for."""
-        begun = self.answered.get(request)
-        return begun is not None and request.resource_type in FETCHES and time.monotonic() - begun > STREAM_S
+        begun = self.response_began.get(request)
+        return begun is not None and request.resource_type in FETCH_TYPES and time.monotonic() - begun > STREAM_S
 
-    def take(self) -> Happenings:
+    def take_events(self) -> PageEvents:
         """Return the events since the last call, and start over."""
-        happened, self._now = self._now, Happenings()
+        happened, self._events = self._events, PageEvents()
         return happened
 
-    def put_back(self, happened: Happenings) -> None:
+    def restore_events(self, happened: PageEvents) -> None:
         """Undo `take`: the next observation includes these events again."""
-        self._now = happened.then(self._now)
+        self._events = happened.followed_by(self._events)
 
     @property
-    def downloads_begun(self) -> int:
+    def download_count(self) -> int:
         """Return how many downloads began since the last observation."""
-        return len(self._now.downloads)
+        return len(self._events.downloads)
 
-    def take_arrival(self) -> bool:
+    def take_navigation_end(self) -> bool:
         """Return whether a navigation ended since the last call."""
-        arrived, self._arrived = self._arrived, False
+        arrived, self._has_navigated = self._has_navigated, False
         return arrived
 
-    async def ended(self, request: Request) -> None:
+    async def wait_until_ended(self, request: Request) -> None:
         """Wait until a request in flight ends, fails or is forgotten."""
         if request in self.in_flight:
-            await self._awaited.setdefault(request, asyncio.Event()).wait()
+            await self._end_events.setdefault(request, asyncio.Event()).wait()
 
     def forget(self, request: Request) -> None:
         """Stop waiting for a request that never ends."""
-        self._land(request)
-        self.uncommitted.discard(request)
+        self._end(request)
+        self.uncommitted_documents.discard(request)
         self.changed.set()
 
-    def _land(self, request: Request) -> None:
+    def _end(self, request: Request) -> None:
         self.event_streams.discard(request)
         self.in_flight.discard(request)
-        self.answered.pop(request, None)
-        if (awaited := self._awaited.pop(request, None)) is not None:
+        self.response_began.pop(request, None)
+        if (awaited := self._end_events.pop(request, None)) is not None:
             awaited.set()
 
-    def note_dialog(self, dialog: DialogSeen) -> None:
+    def note_dialog(self, dialog: ObservedDialog) -> None:
         """Record a dialog that another client answered."""
-        self._now.dialogs.append(dialog)
+        self._events.dialogs.append(dialog)
 
     def note_key(self, key: str) -> None:
         """Record WebSocket traffic by its key."""
-        self._now.keys.append(key)
-        self.note_news()
+        self._events.keys.append(key)
+        self.note_data()
 
-    def note_news(self) -> None:
+    def note_data(self) -> None:
         """Record that a page received or sent data beside its requests."""
-        self.news += 1
+        self.data_events += 1
         self.changed.set()
 
-    def mark_dead(self) -> None:
+    def note_browser_gone(self) -> None:
         """Record that the browser is gone."""
-        self.crashed = True
+        self.is_dead = True
         self.changed.set()
 
     def fail(self, error: EikonError) -> None:
         """Record that the session cannot continue; the first error counts."""
-        self.fault = self.fault or error
+        self.error = self.error or error
         self.changed.set()
 
     def ordinal(self, page: Page | None) -> int:
@@ -211,41 +211,41 @@ class PageLedger:
         return self.pages.index(page) if page in self.pages else -1
 
     def _on_page(self, page: Page) -> None:
-        self._now.opened.append(len(self.pages))
-        self.heard += 1
+        self._events.opened.append(len(self.pages))
+        self.request_events += 1
         self.pages.append(page)
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
         page.on("framenavigated", self._on_commit)
         page.on("framedetached", self._on_commit)
-        page.on("download", lambda download: self._now.downloads.append((self.ordinal(page), download)))
+        page.on("download", lambda download: self._events.downloads.append((self.ordinal(page), download)))
 
     def _on_close(self, page: Page) -> None:
-        self._now.closed.append(self.ordinal(page))
-        for request in (*self.in_flight, *self.uncommitted):
+        self._events.closed.append(self.ordinal(page))
+        for request in (*self.in_flight, *self.uncommitted_documents):
             frame = frame_of(request)
             if frame is not None and frame.page is page:
                 self.forget(request)
 
     def _on_commit(self, frame: Frame) -> None:
-        for request in tuple(self.uncommitted):
+        for request in tuple(self.uncommitted_documents):
             if frame_of(request) in {frame, None}:
-                self.uncommitted.discard(request)
+                self.uncommitted_documents.discard(request)
         self.changed.set()
 
     def _on_crash(self, _page: Page) -> None:
-        self.crashed = True
+        self.is_dead = True
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         from playwright.async_api import Error
 
-        armed = self.answers.pop(0) if self.answers and dialog.type != "beforeunload" else None
+        armed = self.dialog_answers.pop(0) if self.dialog_answers and dialog.type != "beforeunload" else None
         accept = armed.accept if armed else dialog.type in {"alert", "beforeunload"}
         answer: Literal["accepted", "dismissed"] = "accepted" if accept else "dismissed"
         kind = dialog.type
         if kind in {"alert", "beforeunload", "confirm", "prompt"}:
-            self._now.dialogs.append(
-                DialogSeen(page=self.ordinal(dialog.page), kind=kind, message=dialog.message, answer=answer)  # type: ignore[arg-type] # the set above is the literal
+            self._events.dialogs.append(
+                ObservedDialog(page=self.ordinal(dialog.page), kind=kind, message=dialog.message, answer=answer)  # type: ignore[arg-type] # the set above is the literal
             )
         try:
             if not accept:
@@ -259,64 +259,68 @@ class PageLedger:
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            self._now.console_errors.append(message.text)
+            self._events.console_errors.append(message.text)
 
     def _on_error(self, error: WebError) -> None:
-        self._now.page_errors.append(f"{error.error.name or 'Error'}: {error.error.message}")
+        self._events.page_errors.append(f"{error.error.name or 'Error'}: {error.error.message}")
 
     def _on_request(self, request: Request) -> None:
-        if request.url.startswith(NOT_NETWORK):
+        if request.url.startswith(NON_NETWORK_SCHEMES):
             return
-        self._now.requests.append(request)
-        if request.method not in SAFE:
-            self._note_write(request)
-        self.heard += 1
-        if request.resource_type not in LONG_LIVED:
+        self._events.requests.append(request)
+        if request.method not in SAFE_METHODS:
+            self._note_unsafe_request(request)
+        self.request_events += 1
+        if request.resource_type not in LONG_LIVED_TYPES:
             self.in_flight.add(request)
             self.changed.set()
 
-    def _note_write(self, request: Request) -> None:
+    def _note_unsafe_request(self, request: Request) -> None:
         frame = frame_of(request)
         page = frame.page if frame is not None else None
         is_alone = page is not None and not page.workers
-        self._now.writes.append(Write(request=request, page=page, frame=frame_path(frame), is_alone=is_alone))
+        self._events.unsafe_requests.append(
+            UnsafeRequest(request=request, page=page, frame=frame_path(frame), is_from_frame=is_alone)
+        )
 
     def _on_response(self, response: Response) -> None:
         request = response.request
-        if response.status >= FIRST_ERROR:
+        if response.status >= FIRST_ERROR_STATUS:
             self._note_failed(request, str(response.status))
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             self.in_flight.discard(request)
             self.event_streams.add(request)
         elif request in self.in_flight:
-            self.answered[request] = time.monotonic()
+            self.response_began[request] = time.monotonic()
         if not request.is_navigation_request():
             return
-        self._now.responses.append(response)
+        self._events.responses.append(response)
         frame = frame_of(request)
-        brings_document = (response.ok or response.status >= FIRST_ERROR) and response.status not in WITHOUT_DOCUMENT
+        brings_document = (
+            response.ok or response.status >= FIRST_ERROR_STATUS
+        ) and response.status not in NO_DOCUMENT_STATUSES
         if frame is not None and frame.parent_frame is None and brings_document:
-            self.uncommitted.add(request)
+            self.uncommitted_documents.add(request)
 
     def _on_request_finished(self, request: Request) -> None:
-        self.heard += 1
-        self._arrived = self._arrived or request.is_navigation_request()
-        self._land(request)
+        self.request_events += 1
+        self._has_navigated = self._has_navigated or request.is_navigation_request()
+        self._end(request)
         self.changed.set()
 
     def _on_request_failed(self, request: Request) -> None:
-        self.heard += 1
-        self._arrived = self._arrived or request.is_navigation_request()
-        if request.failure is not None and request.failure != ABORTED:
+        self.request_events += 1
+        self._has_navigated = self._has_navigated or request.is_navigation_request()
+        if request.failure is not None and request.failure != ABORTED_ERROR:
             self._note_failed(request, request.failure)
         self.forget(request)
 
     def _note_failed(self, request: Request, what: str) -> None:
-        if not request.url.startswith(NOT_NETWORK):
+        if not request.url.startswith(NON_NETWORK_SCHEMES):
             self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
 
 
-async def describe_download(page: int, download: Download) -> tuple[DownloadSeen, bytes | None]:
+async def read_download(page: int, download: Download) -> tuple[ObservedDownload, bytes | None]:
     """Wait for a download to end; return its observation, and its content."""
     from playwright.async_api import Error
 
@@ -326,8 +330,10 @@ async def describe_download(page: int, download: Download) -> tuple[DownloadSeen
     except Error as error:
         failure, content = error.message.splitlines()[0], None
     if content is None:
-        return DownloadSeen(page=page, name=download.suggested_filename, sha256=None, size=None, failure=failure), None
-    seen = DownloadSeen(
+        return ObservedDownload(
+            page=page, name=download.suggested_filename, sha256=None, size=None, failure=failure
+        ), None
+    seen = ObservedDownload(
         page=page,
         name=download.suggested_filename,
         sha256=hashlib.sha256(content).hexdigest(),

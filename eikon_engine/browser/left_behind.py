@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from eikon_engine.browser.playwright_errors import GONE
+from eikon_engine.browser.playwright_errors import TARGET_GONE
 
 
-def overlook_what_is_gone() -> None:
+def ignore_calls_to_gone_browser() -> None:
     """Keep the running loop from logging such failures; code that needed the browser gets an error of ours.
 
     The same holds for writes to a driver process that has exited. The loop reports them when they are garbage
@@ -16,11 +16,11 @@ def overlook_what_is_gone() -> None:
     """
     loop = asyncio.get_running_loop()
     if loop.get_exception_handler() is None:
-        loop.set_exception_handler(_tell)
+        loop.set_exception_handler(_handle_loop_error)
 
 
-def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _handle_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     fault = context.get("exception")
-    is_gone = isinstance(fault, BrokenPipeError | ConnectionResetError) or GONE.search(str(fault))
+    is_gone = isinstance(fault, BrokenPipeError | ConnectionResetError) or TARGET_GONE.search(str(fault))
     if fault is None or not is_gone:
         loop.default_exception_handler(context)

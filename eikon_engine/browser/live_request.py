@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.exchange import HeaderPairs
 
-MOST_HOPS: Final = 20
+MAX_REDIRECTS: Final = 20
 """Redirects that are followed: https://fetch.spec.whatwg.org/#http-redirect-fetch."""
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_SEE_OTHER: Final = 303
+REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+_SEE_OTHER_STATUS: Final = 303
 SCHEMES: Final = ("http", "https")
 _TOO_MANY: Final = "net::ERR_TOO_MANY_REDIRECTS"
 _UNSAFE: Final = "net::ERR_UNSAFE_REDIRECT"
 _TIMED_OUT: Final = "net::ERR_TIMED_OUT"
 _FAILED: Final = "net::ERR_FAILED"
-_FAILURES: Final = (
+_NET_ERRORS: Final = (
     (r"ECONNREFUSED", "net::ERR_CONNECTION_REFUSED"),
     (r"ECONNRESET|EPIPE", "net::ERR_CONNECTION_RESET"),
     (r"socket hang up", "net::ERR_EMPTY_RESPONSE"),
@@ -39,12 +39,12 @@ _FAILURES: Final = (
 )
 """Error patterns of the HTTP client, with the browser's error for each."""
 _BODY_HEADERS: Final = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
-_OF_COOKIE: Final = frozenset({"name", "value", "domain", "path", "expires", "httpOnly", "secure", "sameSite"})
-_OF_CONNECTION: Final = frozenset({"host", "connection", "content-length"})
+_COOKIE_FIELDS: Final = frozenset({"name", "value", "domain", "path", "expires", "httpOnly", "secure", "sameSite"})
+_CONNECTION_HEADERS: Final = frozenset({"host", "connection", "content-length"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class LiveRequest:
     """A request as it is sent."""
 
     method: str
@@ -52,12 +52,12 @@ class Sent:
     headers: Mapping[str, str]
     """By lower-case name, as the browser would send them."""
     body: bytes | None = field(repr=False)
-    asker: str = ""
+    script_origin: str = ""
     """Origin of the script that sends it; empty without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
+class LiveResponse:
     """A complete response."""
 
     url: str
@@ -72,19 +72,24 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class LiveResult:
     """How a request ended: a response or a network error, after any redirects."""
 
-    hops: tuple[Came, ...] = ()
-    answer: Came | None = None
+    hops: tuple[LiveResponse, ...] = ()
+    response: LiveResponse | None = None
     failure: str | None = None
-    why: str = ""
+    reason: str = ""
     """The client's message for the failure."""
 
 
-async def make(
-    requests: APIRequest, sent: Sent, cookies: Sequence[Mapping[str, Any]], *, timeout_ms: float, is_document: bool
-) -> Ended:
+async def send_live_request(
+    requests: APIRequest,
+    sent: LiveRequest,
+    cookies: Sequence[Mapping[str, Any]],
+    *,
+    timeout_ms: float,
+    is_document: bool,
+) -> LiveResult:
     """Send a request and follow its redirects, with a cookie jar of its own.
 
     `cookies` are those available to redirects, in Playwright's format; the request itself carries its own in its
@@ -92,30 +97,30 @@ async def make(
     """
     from playwright.async_api import Error
 
-    hops: list[Came] = []
-    async with _client(requests, cookies) as client, _client(requests, []) as stranger:
+    hops: list[LiveResponse] = []
+    async with _api_client(requests, cookies) as client, _api_client(requests, []) as stranger:
         home = urlsplit(sent.url).hostname
         while True:
             is_at_home = is_document or home == urlsplit(sent.url).hostname
             try:
-                came = await _ask(client if is_at_home else stranger, sent, timeout_ms)
+                came = await _fetch_once(client if is_at_home else stranger, sent, timeout_ms)
             except Error as error:
-                return Ended(hops=tuple(hops), failure=_failure(error), why=_told(error))
-            following = _following(sent, came)
+                return LiveResult(hops=tuple(hops), failure=_net_error(error), reason=_client_message(error))
+            following = _redirected_request(sent, came)
             if following is None:
-                refusal = _refusal(sent, came) if hops else ""
+                refusal = _cors_denial_reason(sent, came) if hops else ""
                 if refusal:
-                    return Ended(hops=tuple(hops), failure=_FAILED, why=refusal)
-                return Ended(hops=tuple(hops), answer=came)
+                    return LiveResult(hops=tuple(hops), failure=_FAILED, reason=refusal)
+                return LiveResult(hops=tuple(hops), response=came)
             hops.append(came)
-            if len(hops) > MOST_HOPS:
-                return Ended(hops=tuple(hops), failure=_TOO_MANY, why=f"more than {MOST_HOPS} redirects")
+            if len(hops) > MAX_REDIRECTS:
+                return LiveResult(hops=tuple(hops), failure=_TOO_MANY, reason=f"more than {MAX_REDIRECTS} redirects")
             if urlsplit(following.url).scheme not in SCHEMES:
-                return Ended(hops=tuple(hops), failure=_UNSAFE, why=f"redirected to {following.url}")
+                return LiveResult(hops=tuple(hops), failure=_UNSAFE, reason=f"redirected to {following.url}")
             sent = following
 
 
-async def cookies_for(context: BrowserContext, sent: Sent, *, is_document: bool) -> list[Mapping[str, Any]]:
+async def cookies_for(context: BrowserContext, sent: LiveRequest, *, is_document: bool) -> list[Mapping[str, Any]]:
     """Return the cookies that redirects of a page's request may send.
 
     Cookies that the browser withholds from the request itself, as with credentials omitted, are withheld from them too.
@@ -123,16 +128,16 @@ async def cookies_for(context: BrowserContext, sent: Sent, *, is_document: bool)
     every: list[Mapping[str, Any]] = [dict(each) for each in await context.cookies()]
     host = urlsplit(sent.url).hostname or ""
     if not is_document:
-        every = [each for each in every if _is_of(host, str(each["domain"]))]
+        every = [each for each in every if _is_cookie_for(host, str(each["domain"]))]
     if "cookie" in sent.headers:
         return every
-    withheld = {_place(dict(each)) for each in await context.cookies(sent.url)}
-    return [each for each in every if _place(each) not in withheld]
+    withheld = {_cookie_id(dict(each)) for each in await context.cookies(sent.url)}
+    return [each for each in every if _cookie_id(each) not in withheld]
 
 
 @asynccontextmanager
-async def _client(requests: APIRequest, cookies: Sequence[Mapping[str, Any]]) -> AsyncIterator[APIRequestContext]:
-    fields = [{name: value for name, value in each.items() if name in _OF_COOKIE} for each in cookies]
+async def _api_client(requests: APIRequest, cookies: Sequence[Mapping[str, Any]]) -> AsyncIterator[APIRequestContext]:
+    fields = [{name: value for name, value in each.items() if name in _COOKIE_FIELDS} for each in cookies]
     state: Any = {"cookies": fields, "origins": []}
     client = await requests.new_context(storage_state=state)
     try:
@@ -150,32 +155,32 @@ async def _dispose(client: APIRequestContext) -> None:
         return  # the driver process is gone, and the client with it
 
 
-async def _ask(client: APIRequestContext, sent: Sent, timeout_ms: float) -> Came:
+async def _fetch_once(client: APIRequestContext, sent: LiveRequest, timeout_ms: float) -> LiveResponse:
     answer = await client.fetch(
         urldefrag(sent.url).url,
         method=sent.method,
-        headers={name: value for name, value in sent.headers.items() if name not in _OF_CONNECTION},
+        headers={name: value for name, value in sent.headers.items() if name not in _CONNECTION_HEADERS},
         data=sent.body or None,
         max_redirects=0,
         timeout=timeout_ms,
     )
-    return await _whole(sent, answer)
+    return await _read_response(sent, answer)
 
 
-async def _whole(sent: Sent, answer: APIResponse) -> Came:
+async def _read_response(sent: LiveRequest, answer: APIResponse) -> LiveResponse:
     pairs = tuple((each["name"].lower(), each["value"]) for each in answer.headers_array)
-    return Came(
+    return LiveResponse(
         url=sent.url, status=answer.status, status_text=answer.status_text, headers=pairs, body=await answer.body()
     )
 
 
-def _following(sent: Sent, came: Came) -> Sent | None:
+def _redirected_request(sent: LiveRequest, response: LiveResponse) -> LiveRequest | None:
     """Return the request that a redirect leads to; None if the response is no redirect.
 
     https://fetch.spec.whatwg.org/#http-redirect-fetch, steps 4 to 16.
     """
-    location = came.header("location")
-    if came.status not in REDIRECTS or not location:
+    location = response.header("location")
+    if response.status not in REDIRECT_STATUSES or not location:
         return None
     url = urljoin(sent.url, location)
     if "#" not in url and (fragment := urldefrag(sent.url).fragment):
@@ -186,10 +191,10 @@ def _following(sent: Sent, came: Came) -> Sent | None:
         headers.pop("authorization", None)
         if "origin" in headers and headers["origin"] != here:
             headers["origin"] = "null"
-        elif sent.asker == here:
+        elif sent.script_origin == here:
             headers["origin"] = here
-    changes = (came.status in {301, 302} and sent.method == "POST") or (
-        came.status == _SEE_OTHER and sent.method not in {"GET", "HEAD"}
+    changes = (response.status in {301, 302} and sent.method == "POST") or (
+        response.status == _SEE_OTHER_STATUS and sent.method not in {"GET", "HEAD"}
     )
     if not changes:
         return replace(sent, url=url, headers=headers)
@@ -197,28 +202,28 @@ def _following(sent: Sent, came: Came) -> Sent | None:
     return replace(sent, method="GET", url=url, headers=kept, body=None)
 
 
-def _refusal(sent: Sent, came: Came) -> str:
+def _cors_denial_reason(sent: LiveRequest, response: LiveResponse) -> str:
     """Return why CORS denies a script a redirected cross-origin response; empty if it does not.
 
     The browser checks only the URL it knows, the first one: https://fetch.spec.whatwg.org/#cors-check.
     """
-    if not sent.asker or origin_of(sent.url) == sent.asker:
+    if not sent.script_origin or origin_of(sent.url) == sent.script_origin:
         return ""
-    allowed = came.header("access-control-allow-origin")
-    origin = sent.headers.get("origin", sent.asker)
+    allowed = response.header("access-control-allow-origin")
+    origin = sent.headers.get("origin", sent.script_origin)
     return "" if allowed in {"*", origin} else f"{origin_of(sent.url)} does not allow {origin} to read its response"
 
 
-def _failure(error: Error) -> str:
+def _net_error(error: Error) -> str:
     from playwright.async_api import TimeoutError as Timeout
 
     if isinstance(error, Timeout) or "timed out" in error.message.lower():
         return _TIMED_OUT
-    first = _told(error)
-    return next((word for pattern, word in _FAILURES if re.search(pattern, first)), _FAILED)
+    first = _client_message(error)
+    return next((word for pattern, word in _NET_ERRORS if re.search(pattern, first)), _FAILED)
 
 
-def _told(error: Error) -> str:
+def _client_message(error: Error) -> str:
     return error.message.splitlines()[0].removeprefix("APIRequestContext.fetch: ")
 
 
@@ -228,9 +233,9 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def _is_of(host: str, domain: str) -> bool:
+def _is_cookie_for(host: str, domain: str) -> bool:
     return host == domain.removeprefix(".") or (domain.startswith(".") and host.endswith(domain))
 
 
-def _place(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
+def _cookie_id(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
     return str(cookie["name"]), str(cookie["domain"]), str(cookie["path"])

@@ -25,6 +25,6 @@ ABORT_CODES: Final = {
 _NET_ERROR: Final = re.compile(r"net::ERR_\w+")
 
 
-def playable(text: str) -> str:
+def replayable_console_text(text: str) -> str:
     """Replace network errors that cannot be replayed by ERR_FAILED, in a console message."""
     return _NET_ERROR.sub(lambda found: found[0] if found[0] in ABORT_CODES else "net::ERR_FAILED", text)

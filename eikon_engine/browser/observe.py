@@ -8,13 +8,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.bind import Readiness, look
-from eikon_engine.browser.clean import clean, clean_snapshot
-from eikon_engine.browser.ledger import Happenings, describe_download
-from eikon_engine.browser.net_errors import playable
+from eikon_engine.browser.bind import Readiness, inspect_target
+from eikon_engine.browser.clean import redact_page_text, redact_snapshot
+from eikon_engine.browser.ledger import PageEvents, read_download
+from eikon_engine.browser.net_errors import replayable_console_text
 from eikon_engine.browser.snapshot import capture_page
-from eikon_engine.browser.stored import stored_items
-from eikon_engine.browser.traffic import STEPPING_STONE
+from eikon_engine.browser.stored import read_stored_items
+from eikon_engine.browser.traffic import REDIRECT_DOCUMENT_HEADER
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
 from eikon_engine.network.keys import request_key
 from eikon_engine.trace.dom import PageSnapshot, frame_digest, visibility_digest
@@ -26,31 +26,31 @@ from eikon_engine.trace.observation import (
     RedirectHop,
     TargetState,
 )
-from eikon_engine.trace.relocated import relinked
+from eikon_engine.trace.relocated import restore_page_links
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.async_api import Download, Page, Request
 
-    from eikon_engine.browser.bind import Bound
+    from eikon_engine.browser.bind import BoundTarget
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.observation import DownloadSeen, StoredItem
+    from eikon_engine.trace.observation import ObservedDownload, StoredItem
     from eikon_engine.trace.redaction import Redactor
 
 CAPTURE_TRIES: Final = 20
 """How often a page that navigates between idle and snapshot is awaited again."""
-SIGHT_TRIES: Final = 4
+OBSERVATION_TRIES: Final = 4
 """How often pages are observed at most, because events arrived meanwhile."""
-_POLICY: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
-OF_SOCKETS: Final = "WebSocket connection to "
+_CORS_ERROR: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
+SOCKET_ERROR_PREFIX: Final = "WebSocket connection to "
 """Prefix of the browser's message about a failed socket; in a replay there is no connection to report."""
-_NO_CONTENT: Final = (204, 205)
+_NO_CONTENT_STATUSES: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _PageState:
     """The visible state of the pages at one moment."""
 
     target: TargetState | None
@@ -60,29 +60,29 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class CapturedObservation:
     """An observation with the content that it refers to by digest."""
 
     observation: Observation
     snapshots: dict[int, PageSnapshot] = field(default_factory=dict, repr=False)
     """DOM by page ordinal, without secrets."""
-    downloads: tuple[tuple[DownloadSeen, bytes | None, str], ...] = ()
+    downloads: tuple[tuple[ObservedDownload, bytes | None, str], ...] = ()
     """Downloads with their content and URL."""
-    happened: Happenings = field(default_factory=Happenings, repr=False)
+    events: PageEvents = field(default_factory=PageEvents, repr=False)
     """The page events it was made from."""
 
 
-async def observe(session: Session, bound: Bound | None) -> Sight:
+async def observe(session: Session, bound: BoundTarget | None) -> CapturedObservation:
     """Build the observation of an idle session.
 
     Raises:
         BrowserDiedError: the browser is gone.
     """
-    seen = await _undisturbed(session, bound)
-    session.rest.seen()
+    seen = await _read_page_state(session, bound)
+    session.stabilizer.mark_observed()
     snapshots, titles = seen.captured
-    virtual_ms = session.rest.used_ms
-    happened = session.ledger.take()
+    virtual_ms = session.stabilizer.used_ms
+    happened = session.tracker.take_events()
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
         pages=tuple(
@@ -92,88 +92,100 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         opened=tuple(happened.opened),
         closed=tuple(happened.closed),
         dialogs=tuple(
-            dialog.model_copy(update={"message": clean(session, dialog.message)}) for dialog in happened.dialogs
+            dialog.model_copy(update={"message": redact_page_text(session, dialog.message)})
+            for dialog in happened.dialogs
         ),
         downloads=tuple(seen for seen, _, _ in downloads),
         target=seen.target,
         console_errors=_console_errors(session, happened),
-        page_errors=tuple(clean(session, text) for text in happened.page_errors),
-        requests=tuple(sorted(_keys(session, happened))),
-        writes=_writes(session, happened),
+        page_errors=tuple(redact_page_text(session, text) for text in happened.page_errors),
+        requests=tuple(sorted(_request_keys(session, happened))),
+        writes=_unsafe_request_keys(session, happened),
         storage=seen.storage,
-        begun_ms=session.rest.begun_ms,
-        acted_ms=session.rest.acted_ms,
+        begun_ms=session.stabilizer.begun_ms,
+        acted_ms=session.stabilizer.acted_ms,
         virtual_ms=virtual_ms,
     )
-    return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads), happened=happened)
+    return CapturedObservation(
+        observation=observation, snapshots=snapshots, downloads=tuple(downloads), events=happened
+    )
 
 
-def glimpse(session: Session, happened: Happenings) -> Observation:
+def observe_without_waiting(session: Session, events: PageEvents) -> Observation:
     """Build the part of an observation that needs neither queries nor waiting."""
     return Observation(
         pages=tuple(
-            PageObservation(page=ordinal, url=session.redactor.text(page.url), title="")
-            for ordinal, page in session.ledger.open_pages()
+            PageObservation(page=ordinal, url=session.redactor.redact_text(page.url), title="")
+            for ordinal, page in session.tracker.open_pages()
         ),
-        documents=_documents(session, happened),
-        opened=tuple(happened.opened),
-        closed=tuple(happened.closed),
-        dialogs=tuple(happened.dialogs),
-        console_errors=_console_errors(session, happened),
-        page_errors=tuple(clean(session, text) for text in happened.page_errors),
-        requests=tuple(sorted(_keys(session, happened))),
-        writes=_writes(session, happened),
-        begun_ms=session.rest.begun_ms,
-        acted_ms=session.rest.acted_ms,
-        virtual_ms=session.rest.used_ms,
+        documents=_documents(session, events),
+        opened=tuple(events.opened),
+        closed=tuple(events.closed),
+        dialogs=tuple(events.dialogs),
+        console_errors=_console_errors(session, events),
+        page_errors=tuple(redact_page_text(session, text) for text in events.page_errors),
+        requests=tuple(sorted(_request_keys(session, events))),
+        writes=_unsafe_request_keys(session, events),
+        begun_ms=session.stabilizer.begun_ms,
+        acted_ms=session.stabilizer.acted_ms,
+        virtual_ms=session.stabilizer.used_ms,
         settled=False,
     )
 
 
-def _console_errors(session: Session, happened: Happenings) -> tuple[str, ...]:
+def _console_errors(session: Session, happened: PageEvents) -> tuple[str, ...]:
     return tuple(
-        clean(session, _without_reason(text)) for text in happened.console_errors if not text.startswith(OF_SOCKETS)
+        redact_page_text(session, _normalize_console_error(text))
+        for text in happened.console_errors
+        if not text.startswith(SOCKET_ERROR_PREFIX)
     )
 
 
-async def _undisturbed(session: Session, bound: Bound | None) -> _Seen:
+async def _read_page_state(session: Session, bound: BoundTarget | None) -> _PageState:
     """Observe again while live traffic arrives, so that what came before and after is certain."""
-    for _ in range(SIGHT_TRIES):
-        news = session.ledger.news
-        with session.rest.held():
+    for _ in range(OBSERVATION_TRIES):
+        news = session.tracker.data_events
+        with session.stabilizer.hold_deliveries():
             calm, target, captured, storage = await asyncio.gather(
-                session.rest.is_calm(), _target_state(session, bound), _capture(session), stored_items(session)
+                session.stabilizer.confirm_idle(),
+                _target_state(session, bound),
+                _capture_pages(session),
+                read_stored_items(session),
             )
-        live = session.rest.agenda is None and session.ledger.news != news
+        live = session.stabilizer.pending_deliveries is None and session.tracker.data_events != news
         if calm and not live and captured is not None:
-            return _Seen(target=target, captured=captured, storage=storage)
-        await session.rest.quiesce()
-    session.rest.notes.append(f"events arrived during each of {SIGHT_TRIES} observations; the last one was used")
-    with session.rest.held():
-        captured = await _captured(session)
-        return _Seen(target=await _target_state(session, bound), captured=captured, storage=await stored_items(session))
+            return _PageState(target=target, captured=captured, storage=storage)
+        await session.stabilizer.wait_until_idle()
+    session.stabilizer.notes.append(
+        f"events arrived during each of {OBSERVATION_TRIES} observations; the last one was used"
+    )
+    with session.stabilizer.hold_deliveries():
+        captured = await _capture_with_retries(session)
+        return _PageState(
+            target=await _target_state(session, bound), captured=captured, storage=await read_stored_items(session)
+        )
 
 
-async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:
-    seen, content = await describe_download(page, download)
-    if content is not None and (moved := session.redactor.data(content)) != content:
+async def _download(page: int, download: Download, session: Session) -> tuple[ObservedDownload, bytes | None, str]:
+    seen, content = await read_download(page, download)
+    if content is not None and (moved := session.redactor.redact_bytes(content)) != content:
         seen = seen.model_copy(update={"sha256": hashlib.sha256(moved).hexdigest(), "size": len(moved)})
-    return seen, content, session.redactor.text(download.url)
+    return seen, content, session.redactor.redact_text(download.url)
 
 
-async def _captured(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
+async def _capture_with_retries(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
     for _ in range(CAPTURE_TRIES):
-        captured = await _capture(session)
+        captured = await _capture_pages(session)
         if captured is not None:
             return captured
-        await session.rest.quiesce()
+        await session.stabilizer.wait_until_idle()
     message = f"a page kept navigating by itself; no DOM snapshot after {CAPTURE_TRIES} tries"
     raise BrowserError(message)
 
 
-async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]] | None:
+async def _capture_pages(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]] | None:
     """Take snapshots of all pages; None if one of them was navigating."""
-    pages = session.ledger.open_pages()
+    pages = session.tracker.open_pages()
     try:
         taken, titles = await asyncio.gather(
             asyncio.gather(*(capture_page(page, session.urls) for _, page in pages)),
@@ -182,15 +194,17 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
     except BrowserDiedError:
         raise
     except BrowserError as error:
-        if session.ledger.crashed:
+        if session.tracker.is_dead:
             message = "the browser is gone; it closed during an observation"
             raise BrowserDiedError(message) from error
         return None
     snapshots = {
-        ordinal: clean_snapshot(session, relinked(snapshot, session.urls))
+        ordinal: redact_snapshot(session, restore_page_links(snapshot, session.urls))
         for (ordinal, _), snapshot in zip(pages, taken, strict=True)
     }
-    return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}
+    return snapshots, {
+        ordinal: redact_page_text(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)
+    }
 
 
 async def _title(page: Page) -> str:
@@ -202,20 +216,20 @@ async def _title(page: Page) -> str:
         raise BrowserError(error.message) from error
 
 
-async def _target_state(session: Session, bound: Bound | None) -> TargetState | None:
+async def _target_state(session: Session, bound: BoundTarget | None) -> TargetState | None:
     if bound is None or bound.identity.tag not in {"input", "textarea", "select"}:
         return None
     try:
-        seen = await look(bound.locator.page, bound.target, Readiness(visible=False))
+        seen = await inspect_target(bound.locator.page, bound.target, Readiness(visible=False))
     except ActionError:
         return None  # the page of the target is gone
     if seen.state is None or seen.state.value is None:
         return seen.state
-    return seen.state.model_copy(update={"value": clean(session, seen.state.value)})
+    return seen.state.model_copy(update={"value": redact_page_text(session, seen.state.value)})
 
 
 def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, title: str) -> PageObservation:
-    redact = session.redactor.text
+    redact = session.redactor.redact_text
     page = session.page(ordinal)
     return PageObservation(
         page=ordinal,
@@ -233,31 +247,36 @@ def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, ti
     )
 
 
-def _documents(session: Session, happened: Happenings) -> tuple[DocumentLoad, ...]:
+def _documents(session: Session, happened: PageEvents) -> tuple[DocumentLoad, ...]:
     loads = []
     for response in happened.responses:
         request = response.request
         page = _main_page(request)
-        if page is None or request.redirected_to is not None or response.status in _NO_CONTENT or request.failure:
+        if (
+            page is None
+            or request.redirected_to is not None
+            or response.status in _NO_CONTENT_STATUSES
+            or request.failure
+        ):
             continue
-        if STEPPING_STONE in response.headers:
+        if REDIRECT_DOCUMENT_HEADER in response.headers:
             continue
-        hops = session.traffic.document_hops(request) or _hops(request)
-        ordinal = session.ledger.ordinal(page)
+        hops = session.traffic.document_hops(request) or _redirect_hops(request)
+        ordinal = session.tracker.ordinal(page)
         if ordinal < 0:
             continue  # the page is about to be announced
         loads.append(
             DocumentLoad(
                 page=ordinal,
-                url=session.redactor.text(response.url),
+                url=session.redactor.redact_text(response.url),
                 status=response.status,
-                hops=tuple(RedirectHop(url=session.redactor.text(url), status=status) for url, status in hops),
+                hops=tuple(RedirectHop(url=session.redactor.redact_text(url), status=status) for url, status in hops),
             )
         )
     return tuple(loads)
 
 
-def _hops(request: Request) -> tuple[tuple[str, int], ...]:
+def _redirect_hops(request: Request) -> tuple[tuple[str, int], ...]:
     hops: list[tuple[str, int]] = []
     earlier = request.redirected_from
     while earlier is not None:
@@ -278,53 +297,56 @@ def _main_page(request: Request) -> Page | None:
     return frame.page if frame.parent_frame is None else None
 
 
-def _keys(session: Session, happened: Happenings) -> list[str]:
-    return [*(_key(session, request) for request in _asked(session, happened)), *happened.keys]
+def _request_keys(session: Session, happened: PageEvents) -> list[str]:
+    return [
+        *(_recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
+        *happened.keys,
+    ]
 
 
-def _writes(session: Session, happened: Happenings) -> tuple[str, ...] | None:
+def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, ...] | None:
     """Return the keys of unsafe requests, frame by frame: frames and workers do not wait for each other.
 
     None if a worker may have sent some: the browser does not report the sender.
     """
-    asked = set(_asked(session, happened))
-    sent = [each for each in happened.writes if each.request in asked]
-    if not all(each.is_alone for each in sent):
+    asked = set(_counted_requests(session, happened))
+    sent = [each for each in happened.unsafe_requests if each.request in asked]
+    if not all(each.is_from_frame for each in sent):
         return None
-    sent.sort(key=lambda each: (session.ledger.ordinal(each.page), each.frame))
-    return tuple(_key(session, each.request) for each in sent)
+    sent.sort(key=lambda each: (session.tracker.ordinal(each.page), each.frame))
+    return tuple(_recorded_or_own_key(session, each.request) for each in sent)
 
 
-def _asked(session: Session, happened: Happenings) -> Iterator[Request]:
+def _counted_requests(session: Session, happened: PageEvents) -> Iterator[Request]:
     for request in happened.requests:
         if request.redirected_from is None and not session.traffic.is_continuation(request):
             yield request
 
 
-def _key(session: Session, request: Request) -> str:
-    return session.traffic.recorded_key(request) or key_of(session, request)
+def _recorded_or_own_key(session: Session, request: Request) -> str:
+    return session.traffic.recorded_key(request) or redacted_key(session, request)
 
 
-def named_key_of(session: Session, request: Request) -> str:
+def counting_key(session: Session, request: Request) -> str:
     """Compute the key that counts requests while more secrets are being found. Never written to files."""
-    return _key_by(session.redactor.named, request)
+    return _compute_key(session.redactor.named_only, request)
 
 
-def key_of(session: Session, request: Request) -> str:
+def redacted_key(session: Session, request: Request) -> str:
     """Compute the key of a request, without secrets."""
-    key = _key_by(session.redactor, request)
+    key = _compute_key(session.redactor, request)
     body, content_type = request.post_data_buffer, request.headers.get("content-type")
-    if session.found is not None:
-        session.memory.note_request(key, request.method, request.url, body, content_type)
+    if session.secret_detector is not None:
+        session.digest_memory.note_request(key, request.method, request.url, body, content_type)
     return key
 
 
-def _key_by(redactor: Redactor, request: Request) -> str:
+def _compute_key(redactor: Redactor, request: Request) -> str:
     body = request.post_data_buffer
-    sent = None if body is None else redactor.key_data(body)
-    return request_key(request.method, redactor.text(request.url), sent, request.headers.get("content-type"))
+    sent = None if body is None else redactor.redact_key_bytes(body)
+    return request_key(request.method, redactor.redact_text(request.url), sent, request.headers.get("content-type"))
 
 
-def _without_reason(text: str) -> str:
+def _normalize_console_error(text: str) -> str:
     """Remove what no recording holds and no page sees: the reason of a CORS error, and HTTP reason phrases."""
-    return playable(_REASON_PHRASE.sub(r"\1", _POLICY.sub(r"\1", text)))
+    return replayable_console_text(_REASON_PHRASE.sub(r"\1", _CORS_ERROR.sub(r"\1", text)))

@@ -12,40 +12,40 @@ if TYPE_CHECKING:
 
     from playwright.async_api import BrowserContext, Page
 
-CLOSED: Final = "Target page, context or browser has been closed"
+CLOSED_MESSAGE: Final = "Target page, context or browser has been closed"
 CLOSE_S: Final = 5.0
 """Wall time within which it must be known which page has closed."""
-_LOOK_S: Final = 0.01
+_POLL_S: Final = 0.01
 
 
 class PageClock(Protocol):
     """Measure and advance page time, in milliseconds since the session began."""
 
-    natural: bool
+    is_natural: bool
     """Whether it runs by itself."""
 
-    async def start(self, context: BrowserContext, start_ms: int) -> None:
+    async def install(self, context: BrowserContext, start_ms: int) -> None:
         """Set the clock of a context without pages; `start_ms` is Unix time in milliseconds."""
 
     @property
     def now_ms(self) -> float:
         """Return how much page time has passed."""
 
-    async def run(self, duration_ms: float) -> None:
+    async def advance(self, duration_ms: float) -> None:
         """Let page time pass."""
 
 
 class SteppedClock:
     """A clock that moves only in steps: replays, and recordings by default."""
 
-    natural = False
+    is_natural = False
 
     def __init__(self) -> None:
         """Start at zero."""
         self._context: BrowserContext | None = None
         self._now_ms = 0.0
 
-    async def start(self, context: BrowserContext, start_ms: int) -> None:
+    async def install(self, context: BrowserContext, start_ms: int) -> None:
         """Pause the clock. Uses `pause_at` alone, since after `install` pages begin at different times."""
         self._context = context
         await context.clock.pause_at(start_ms / 1000)
@@ -55,7 +55,7 @@ class SteppedClock:
         """Return the sum of all steps."""
         return self._now_ms
 
-    async def run(self, duration_ms: float) -> None:
+    async def advance(self, duration_ms: float) -> None:
         """Fire the timers due within a step, in order; a step is at least one whole millisecond.
 
         Raises:
@@ -70,23 +70,23 @@ class SteppedClock:
 class NaturalClock:
     """A clock that runs with the wall clock, from the configured start."""
 
-    natural = True
+    is_natural = True
 
     def __init__(self) -> None:
         """Start at zero."""
-        self._begin = time.monotonic()
+        self._began_s = time.monotonic()
 
-    async def start(self, context: BrowserContext, start_ms: int) -> None:
+    async def install(self, context: BrowserContext, start_ms: int) -> None:
         """Install a running clock."""
         await context.clock.install(time=start_ms / 1000)
-        self._begin = time.monotonic()
+        self._began_s = time.monotonic()
 
     @property
     def now_ms(self) -> float:
         """Return the wall time since the start."""
-        return (time.monotonic() - self._begin) * 1000
+        return (time.monotonic() - self._began_s) * 1000
 
-    async def run(self, duration_ms: float) -> None:
+    async def advance(self, duration_ms: float) -> None:
         """Wait."""
         await asyncio.sleep(duration_ms / 1000)
 
@@ -104,17 +104,17 @@ async def _run_for(context: BrowserContext, passed_ms: int) -> None:
         try:
             await context.clock.run_for(passed_ms)
         except Error as error:
-            if CLOSED not in error.message or not await _one_closes(pages):
+            if CLOSED_MESSAGE not in error.message or not await _wait_for_closed_page(pages):
                 raise
         else:
             return
 
 
-async def _one_closes(pages: Sequence[Page]) -> bool:
+async def _wait_for_closed_page(pages: Sequence[Page]) -> bool:
     """Wait until one of the pages closes; return whether another one is still open."""
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_S):
             while not any(page.is_closed() for page in pages):  # noqa: ASYNC110 - any of several pages
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(_POLL_S)
     closed = [page.is_closed() for page in pages]
     return any(closed) and not all(closed)

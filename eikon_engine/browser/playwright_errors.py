@@ -21,9 +21,9 @@ from eikon_engine.errors import (
 if TYPE_CHECKING:
     from playwright.async_api import Error as PlaywrightError
 
-_IN_A_STATE: Final = r" to be (?:visible|hidden|attached|detached)\b"
+_STATE_WAIT: Final = r" to be (?:visible|hidden|attached|detached)\b"
 """State waits that may also time out in a replay, as recorded."""
-PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
+ERROR_PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
     (r"Target page, context or browser has been closed|Target closed", PageMissingError),
     (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
     (r"strict mode violation", TargetAmbiguousError),
@@ -34,32 +34,32 @@ PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
     (r"Malformed value|Node is not an HTMLInputElement|Clicking the checkbox did not change", ActionRejectedError),
     (r"net::ERR_|Cannot navigate to invalid URL|Navigation failed|by another navigation", NavigationError),
     (r"(?s)Timeout .*exceeded.*navigating to|Page\.(goto|reload|go_back|go_forward): Timeout", NavigationError),
-    (rf"(?s)Timeout .*exceeded.*waiting for (?:locator|get_by_)(?![^\n]*{_IN_A_STATE})", TargetMissingError),
+    (rf"(?s)Timeout .*exceeded.*waiting for (?:locator|get_by_)(?![^\n]*{_STATE_WAIT})", TargetMissingError),
     (r"Timeout .*exceeded", WaitTimeoutError),
 )
 """Patterns of Playwright's messages, and our errors; the first match counts."""
 
-GONE: Final = re.compile(r"has been closed|Connection closed|Target closed|(?:Target|Page) crashed")
+TARGET_GONE: Final = re.compile(r"has been closed|Connection closed|Target closed|(?:Target|Page) crashed")
 """Playwright's messages when its page or browser is gone."""
 
 
-def translate(error: PlaywrightError, wanted: str) -> EikonError:
+def translate(error: PlaywrightError, operation: str) -> EikonError:
     """Translate a Playwright error; `wanted` names the attempted operation in a few words.
 
     An unknown message becomes `action-rejected`, with its first line as the reason.
     """
-    for pattern, kind in PATTERNS:
+    for pattern, kind in ERROR_PATTERNS:
         if re.search(pattern, error.message):
-            return kind(f"{wanted}: {first_line(error.message)}")
-    return ActionRejectedError(f"{wanted}: {first_line(error.message)}")
+            return kind(f"{operation}: {first_line(error.message)}")
+    return ActionRejectedError(f"{operation}: {first_line(error.message)}")
 
 
-def says_gone(error: PlaywrightError) -> bool:
+def is_target_gone(error: PlaywrightError) -> bool:
     """Whether Playwright reports that the page, the browser or the driver process is gone.
 
     If the driver process is gone, the browser still counts as connected.
     """
-    return GONE.search(error.message) is not None
+    return TARGET_GONE.search(error.message) is not None
 
 
 def first_line(message: str) -> str:

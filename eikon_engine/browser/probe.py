@@ -6,11 +6,11 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.changed_answers import ChangedAnswers, Ending
-from eikon_engine.browser.socket_names import SocketNames
+from eikon_engine.browser.changed_answers import RequestEnd, ResponseChanges
+from eikon_engine.browser.socket_names import RecordedSocketNames
 from eikon_engine.browser.socket_player import SocketRules
 from eikon_engine.browser.traffic import LiveTraffic
-from eikon_engine.divergence.answers import Answer
+from eikon_engine.divergence.answers import ComparedResponse
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.volatile import VolatileRule
 
-NOT_NETWORK: Final = ("data:", "blob:", "about:")
-WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
+NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:")
+NO_BODY_STATUSES: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
 class ProbeTraffic(LiveTraffic):
@@ -43,8 +43,8 @@ class ProbeTraffic(LiveTraffic):
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._changed = ChangedAnswers(recording)
-        self._lost: list[str] = []
+        self._changed = ResponseChanges(recording)
+        self._warnings: list[str] = []
 
     async def start(self, session: Session) -> None:
         """Set up routes and listeners."""
@@ -52,7 +52,7 @@ class ProbeTraffic(LiveTraffic):
         session.context.on("request", lambda request: self._on_request(session, request))
         session.context.on("requestfinished", lambda request: self._on_end(session, request))
         session.context.on("requestfailed", lambda request: self._on_end(session, request))
-        session.rest.pending.append(lambda: len(self._tasks))
+        session.stabilizer.pending_work.append(lambda: len(self._tasks))
 
     async def stop(self) -> None:
         """Cancel pending comparisons."""
@@ -65,42 +65,42 @@ class ProbeTraffic(LiveTraffic):
         """Return the key of the recorded request that a live one matches; rules may make them differ."""
         return self._keys.get(request)
 
-    def socket_names(self) -> SocketNames:
+    def socket_names(self) -> RecordedSocketNames:
         """Use the recording's names for sockets."""
-        return SocketNames(self._recording, SocketRules(self._rules, self._playback.rule_use))
+        return RecordedSocketNames(self._recording, SocketRules(self._rules, self._playback.rule_use))
 
     def outcome(self) -> NetworkOutcome:
         """Add the differences from the recording."""
-        notes = (*self._lost, *self._changed.notes())
+        notes = (*self._warnings, *self._changed.notes())
         live = super().outcome()
         return live.model_copy(
             update={
-                "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.pending),
+                "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 "unmatched": tuple(miss.key for miss in self._playback.misses),
-                "response_changes": self._changed.kept,
-                "rules_applied": self._playback.rule_use.for_outcome(),
+                "response_changes": self._changed.changes,
+                "rules_applied": self._playback.rule_use.to_outcome(),
                 "notes": (*live.notes, *notes, *self._playback.rule_use.notes()),
             }
         )
 
     def _on_request(self, session: Session, request: Request) -> None:
-        if request.redirected_from is not None or request.url.startswith(NOT_NETWORK):
+        if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
             return
         body = request.post_data_buffer
         match = self._playback.match(
             request.method,
-            session.redactor.text(request.url),
-            None if body is None else session.redactor.key_data(body),
+            session.redactor.redact_text(request.url),
+            None if body is None else session.redactor.redact_key_bytes(body),
             request.headers.get("content-type"),
             request.headers.items(),
         )
         if isinstance(match, Hit):
             self._keys[request] = match.key
-        if isinstance(match, Hit) and not match.exchange.pending:
+        if isinstance(match, Hit) and not match.exchange.is_pending:
             self._matched[request] = match.exchange
 
     def _on_end(self, session: Session, request: Request) -> None:
-        root = _root(request)
+        root = _first_request(request)
         if root not in self._matched:
             return
         task = asyncio.ensure_future(self._compare(session, root, request))
@@ -109,12 +109,12 @@ class ProbeTraffic(LiveTraffic):
 
     def _on_compared(self, session: Session, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        session.ledger.changed.set()
+        session.tracker.changed.set()
         fault = None if task.cancelled() else task.exception()
         if isinstance(fault, EikonError):
-            session.ledger.fail(fault)
+            session.tracker.fail(fault)
         elif fault is not None:
-            self._lost.append(f"could not compare a response with the recorded one: {fault}")
+            self._warnings.append(f"could not compare a response with the recorded one: {fault}")
 
     async def _compare(self, session: Session, root: Request, last: Request) -> None:
         response = await last.response() if last.failure is None else None
@@ -124,17 +124,17 @@ class ProbeTraffic(LiveTraffic):
         if exchange is None:
             return
         failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
-        answer = await self._live(session, response, exchange) if response is not None else None
-        values = self._changed.differences(exchange, Ending(answer=answer, failure=failure))
-        if session.urls.moves_paths:
-            values = tuple(each for each in values if session.urls.old_path(each.live, last.url) != each.recorded)
-        self._changed.keep(exchange.key, exchange.occurrence, values)
+        answer = await self._live_response(session, response, exchange) if response is not None else None
+        values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
+        if session.urls.changes_paths:
+            values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
+        self._changed.record(exchange.key, exchange.occurrence, values)
 
-    async def _live(self, session: Session, response: Response, exchange: Exchange) -> Answer:
-        redact = session.redactor.text
+    async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
+        redact = session.redactor.redact_text
         headers = tuple((pair["name"].lower(), redact(pair["value"])) for pair in await response.headers_array())
         wanted = exchange.response is not None and exchange.response.body is not None
-        return Answer(
+        return ComparedResponse(
             url=redact(response.url),
             status=response.status,
             headers=headers,
@@ -145,17 +145,17 @@ class ProbeTraffic(LiveTraffic):
         from playwright.async_api import Error
 
         redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
-        if redirect or response.status in WITHOUT_BODY or response.request.method == "HEAD":
+        if redirect or response.status in NO_BODY_STATUSES or response.request.method == "HEAD":
             return None
         try:
-            return session.redactor.data(await response.body())
+            return session.redactor.redact_bytes(await response.body())
         except Error as error:
-            url = session.redactor.text(response.url)
-            self._lost.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
+            url = session.redactor.redact_text(response.url)
+            self._warnings.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
             return None
 
 
-def _root(request: Request) -> Request:
+def _first_request(request: Request) -> Request:
     while request.redirected_from is not None:
         request = request.redirected_from
     return request

@@ -11,27 +11,27 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.rest import LOOKS
+from eikon_engine.browser.rest import IDLE_CHECKS
 
 if TYPE_CHECKING:
-    from eikon_engine.browser.ledger import PageLedger
-    from eikon_engine.browser.rest import Rest
+    from eikon_engine.browser.ledger import PageTracker
+    from eikon_engine.browser.rest import PageStabilizer
 
-QUIET_TRIPS: Final = 10
+QUIET_ROUND_TRIPS: Final = 10
 """Round trips without any page event."""
 QUIET_S: Final = (0.05, 0.5)
 """Minimum and maximum wall time of that."""
-QUIET_BY_S: Final = 1.0
+QUIET_TIMEOUT_S: Final = 1.0
 """Wall time after which pages that keep sending requests count as idle anyway."""
 
 
-async def stay_quiet(rest: Rest, ledger: PageLedger) -> None:
+async def wait_until_quiet(stabilizer: PageStabilizer, tracker: PageTracker) -> None:
     """Return once no request began or ended and no page opened for some wall time; the page clock does not advance."""
-    deadline = time.monotonic() + QUIET_BY_S
+    deadline = time.monotonic() + QUIET_TIMEOUT_S
     heard = -1
-    while heard != ledger.heard and time.monotonic() < deadline:
-        heard = ledger.heard
+    while heard != tracker.request_events and time.monotonic() < deadline:
+        heard = tracker.request_events
         asked_at = time.monotonic()
-        await rest.quiesce()
-        trips_s = (time.monotonic() - asked_at) / LOOKS * QUIET_TRIPS
+        await stabilizer.wait_until_idle()
+        trips_s = (time.monotonic() - asked_at) / IDLE_CHECKS * QUIET_ROUND_TRIPS
         await asyncio.sleep(min(max(QUIET_S[0], trips_s), QUIET_S[1]))

@@ -7,30 +7,35 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.background import Background
-from eikon_engine.browser.changed_answers import Asked, OtherAnswers
-from eikon_engine.browser.continuations import Continuation, Continuations, redirected_to, stays_in_document
-from eikon_engine.browser.cookies import cookies_on_the_way, lasting
-from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
-from eikon_engine.browser.frames import frame_of, is_main_document
-from eikon_engine.browser.given import GivenAsAsked
-from eikon_engine.browser.net_errors import ABORT_CODES
-from eikon_engine.browser.own_script import own_script
-from eikon_engine.browser.schedule import Schedule
-from eikon_engine.browser.served import (
-    allowing_nobody,
-    denied,
-    leading_to,
-    moments_of,
-    orders_of,
-    served_headers,
-    was_refused_by_policy,
+from eikon_engine.browser.background import BackgroundTasks
+from eikon_engine.browser.changed_answers import RecordingComparison, RedactedRequest
+from eikon_engine.browser.continuations import (
+    RedirectContinuation,
+    RedirectContinuations,
+    is_same_document,
+    redirect_target,
 )
-from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
-from eikon_engine.browser.traffic import STEPPING_STONE
-from eikon_engine.browser.untamed import UntamedWorkers
-from eikon_engine.network.kinds import FETCHES
-from eikon_engine.network.long_polls import long_polls
+from eikon_engine.browser.cookies import redirect_cookies, with_relative_lifetimes
+from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, stream_body, with_engine_header
+from eikon_engine.browser.frames import frame_of, is_main_document
+from eikon_engine.browser.given import OnDemandDeliveries
+from eikon_engine.browser.net_errors import ABORT_CODES
+from eikon_engine.browser.own_script import load_script
+from eikon_engine.browser.schedule import DeliverySchedule
+from eikon_engine.browser.served import (
+    cors_denial,
+    cors_denial_headers,
+    delivery_moments,
+    delivery_orders,
+    redirect_document,
+    served_headers,
+    was_blocked_by_cors,
+)
+from eikon_engine.browser.socket_player import SocketReplay, SocketRules
+from eikon_engine.browser.traffic import REDIRECT_DOCUMENT_HEADER
+from eikon_engine.browser.untamed import UninstrumentedWorkers
+from eikon_engine.network.kinds import FETCH_TYPES
+from eikon_engine.network.long_polls import find_long_polls
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Frame, Request, Route
 
-    from eikon_engine.browser.live_answers import LiveAnswers
+    from eikon_engine.browser.live_answers import LiveResponder
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
     from eikon_engine.network.matching import Match
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.volatile import VolatileRule
 
-ARRIVAL_S: Final = 1.0
+RECEIVED_S: Final = 1.0
 """Wall time after which a fulfilled response counts as received by the page."""
 NO_CONTENT: Final = 204
 OK: Final = 200
@@ -60,36 +65,36 @@ class SealedTraffic:
         self,
         recording: NetworkRecording,
         rules: tuple[VolatileRule, ...] = (),
-        own: NetworkRecording | None = None,
-        given: Callable[[int, Moment], None] | None = None,
+        original: NetworkRecording | None = None,
+        on_delivery: Callable[[int, Moment], None] | None = None,
         failures: Sequence[int] = (),
     ) -> None:
         """Serve from `recording`; `rules` name the parts of requests that change from run to run.
 
         If `recording` replaces that of the bundle, its responses are compared with `own`. If `given` is set, it is
         called with each delivery, and responses are served on request instead of at their recorded moments, except
-        those recorded after `failures`: see `Schedule`.
+        those recorded after `failures`: see `DeliverySchedule`.
         """
-        self._given_to = given
-        self._failures = failures
+        self._on_delivery = on_delivery
+        self._failed_actions = failures
         self._recording = recording
         self._rules = rules
-        self._long_polls = long_polls(recording.exchanges)
-        self._asked: set[int] = set()
+        self._long_polls = find_long_polls(recording.exchanges)
+        self._requested: set[int] = set()
         """Ordinals of the exchanges that pages requested."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
-        self._other = OtherAnswers(own, recording, rules) if own is not None else None
-        self._keys: dict[Request, str] = {}
-        self._continuations = Continuations()
+        self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
+        self._recorded_keys: dict[Request, str] = {}
+        self._continuations = RedirectContinuations()
         self._continued: dict[Request, Exchange] = {}
         self._misses: list[NetworkMiss] = []
         """Misses of requests and sockets, in order."""
-        self._notes: list[str] = [recording.torn] if recording.torn else []
-        self._untamed = UntamedWorkers()
-        self._running: _Running | None = None
-        self._given: GivenAsAsked | None = None
-        self._live: LiveAnswers | None = None
-        self._made: tuple[LiveAnswers, ...] = ()
+        self._notes: list[str] = [recording.truncation] if recording.truncation else []
+        self._uninstrumented_workers = UninstrumentedWorkers()
+        self._running: _ServedSession | None = None
+        self._on_demand: OnDemandDeliveries | None = None
+        self._live_responder: LiveResponder | None = None
+        self._live_responders: tuple[LiveResponder, ...] = ()
         """Every live responder of this session; the last one may be active."""
 
     @property
@@ -97,32 +102,34 @@ class SealedTraffic:
         """The recording that is served."""
         return self._recording
 
-    def let_through(self, live: LiveAnswers | None) -> None:
+    def set_live_responder(self, responder: LiveResponder | None) -> None:
         """Send requests to the live site from now on; None blocks again whatever is not recorded."""
-        self._live = live
-        if live is None:
+        self._live_responder = responder
+        if responder is None:
             return
-        self._made = (*(each for each in self._made if each is not live), live)
-        if live.every:
-            self._now.session.visits_site = True
-            self._now.schedule.forget(orders_of(self._recording.exchanges))
+        self._live_responders = (*(each for each in self._live_responders if each is not responder), responder)
+        if responder.sends_every_request:
+            self._started.session.is_live_now = True
+            self._started.schedule.forget(delivery_orders(self._recording.exchanges))
 
     async def start(self, session: Session) -> None:
         """Set up the routes."""
-        moments = moments_of(self._recording)
-        schedule = Schedule(session.rest, session.ledger, moments, self._given_to, self._failures)
-        if self._given_to is not None:
-            session.rest.settles_after = max(self._failures, default=-1) + 1
+        moments = delivery_moments(self._recording)
+        schedule = DeliverySchedule(
+            session.stabilizer, session.tracker, moments, self._on_delivery, self._failed_actions
+        )
+        if self._on_delivery is not None:
+            session.stabilizer.settles_after_action = max(self._failed_actions, default=-1) + 1
         rules = SocketRules(self._rules, self._playback.rule_use)
-        on_opened = self._other.compare_socket if self._other is not None else None
-        sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, on_opened)
-        self._running = _Running(session, schedule, sockets, Background(session.ledger))
-        self._untamed.listen(session)
-        session.rest.agenda = schedule
-        session.rest.pending.append(self._continuations.under_way)
+        on_opened = self._response_comparison.compare_socket if self._response_comparison is not None else None
+        sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
+        self._running = _ServedSession(session, schedule, sockets, BackgroundTasks(session.tracker))
+        self._uninstrumented_workers.listen(session)
+        session.stabilizer.pending_deliveries = schedule
+        session.stabilizer.pending_work.append(self._continuations.pending_count)
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
-        await session.context.add_init_script(own_script("init_sockets.js"))
+        await session.context.add_init_script(load_script("init_sockets.js"))
 
     async def stop(self) -> None:
         """Cancel pending deliveries."""
@@ -131,23 +138,23 @@ class SealedTraffic:
             await self._running.schedule.stop()
             await self._running.background.stop()
 
-    async def give_as_asked(self) -> GivenAsAsked:
+    async def deliver_on_demand(self) -> OnDemandDeliveries:
         """Serve responses on request from now on, because the mission departs from its recording.
 
         Returns once the pages have what they had requested. Idempotent: later calls return the same object.
         """
-        if self._given is None:
-            rest, schedule = self._now.session.rest, self._now.schedule
-            self._given = GivenAsAsked(
+        if self._on_demand is None:
+            rest, schedule = self._started.session.stabilizer, self._started.schedule
+            self._on_demand = OnDemandDeliveries(
                 recording=self._recording,
-                turns=frozenset(moment.order for moment in moments_of(self._recording)),
-                before=frozenset(schedule.granted),
+                scheduled_orders=frozenset(moment.order for moment in delivery_moments(self._recording)),
+                delivered_before=frozenset(schedule.delivered),
             )
-            self._given_to = self._given.moments.__setitem__
-            schedule.give_as_asked(self._given_to)
-            rest.settles_after = rest.phase // rest.phases(1)
-            await rest.quiesce()
-        return self._given
+            self._on_delivery = self._on_demand.moments.__setitem__
+            schedule.deliver_on_demand(self._on_delivery)
+            rest.settles_after_action = rest.phase // rest.phase_after(1)
+            await rest.wait_until_idle()
+        return self._on_demand
 
     def is_continuation(self, request: Request) -> bool:
         """Whether a request is our own navigation to the target of a recorded redirect."""
@@ -160,13 +167,13 @@ class SealedTraffic:
 
     def recorded_key(self, request: Request) -> str | None:
         """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
-        return self._keys.get(request)
+        return self._recorded_keys.get(request)
 
     def outcome(self) -> NetworkOutcome:
         """Summarize hits, misses and recorded requests that no page sent."""
-        sockets = self._now.sockets
-        late = self._now.schedule.late
-        notes = [*self._notes, *self._untamed.notes()]
+        sockets = self._started.sockets
+        late = self._started.schedule.late_count
+        notes = [*self._notes, *self._uninstrumented_workers.notes()]
         if late:
             what = f"{late} recorded responses and messages"
             notes.append(f"schedule: {what} were delivered at a different time than in the recording")
@@ -174,82 +181,84 @@ class SealedTraffic:
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
             unused=(
-                *(exchange.key for exchange in self._playback.unused() if not exchange.pending),
+                *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
                 *sockets.unused(),
             ),
-            rules_applied=self._playback.rule_use.for_outcome(),
-            response_changes=self._other.changed.kept if self._other is not None else (),
+            rules_applied=self._playback.rule_use.to_outcome(),
+            response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
         )
-        for live in self._made:
-            met = live.added_to(met)
+        for live in self._live_responders:
+            met = live.add_to_outcome(met)
         return met
 
     async def _serve(self, route: Route) -> None:
         """Serve a request; a failure ends the session and aborts the request."""
-        met = self._now.background.begin(self._meet(route))
+        met = self._started.background.start(self._serve_from_match(route))
         await asyncio.wait({met})
         if not met.cancelled() and met.exception() is not None:
             await self._abort(route, "failed")
 
-    async def _meet(self, route: Route) -> None:
+    async def _serve_from_match(self, route: Route) -> None:
         """Look a request up in the recording, and serve the match."""
         request = route.request
-        session = self._now.session
+        session = self._started.session
         exchange = self._continuations.take(request) if request.is_navigation_request() else None
         if exchange is not None:
             self._continued[request] = exchange
-            await self._answer(route, exchange)
+            await self._serve_in_turn(route, exchange)
             return
         redactor = session.redactor
         body = request.post_data_buffer
-        asked = Asked(
+        asked = RedactedRequest(
             method=request.method,
-            url=redactor.text(request.url),
-            body=None if body is None else redactor.key_data(body),
+            url=redactor.redact_text(request.url),
+            body=None if body is None else redactor.redact_key_bytes(body),
             content_type=request.headers.get("content-type"),
             headers=tuple(request.headers.items()),
         )
         match = asked.match(self._playback)
-        if self._live is not None and (self._live.every or not isinstance(match, Hit)):
-            await self._let_through(route, self._live, match)
+        if self._live_responder is not None and (
+            self._live_responder.sends_every_request or not isinstance(match, Hit)
+        ):
+            await self._serve_live(route, self._live_responder, match)
             return
-        if isinstance(match, Hit) and self._other is not None:
-            self._other.compare(asked, match.exchange)
+        if isinstance(match, Hit) and self._response_comparison is not None:
+            self._response_comparison.compare(asked, match.exchange)
         if not isinstance(match, Hit):
-            await self._block(route, match.told())
+            await self._block(route, match.to_network_miss())
             return
-        await self._from_recording(route, match)
+        await self._serve_recorded(route, match)
 
-    async def _from_recording(self, route: Route, match: Hit) -> None:
+    async def _serve_recorded(self, route: Route, match: Hit) -> None:
         """Serve the recorded response, or leave the request pending if it never got one."""
         request = route.request
-        self._keys[request] = match.key
-        self._asked_for(match.exchange)
-        waits_in_vain = match.exchange.given_up and not is_main_document(request)
-        if match.exchange.pending or (self._given_to is not None and waits_in_vain):
-            if self._given is not None:
-                self._given.in_vain.add(match.exchange.ordinal)
-            self._now.schedule.never(request)
-            self._now.session.ledger.changed.set()
+        self._recorded_keys[request] = match.key
+        self._note_requested(match.exchange)
+        waits_in_vain = match.exchange.is_cancelled and not is_main_document(request)
+        if match.exchange.is_pending or (self._on_delivery is not None and waits_in_vain):
+            if self._on_demand is not None:
+                self._on_demand.unanswered.add(match.exchange.ordinal)
+            self._started.schedule.mark_never_answered(request)
+            self._started.session.tracker.changed.set()
         else:
             await self._deliver(route, match.exchange)
 
-    async def _let_through(self, route: Route, live: LiveAnswers, match: Match) -> None:
+    async def _serve_live(self, route: Route, live: LiveResponder, match: Match) -> None:
         """Serve the live site's response as if it had been recorded."""
-        refusal = live.refusal(route.request)
+        refusal = live.refusal_reason(route.request)
         if refusal is not None and isinstance(match, Hit):
-            await self._from_recording(route, match)
+            await self._serve_recorded(route, match)
             return
         if refusal is not None:
             await self._block(route, NetworkMiss(key=match.key, reason=refusal))
             return
         if isinstance(match, Hit):
-            self._keys[route.request] = match.key
-            self._asked_for(match.exchange)
-        exchange = await live.answer(self._now.session, route.request, match)
-        if self._given is not None:
-            self._given.add(exchange)
+            self._recorded_keys[route.request] = match.key
+            self._note_requested(match.exchange)
+        exchange = await live.respond(self._started.session, route.request, match)
+        if self._on_demand is not None:
+            self._on_demand.add(exchange)
         await self._deliver(route, exchange)
 
     async def _block(self, route: Route, miss: NetworkMiss) -> None:
@@ -261,84 +270,88 @@ class SealedTraffic:
         if exchange.hops and is_document and exchange.response is not None:
             await self._redirect(route, exchange)
         else:
-            await self._answer(route, exchange)
+            await self._serve_in_turn(route, exchange)
 
-    def _asked_for(self, exchange: Exchange) -> None:
+    def _note_requested(self, exchange: Exchange) -> None:
         """Note a request that a long poll may have waited for."""
-        self._asked.add(exchange.ordinal)
-        self._now.schedule.wake()
+        self._requested.add(exchange.ordinal)
+        self._started.schedule.wake()
 
     def _has_cause(self, exchange: Exchange) -> bool:
         """Whether everything was requested that the server waited for before it sent this response."""
-        return self._long_polls.get(exchange.ordinal, frozenset()) <= self._asked
+        return self._long_polls.get(exchange.ordinal, frozenset()) <= self._requested
 
-    async def _answer(self, route: Route, exchange: Exchange) -> None:
+    async def _serve_in_turn(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
         at_once = is_main_document(route.request)
-        async with self._now.schedule.turn(
-            moment, route.request, at_once=at_once, has_cause=lambda: self._has_cause(exchange)
+        async with self._started.schedule.in_turn(
+            moment, route.request, is_immediate=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
             response = exchange.response
-            if response is None and was_refused_by_policy(exchange):
-                await self._fulfill(route, OK, allowing_nobody(exchange), b"")
+            if response is None and was_blocked_by_cors(exchange):
+                await self._fulfill(route, OK, cors_denial(exchange), b"")
             elif response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
             elif response.body_missing is not None:
                 self._notes.append(f"{exchange.key}: the recording has no body ({response.body_missing})")
                 await self._abort(route, "failed")
             else:
-                await self._give(route, exchange, response)
-                await self._arrived(route.request)
+                await self._fulfill_response(route, exchange, response)
+                await self._wait_until_received(route.request)
 
-    async def _give(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
+    async def _fulfill_response(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
         hops = () if exchange.request.is_navigation else exchange.hops
-        cookies = cookies_on_the_way(exchange, self._now_s) if hops else ()
-        headers: HeaderPairs = (*cookies, *lasting(response.headers, self._now_s), *denied(exchange, response))
-        if hops and route.request.resource_type in FETCHES:
-            target = self._now.session.put_back(response.url.encode()).decode()
-            headers = with_own_header(headers, REDIRECTED_HEADER, target)
+        cookies = redirect_cookies(exchange, self._now_s) if hops else ()
+        headers: HeaderPairs = (
+            *cookies,
+            *with_relative_lifetimes(response.headers, self._now_s),
+            *cors_denial_headers(exchange, response),
+        )
+        if hops and route.request.resource_type in FETCH_TYPES:
+            target = self._started.session.restore_secrets(response.url.encode()).decode()
+            headers = with_engine_header(headers, REDIRECTED_HEADER, target)
         if not exchange.pieces or route.request.resource_type != "fetch":
             await self._fulfill(route, response.status, headers, self._body(exchange, response))
             return
-        headers = with_own_header(headers, STREAM_HEADER, str(exchange.ordinal))
+        headers = with_engine_header(headers, STREAM_HEADER, str(exchange.ordinal))
         await self._fulfill(route, response.status, headers, b"")
         body = self._body(exchange, response) if response.body is not None else b""
-        self._now.background.begin(feed(self._now.schedule, route.request, exchange, body))
+        self._started.background.start(stream_body(self._started.schedule, route.request, exchange, body))
 
-    async def _arrived(self, request: Request) -> None:
+    async def _wait_until_received(self, request: Request) -> None:
         """Wait until a page has its response: two in transit at once could overtake each other."""
         if is_main_document(request):
             return
         with suppress(TimeoutError):
-            async with asyncio.timeout(ARRIVAL_S):
-                await self._now.session.ledger.ended(request)
+            async with asyncio.timeout(RECEIVED_S):
+                await self._started.session.tracker.wait_until_ended(request)
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Serve a redirected document: set the cookies, then navigate to the redirect's target.
 
         A fulfilled redirect would send the browser past our routes, to the network.
         """
-        session = self._now.session
+        session = self._started.session
         request = route.request
-        target = session.put_back(redirected_to(exchange).encode()).decode()
+        target = session.restore_secrets(redirect_target(exchange).encode()).decode()
         frame = frame_of(request)
-        if frame is not None and stays_in_document(frame, target):
+        if frame is not None and is_same_document(frame, target):
             frame = None
         session.redirects_served += 1
-        continuation = Continuation(exchange=exchange, frame=frame, source=request.url, target=target)
+        continuation = RedirectContinuation(exchange=exchange, frame=frame, source=request.url, target=target)
         self._continuations.add(continuation)
-        cookies = tuple(cookies_on_the_way(exchange, self._now_s))
+        cookies = tuple(redirect_cookies(exchange, self._now_s))
         if frame is None:
             # A popup is no page before its first document, and a URL that differs only in its fragment does not load a
             # document again: a document of ours redirects instead, and is not observed.
-            headers = (*cookies, ("content-type", "text/html"), (STEPPING_STONE, "1"))
-            await self._fulfill(route, OK, headers, leading_to(target))
+            headers = (*cookies, ("content-type", "text/html"), (REDIRECT_DOCUMENT_HEADER, "1"))
+            await self._fulfill(route, OK, headers, redirect_document(target))
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
-        self._now.background.begin(self._navigate(request, frame, continuation))
+        self._started.background.start(self._navigate(request, frame, continuation))
 
-    async def _navigate(self, request: Request, frame: Frame, continuation: Continuation) -> None:
+    async def _navigate(self, request: Request, frame: Frame, continuation: RedirectContinuation) -> None:
         from playwright.async_api import Error
 
         target = continuation.target
@@ -349,7 +362,7 @@ class SealedTraffic:
                 self._notes.append(f"could not follow the redirect to {target}: {error.message.splitlines()[0]}")
         finally:
             self._continuations.drop(continuation)
-            self._now.session.ledger.changed.set()
+            self._started.session.tracker.changed.set()
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error
@@ -357,7 +370,7 @@ class SealedTraffic:
         try:
             await route.fulfill(status=status, headers=served_headers(headers, route.request.method), body=body)
         except Error:
-            self._now.session.ledger.changed.set()  # the page or the request is gone
+            self._started.session.tracker.changed.set()  # the page or the request is gone
 
     async def _abort(self, route: Route, code: str) -> None:
         from playwright.async_api import Error
@@ -365,23 +378,23 @@ class SealedTraffic:
         try:
             await route.abort(code)
         except Error:
-            self._now.session.ledger.changed.set()  # as above
+            self._started.session.tracker.changed.set()  # as above
 
     def _body(self, exchange: Exchange, response: RecordedResponse) -> bytes:
         if response.body is None:
             return b""
-        came = (live.take_body(exchange) for live in self._made)
+        came = (live.pop_body(exchange) for live in self._live_responders)
         body = next((each for each in came if each is not None), None)
-        return self._now.session.put_back(self._recording.body(response.body) if body is None else body)
+        return self._started.session.restore_secrets(self._recording.body(response.body) if body is None else body)
 
     @property
     def _now_s(self) -> float:
         """Return page time as a Unix timestamp, in seconds."""
-        session = self._now.session
-        return (session.environment.clock_start_ms + session.rest.now_ms) / 1000
+        session = self._started.session
+        return (session.environment.clock_start_ms + session.stabilizer.now_ms) / 1000
 
     @property
-    def _now(self) -> _Running:
+    def _started(self) -> _ServedSession:
         if self._running is None:
             message = "sealed traffic was used before start()"
             raise RuntimeError(message)
@@ -389,10 +402,10 @@ class SealedTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _ServedSession:
     """The parts that serve one session."""
 
     session: Session
-    schedule: Schedule
-    sockets: SocketPlayer
-    background: Background
+    schedule: DeliverySchedule
+    sockets: SocketReplay
+    background: BackgroundTasks

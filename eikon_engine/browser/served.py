@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
 
-DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
+TRANSPORT_HEADERS: Final = frozenset(
+    {"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"}
+)
 """Response headers about the transport, which a served response does not have."""
-BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
+CORS_FAILURE: Final = "net::ERR_FAILED"
 """Chromium's error for a response that CORS withholds from the page."""
-_ALLOWED: Final = "access-control-allow-origin"
-NOBODY: Final = "https://nobody.invalid"
+_ALLOW_ORIGIN: Final = "access-control-allow-origin"
+NO_ORIGIN: Final = "https://nobody.invalid"
 """An origin that no page has, not even an opaque one."""
 
 
-def moments_of(recording: NetworkRecording) -> Iterator[Moment]:
+def delivery_moments(recording: NetworkRecording) -> Iterator[Moment]:
     """Yield every moment at which something is delivered: responses, streamed pieces, socket messages."""
     for exchange in recording.exchanges:
         if exchange.pieces and exchange.request.resource_type != "fetch":
@@ -38,7 +40,7 @@ def moments_of(recording: NetworkRecording) -> Iterator[Moment]:
             yield event.moment
 
 
-def orders_of(exchanges: Iterable[Exchange]) -> Iterator[int]:
+def delivery_orders(exchanges: Iterable[Exchange]) -> Iterator[int]:
     """Yield the orders of everything that exchanges delivered."""
     for exchange in exchanges:
         yield from (piece.moment.order for piece in exchange.pieces)
@@ -56,29 +58,29 @@ def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
             return "server"
 
 
-def was_refused_by_policy(exchange: Exchange) -> bool:
+def was_blocked_by_cors(exchange: Exchange) -> bool:
     """Whether the browser withheld a cross-origin response from a page, as it will again.
 
     Requests subject to CORS send their origin: https://fetch.spec.whatwg.org/#origin-header.
     """
-    return exchange.failure == BLOCKED_BY_POLICY and _crosses(exchange)
+    return exchange.failure == CORS_FAILURE and _is_cross_origin(exchange)
 
 
-def denied(exchange: Exchange, response: RecordedResponse) -> HeaderPairs:
+def cors_denial_headers(exchange: Exchange, response: RecordedResponse) -> HeaderPairs:
     """Return the header that withholds a cross-origin response from scripts, if the response allows no origin.
 
     Playwright would otherwise add a header that allows all origins.
     """
-    says = any(name.lower() == _ALLOWED for name, _ in response.headers)
-    return () if says or not _crosses(exchange) else allowing_nobody(exchange)
+    says = any(name.lower() == _ALLOW_ORIGIN for name, _ in response.headers)
+    return () if says or not _is_cross_origin(exchange) else cors_denial(exchange)
 
 
-def allowing_nobody(exchange: Exchange) -> HeaderPairs:
+def cors_denial(exchange: Exchange) -> HeaderPairs:
     """Return the header of a response that its page may not read."""
-    return ((_ALLOWED, "null" if _origin(exchange) != "null" else NOBODY),)
+    return ((_ALLOW_ORIGIN, "null" if _origin(exchange) != "null" else NO_ORIGIN),)
 
 
-def _crosses(exchange: Exchange) -> bool:
+def _is_cross_origin(exchange: Exchange) -> bool:
     """Whether a request was cross-origin."""
     origin, theirs = _origin(exchange), urlsplit(exchange.request.url)
     own = f"{theirs.scheme}://{theirs.netloc.rpartition('@')[2]}"
@@ -89,7 +91,7 @@ def _origin(exchange: Exchange) -> str:
     return next((value for name, value in exchange.request.headers if name.lower() == "origin"), "")
 
 
-def leading_to(target: str) -> bytes:
+def redirect_document(target: str) -> bytes:
     """Build a document that redirects to another URL, and is not idle until it has."""
     address = json.dumps(target).replace("<", "\\u003c")
     script = f"(window.__eikon__ ??= {{}}).leaving = true; location.replace({address})"
@@ -101,7 +103,7 @@ def served_headers(headers: HeaderPairs, method: str) -> dict[str, str]:
     served: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()
-        if lower in DROPPED and not (method == "HEAD" and lower == "content-length"):
+        if lower in TRANSPORT_HEADERS and not (method == "HEAD" and lower == "content-length"):
             continue
         separator = "\n" if lower == "set-cookie" else ", "
         served[lower] = f"{served[lower]}{separator}{value}" if lower in served else value

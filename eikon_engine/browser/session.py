@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.launch import proxy_settings
-from eikon_engine.browser.ledger import PageLedger
-from eikon_engine.browser.own_script import keeping_script, own_script
+from eikon_engine.browser.ledger import PageTracker
+from eikon_engine.browser.own_script import load_script, stored_scripts_init
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
-from eikon_engine.browser.playwright_errors import first_line, says_gone
-from eikon_engine.browser.rest import Rest
-from eikon_engine.browser.session_storage import open_filled_page
+from eikon_engine.browser.playwright_errors import first_line, is_target_gone
+from eikon_engine.browser.rest import PageStabilizer
+from eikon_engine.browser.session_storage import open_page_with_session_storage
 from eikon_engine.browser.worker_script import worker_script
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.redact.found import FoundSecrets
-from eikon_engine.redact.memory import DigestMemory
-from eikon_engine.trace.redaction import MARK_START, Redactor, secrets_named_in
-from eikon_engine.trace.relocated_redaction import redactor_for
-from eikon_engine.trace.secret_text import Secrets
-from eikon_engine.trace.stand_ins import StandIns
-from eikon_engine.trace.url_map import UrlMap
+from eikon_engine.redact.found import SecretDetector
+from eikon_engine.redact.memory import DigestSources
+from eikon_engine.trace.redaction import PLACEHOLDER_PREFIX, Redactor, secret_names_in
+from eikon_engine.trace.relocated_redaction import build_redactor
+from eikon_engine.trace.secret_text import SecretValues
+from eikon_engine.trace.stand_ins import StandInMap
+from eikon_engine.trace.url_map import BaseUrlMap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page, Request
     from pydantic import JsonValue
 
-    from eikon_engine.browser.arrivals import DevTools
+    from eikon_engine.browser.arrivals import DevToolsSession
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.redact.rules import RedactionRules
     from eikon_engine.trace.blobs import BlobStore
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.found_secret import FoundSecret
 
 
-PLAIN_SCRIPTS: Final = (
+STATIC_INIT_SCRIPTS: Final = (
     "init_streams.js",
     "init_shadow.js",
     "init_standstill.js",
@@ -58,20 +58,20 @@ class SessionOptions:
     """Initial cookies, local storage and IndexedDB, in Playwright's format."""
     session_storage: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Initial session storage of the first page, by origin."""
-    secrets: Secrets = field(default_factory=Secrets)
-    kept_secrets: frozenset[str] = frozenset()
+    secrets: SecretValues = field(default_factory=SecretValues)
+    redacted_secrets: frozenset[str] = frozenset()
     """Names of the secrets that are redacted from the start; others are once pages receive them."""
-    scripts: bool = True
+    javascript_enabled: bool = True
     """Whether pages may run JavaScript."""
     languages: tuple[str, ...] = ()
     """`navigator.languages`, if it is more than the locale: for a user's own browser."""
-    natural: bool = False
+    natural_clock: bool = False
     """Whether the page clock runs by itself: for recordings only, replays step it."""
-    urls: UrlMap = field(default_factory=UrlMap)
+    urls: BaseUrlMap = field(default_factory=BaseUrlMap)
     """Maps URLs of the recording to those of the visited deployment."""
-    found: FoundSecrets | None = None
+    secret_detector: SecretDetector | None = None
     """Detects secrets while pages run; None in a replay, and if a recording detects none."""
-    stand_ins: StandIns = field(default_factory=StandIns)
+    stand_ins: StandInMap = field(default_factory=StandInMap)
     """Stand-ins of detected secrets: those of `found`, or those of the replayed recording."""
     proxy: str | None = None
     """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
@@ -82,48 +82,48 @@ class Session:
     """A context with its page tracker, clock and secrets; mutable."""
 
     context: BrowserContext
-    ledger: PageLedger
-    rest: Rest
+    tracker: PageTracker
+    stabilizer: PageStabilizer
     environment: Environment
-    secrets: Secrets
+    secrets: SecretValues
     redactor: Redactor
     """Redacts the secrets that pages have received by now."""
-    restorer: Redactor
+    secret_restorer: Redactor
     """Restores all secrets."""
     traffic: Traffic
-    kept: frozenset[str] = frozenset()
+    redacted_names: frozenset[str] = frozenset()
     """Names of the secrets that are redacted by now."""
-    found: FoundSecrets | None = None
+    secret_detector: SecretDetector | None = None
     """Detects secrets while pages run."""
-    memory: DigestMemory = field(default_factory=DigestMemory)
+    digest_memory: DigestSources = field(default_factory=DigestSources)
     """What was digested before all secrets were known."""
-    scripts: dict[str, str] = field(default_factory=dict)
+    redacted_scripts: dict[str, str] = field(default_factory=dict)
     """Digests of redacted inline scripts, by the digests of the scripts that pages have."""
-    visits_site: bool = False
+    is_live_now: bool = False
     """Whether the live site answers from now on, after a recording did."""
     redirects_served: int = 0
     """How many recorded document redirects were replayed by a navigation of our own."""
-    urls: UrlMap = field(default_factory=UrlMap)
+    urls: BaseUrlMap = field(default_factory=BaseUrlMap)
     """URL mapping of `redactor`."""
     uploads: BlobStore | None = None
     """Contents of uploaded files."""
-    hearers: list[Callable[[DevTools], None]] = field(default_factory=list)
-    """Called with the DevTools session of each recorded page before it is enabled."""
+    devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)
+    """Called with the DevToolsSession session of each recorded page before it is enabled."""
 
     @property
-    def follows(self) -> bool:
+    def follows_schedule(self) -> bool:
         """Whether a recorded schedule decides when events are delivered."""
-        return self.rest.agenda is not None and not self.visits_site
+        return self.stabilizer.pending_deliveries is not None and not self.is_live_now
 
     def page(self, ordinal: int) -> Page | None:
         """Return a page by ordinal; None if it is not open."""
-        return dict(self.ledger.open_pages()).get(ordinal)
+        return dict(self.tracker.open_pages()).get(ordinal)
 
     def secret_name(self, text: str) -> str | None:
         """Return the name of the secret that equals a text, if any."""
         return next((name for name, value in self.secrets.values.items() if value == text), None)
 
-    def keep_secret(self, text: str) -> None:
+    def redact_typed_secret(self, text: str) -> None:
         """Redact a text that is typed as a secret from now on, under a new name if it has none."""
         if not text:
             return
@@ -132,103 +132,107 @@ class Session:
             taken = self.secrets.values.keys()
             names = ("PASSWORD", *(f"PASSWORD_{number}" for number in range(2, len(taken) + 3)))
             name = next(name for name in names if name not in taken)
-            self.secrets = Secrets({**self.secrets.values, name: text})
-            self.restorer = Redactor(self.secrets.values, self.redactor.stand_ins)
-        self._keep({name})
+            self.secrets = SecretValues({**self.secrets.values, name: text})
+            self.secret_restorer = Redactor(self.secrets.values, self.redactor.stand_ins)
+        self._redact_secrets({name})
 
-    def put_back(self, data: bytes) -> bytes:
+    def restore_secrets(self, data: bytes) -> bytes:
         """Replace stand-ins by values, for pages; those secrets are redacted from now on."""
-        self._keep(secrets_named_in(data.decode(errors="replace")) if MARK_START in data else ())
-        return self.restorer.restore(data)
+        self._redact_secrets(secret_names_in(data.decode(errors="replace")) if PLACEHOLDER_PREFIX in data else ())
+        return self.secret_restorer.restore_bytes(data)
 
-    def put_back_texts(self, value: JsonValue) -> JsonValue:
+    def restore_secrets_in_json(self, value: JsonValue) -> JsonValue:
         """Replace stand-ins in a JSON value, see `put_back`."""
-        self._keep(secrets_named_in(json.dumps(value)))
-        return self.restorer.restore_texts(value)
+        self._redact_secrets(secret_names_in(json.dumps(value)))
+        return self.secret_restorer.restore_json(value)
 
-    def redactor_for(self, asked: str) -> Redactor:
+    def redactor_for_query(self, query: str) -> Redactor:
         """Return a redactor for the result of a query: it also knows the secrets that `asked` names.
 
         A query changes no state, so that pages read the same before and after it.
         """
-        return redactor_for(self._values(self.kept.union(secrets_named_in(asked))), self.urls, self.redactor.stand_ins)
+        return build_redactor(
+            self._secret_values(self.redacted_names.union(secret_names_in(query))), self.urls, self.redactor.stand_ins
+        )
 
-    def _keep(self, names: Iterable[str]) -> None:
-        kept = self.kept.union(names) & self.secrets.values.keys()
-        if kept != self.kept:
-            self.kept = kept
-            self.redactor = redactor_for(self._values(kept), self.urls, self.redactor.stand_ins)
+    def _redact_secrets(self, names: Iterable[str]) -> None:
+        kept = self.redacted_names.union(names) & self.secrets.values.keys()
+        if kept != self.redacted_names:
+            self.redacted_names = kept
+            self.redactor = build_redactor(self._secret_values(kept), self.urls, self.redactor.stand_ins)
 
-    def _values(self, names: Iterable[str]) -> dict[str, str]:
+    def _secret_values(self, names: Iterable[str]) -> dict[str, str]:
         return {name: self.secrets.values[name] for name in names if name in self.secrets.values}
 
-    def find_secrets(self, rules: RedactionRules, key: bytes, known: Iterable[FoundSecret] = ()) -> FoundSecrets:
-        """Detect secrets from now on, and replace `known` ones as before; see `FoundSecrets`."""
-        self.found = FoundSecrets(rules, key, known=known, stand_ins=self.redactor.stand_ins)
-        return self.found
+    def start_secret_detection(
+        self, rules: RedactionRules, key: bytes, known: Iterable[FoundSecret] = ()
+    ) -> SecretDetector:
+        """Detect secrets from now on, and replace `known` ones as before; see `SecretDetector`."""
+        self.secret_detector = SecretDetector(rules, key, known=known, stand_ins=self.redactor.stand_ins)
+        return self.secret_detector
 
-    def learn_request(self, request: Request) -> None:
+    def detect_in_request(self, request: Request) -> None:
         """Search what a page sends for secrets, before any of it is written."""
-        if self.found is None:
+        if self.secret_detector is None:
             return
-        discover, body = self.found.discover, request.post_data_buffer
-        self.found.learn(discover.in_address(request.url), made=True)
-        self.found.learn(discover.in_headers(request.headers.items()), made=True)
+        discover, body = self.secret_detector.search, request.post_data_buffer
+        self.secret_detector.add(discover.in_url(request.url), by_page=True)
+        self.secret_detector.add(discover.in_headers(request.headers.items()), by_page=True)
         if body:
-            self.found.learn(discover.in_body(body, request.headers.get("content-type", "")), made=True)
+            self.secret_detector.add(discover.in_body(body, request.headers.get("content-type", "")), by_page=True)
 
-    def learn_text(self, text: str, *, made: bool) -> None:
+    def detect_in_text(self, text: str, *, by_page: bool) -> None:
         """Search a message or a URL for secrets; `made` means that a page wrote it."""
-        if self.found is not None:
-            self.found.learn(self.found.discover.in_text(text), made=made)
-            self.found.learn(self.found.discover.in_address(text), made=made)
+        if self.secret_detector is not None:
+            self.secret_detector.add(self.secret_detector.search.in_text(text), by_page=by_page)
+            self.secret_detector.add(self.secret_detector.search.in_url(text), by_page=by_page)
 
 
 @asynccontextmanager
 async def open_session(browser: Browser, options: SessionOptions, traffic: Traffic) -> AsyncIterator[Session]:
     """Open a context with one page; routes are set before the page opens."""
-    clock: PageClock = NaturalClock() if options.natural else SteppedClock()
+    clock: PageClock = NaturalClock() if options.natural_clock else SteppedClock()
     context = await _open_context(browser, options, clock)
     try:
-        if options.session_storage and options.scripts:
-            async with _accepted():
-                await open_filled_page(context, options.session_storage)
-        ledger = PageLedger(context)
-        browser.on("disconnected", lambda _browser: ledger.mark_dead())
-        rest = Rest(clock, ledger, options.environment.tick_ms)
-        rest.acts_apart = options.environment.clock == "natural"
-        kept = {name: options.secrets.values[name] for name in options.kept_secrets}
+        if options.session_storage and options.javascript_enabled:
+            async with _rejections_translated():
+                await open_page_with_session_storage(context, options.session_storage)
+        ledger = PageTracker(context)
+        browser.on("disconnected", lambda _browser: ledger.note_browser_gone())
+        rest = PageStabilizer(clock, ledger, options.environment.tick_ms)
+        rest.has_acting_phase = options.environment.clock == "natural"
+        kept = {name: options.secrets.values[name] for name in options.redacted_secrets}
         session = Session(
             context=context,
-            ledger=ledger,
-            rest=rest,
+            tracker=ledger,
+            stabilizer=rest,
             environment=options.environment,
             secrets=options.secrets,
-            redactor=redactor_for(kept, options.urls, options.stand_ins),
-            restorer=Redactor(options.secrets.values, options.stand_ins),
-            found=options.found,
-            kept=options.kept_secrets,
+            redactor=build_redactor(kept, options.urls, options.stand_ins),
+            secret_restorer=Redactor(options.secrets.values, options.stand_ins),
+            secret_detector=options.secret_detector,
+            redacted_names=options.redacted_secrets,
             urls=options.urls,
             traffic=traffic,
         )
         await traffic.start(session)
         if not ledger.pages:
-            async with _accepted():
+            async with _rejections_translated():
                 await context.new_page()
-        ledger.take()
+        ledger.take_events()
         yield session
     finally:
         await traffic.stop()
-        await _close(browser, context)
+        await _close_context(browser, context)
 
 
-async def _close(browser: Browser, context: BrowserContext) -> None:
+async def _close_context(browser: Browser, context: BrowserContext) -> None:
     from playwright.async_api import Error
 
     try:
         await context.close()
     except Error as error:
-        if browser.is_connected() and not says_gone(error):
+        if browser.is_connected() and not is_target_gone(error):
             raise
         # a browser that is gone has nothing left to close
 
@@ -239,19 +243,19 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
     Raises:
         TraceFieldError: the browser rejects part of the environment, or the storage state.
     """
-    async with _accepted():
+    async with _rejections_translated():
         context = await browser.new_context(**context_arguments(options))
-        if options.scripts:
-            await clock.start(context, options.environment.clock_start_ms)
+        if options.javascript_enabled:
+            await clock.install(context, options.environment.clock_start_ms)
             for script in init_scripts(options):
                 await context.add_init_script(script)
             if options.proxy is not None:
-                await context.add_init_script(own_script("init_sealed.js"))
+                await context.add_init_script(load_script("init_sealed.js"))
     return context
 
 
 @asynccontextmanager
-async def _accepted() -> AsyncIterator[None]:
+async def _rejections_translated() -> AsyncIterator[None]:
     """Translate the browser's rejections; some appear only when the first page opens."""
     from playwright.async_api import Error
 
@@ -279,10 +283,10 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
         "is_mobile": environment.is_mobile,
         "permissions": list(environment.permissions),
         "geolocation": environment.geolocation.model_dump() if environment.geolocation else None,
-        "extra_http_headers": restorer.restore_texts(dict(environment.extra_http_headers)) or None,
+        "extra_http_headers": restorer.restore_json(dict(environment.extra_http_headers)) or None,
         "service_workers": "block",
         "accept_downloads": True,
-        "java_script_enabled": options.scripts,
+        "java_script_enabled": options.javascript_enabled,
         "storage_state": options.storage_state,
         "proxy": proxy_settings(options.proxy),
     }
@@ -291,20 +295,20 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
 def init_scripts(options: SessionOptions) -> tuple[str, ...]:
     """Return the scripts that run in every document, in order; the same in recording and replay."""
     seed = options.environment.random_seed
-    determinism = own_script("init_determinism.js")
+    determinism = load_script("init_determinism.js")
     comment_end = determinism.index("(seed =>")
     return (
         f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});",
-        worker_script(seed, stepped=not options.natural),
-        *map(own_script, PLAIN_SCRIPTS),
-        keeping_script(),
-        surroundings_script(options),
+        worker_script(seed, stepped=not options.natural_clock),
+        *map(load_script, STATIC_INIT_SCRIPTS),
+        stored_scripts_init(),
+        machine_script(options),
     )
 
 
-def surroundings_script(options: SessionOptions) -> str:
+def machine_script(options: SessionOptions) -> str:
     """Return the script that makes pages see the recorded machine."""
-    source = own_script("init_surroundings.js")
+    source = load_script("init_surroundings.js")
     machine: dict[str, object] = {
         "hardwareConcurrency": options.environment.cpu_count,
         "deviceMemory": options.environment.device_memory_gb,

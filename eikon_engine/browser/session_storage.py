@@ -14,23 +14,25 @@ if TYPE_CHECKING:
 
     from playwright.async_api import BrowserContext, Route
 
-BLANK: Final = "about:blank"
-FILL: Final = "items => { for (const [key, value] of Object.entries(items)) sessionStorage.setItem(key, value); }"
+BLANK_PAGE: Final = "about:blank"
+_FILL_STORAGE: Final = (
+    "items => { for (const [key, value] of Object.entries(items)) sessionStorage.setItem(key, value); }"
+)
 
 
-async def open_filled_page(context: BrowserContext, storage: Mapping[str, Mapping[str, str]]) -> None:
+async def open_page_with_session_storage(context: BrowserContext, storage: Mapping[str, Mapping[str, str]]) -> None:
     """Open the first page of a context with its session storage filled, blank and without history."""
     page = await context.new_page()
-    await page.route("**/*", _serve_nothing)
+    await page.route("**/*", _fulfill_blank)
     for origin, items in storage.items():
         await page.goto(f"{origin}/")
-        await page.evaluate(FILL, dict(items))
-    await page.goto(BLANK)
+        await page.evaluate(_FILL_STORAGE, dict(items))
+    await page.goto(BLANK_PAGE)
     await page.unroute("**/*")
     protocol = await context.new_cdp_session(page)
     await protocol.send("Page.resetNavigationHistory")
     await protocol.detach()
 
 
-async def _serve_nothing(route: Route) -> None:
+async def _fulfill_blank(route: Route) -> None:
     await route.fulfill(status=200, content_type="text/html", body="")

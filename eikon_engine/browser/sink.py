@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SINK_HOST: Final = "eikon-sink.invalid"
 """The proxy's host name, the only one that a sealed browser resolves."""
-OWN_HOSTS: Final = frozenset(
+BROWSER_SERVICE_HOSTS: Final = frozenset(
     {
         "clientservices.googleapis.com",
         "content-autofill.googleapis.com",
@@ -32,9 +32,9 @@ OWN_HOSTS: Final = frozenset(
 )
 """Hosts that Chromium and Chrome contact themselves, and that serve no page."""
 HTTP_PORTS: Final = frozenset({"80", "443"})
-SHOWN: Final = 2000
+MAX_TARGET_CHARS: Final = 2000
 """Characters of a target that are stored."""
-UNREADABLE: Final = "(no HTTP request)"
+UNREADABLE_TARGET: Final = "(no HTTP request)"
 HEAD_END: Final = b"\r\n\r\n"
 REFUSAL: Final = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -47,9 +47,9 @@ class SinkLimits:
     """Longest request head that is read."""
     connections: int = 256
     """Most concurrent connections; further ones are closed unread, and counted."""
-    patience_s: float = 5.0
+    head_timeout_s: float = 5.0
     """Wall time for a client to send the head of its request."""
-    listed: int = 1000
+    violations: int = 1000
     """Most distinct violations that are listed."""
 
 
@@ -61,15 +61,15 @@ class Sink:
         self._limits = limits
         self._servers: dict[ViolationKind, asyncio.Server] = {}
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self._caught: dict[tuple[ViolationKind, str, str], int] = {}
+        self._violations: dict[tuple[ViolationKind, str, str], int] = {}
 
     @property
-    def for_pages(self) -> str:
+    def page_proxy(self) -> str:
         """Return the proxy of a context."""
         return self._address("page")
 
     @property
-    def for_browser(self) -> str:
+    def browser_proxy(self) -> str:
         """Return the proxy of the browser, for traffic outside our contexts."""
         return self._address("browser")
 
@@ -82,7 +82,7 @@ class Sink:
         """List the violations so far, in order of first appearance."""
         return tuple(
             HermeticityViolation(kind=kind, method=method, target=target, times=times)
-            for (kind, method, target), times in self._caught.items()
+            for (kind, method, target), times in self._violations.items()
         )
 
     async def start(self) -> None:
@@ -113,16 +113,16 @@ class Sink:
             self._note(kind, "", f"(more than {self._limits.connections} connections at once)")
             writer.transport.abort()
             return
-        task = asyncio.ensure_future(self._meet(kind, reader, writer))
+        task = asyncio.ensure_future(self._reject(kind, reader, writer))
         self._open[task] = writer
         task.add_done_callback(self._open.pop)
 
-    async def _meet(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _reject(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """List one request, or the part that arrived in time, and reject it."""
         head = bytearray()
         try:
             with contextlib.suppress(OSError, TimeoutError):
-                async with asyncio.timeout(self._limits.patience_s):
+                async with asyncio.timeout(self._limits.head_timeout_s):
                     await self._read(reader, head)
             if head:  # a connection without data reveals nothing
                 self._note(kind, *_method_and_target(bytes(head.partition(b"\r\n")[0])))
@@ -141,10 +141,14 @@ class Sink:
             head += piece
 
     def _note(self, kind: ViolationKind, method: str, target: str) -> None:
-        place = ("browser" if kind == "page" and _is_own(target) else kind, method, target[:SHOWN])
-        if place not in self._caught and len(self._caught) >= self._limits.listed:
-            place = (kind, "", f"(targets beyond the first {self._limits.listed})")
-        self._caught[place] = self._caught.get(place, 0) + 1
+        place = (
+            "browser" if kind == "page" and _is_browser_service(target) else kind,
+            method,
+            target[:MAX_TARGET_CHARS],
+        )
+        if place not in self._violations and len(self._violations) >= self._limits.violations:
+            place = (kind, "", f"(targets beyond the first {self._limits.violations})")
+        self._violations[place] = self._violations.get(place, 0) + 1
 
 
 @asynccontextmanager
@@ -160,11 +164,11 @@ async def open_sink(limits: SinkLimits | None = None) -> AsyncIterator[Sink]:
 
 def _method_and_target(line: bytes) -> tuple[str, str]:
     words = line.decode("latin-1").split(" ")
-    return (words[0], words[1]) if len(words) == len(("method", "target", "version")) else ("", UNREADABLE)
+    return (words[0], words[1]) if len(words) == len(("method", "target", "version")) else ("", UNREADABLE_TARGET)
 
 
-def _is_own(target: str) -> bool:
-    """Whether a target is one of `OWN_HOSTS`, on a port that browsers use."""
+def _is_browser_service(target: str) -> bool:
+    """Whether a target is one of `BROWSER_SERVICE_HOSTS`, on a port that browsers use."""
     site = target.removeprefix("http://").partition("/")[0]
     host, _, port = site.partition(":")
-    return host in OWN_HOSTS and (not port or port in HTTP_PORTS)
+    return host in BROWSER_SERVICE_HOSTS and (not port or port in HTTP_PORTS)

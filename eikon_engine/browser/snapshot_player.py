@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.bind import Bound, Readiness, bind
-from eikon_engine.browser.perform.condition import demand, wait_for
-from eikon_engine.browser.perform.deed import require_page, translated
+from eikon_engine.browser.bind import BoundTarget, Readiness, bind
+from eikon_engine.browser.perform.condition import check_assertion, wait_for
+from eikon_engine.browser.perform.deed import require_page, translated_errors
 from eikon_engine.browser.session import open_session
-from eikon_engine.browser.worker import Performed
-from eikon_engine.errors import ActionError, NetworkPartMissingError
+from eikon_engine.browser.worker import PerformedAction
+from eikon_engine.errors import ActionError, RecordedNetworkMissingError
 from eikon_engine.outcome.outcomes import NetworkOutcome
 from eikon_engine.trace import actions
 from eikon_engine.trace.dom import render_html
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Request, Route
 
     from eikon_engine.browser.session import Session, SessionOptions
-    from eikon_engine.browser.worker import Agrees
+    from eikon_engine.browser.worker import MatchesRecording
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import Timing
+    from eikon_engine.trace.execution import RecordedTiming
     from eikon_engine.trace.observation import Observation, PageObservation
 
 BLANK = "about:blank"
@@ -81,7 +81,7 @@ class SnapshotTraffic:
             return  # the page or the request is gone
 
 
-class SnapshotPlayer:
+class SnapshotPlayback:
     """Bind the targets of actions on stored snapshots."""
 
     def __init__(self, session: Session, bundle: Bundle, traffic: SnapshotTraffic) -> None:
@@ -89,70 +89,70 @@ class SnapshotPlayer:
         self.session = session
         self._bundle = bundle
         self._traffic = traffic
-        self._shown: dict[int, PageObservation] = {}
+        self._current_pages: dict[int, PageObservation] = {}
 
     async def execute(
         self,
         action: actions.Action,
         recorded: Observation | None = None,
-        agrees: Agrees | None = None,  # noqa: ARG002 - snapshots do not change
-        timing: Timing | None = None,  # noqa: ARG002 - as above
-    ) -> Performed:
+        matches: MatchesRecording | None = None,  # noqa: ARG002 - snapshots do not change
+        timing: RecordedTiming | None = None,  # noqa: ARG002 - as above
+    ) -> PerformedAction:
         """Bind the action's target on the page before it, then advance to the page after it.
 
         Raises:
-            NetworkPartMissingError: the recording has no snapshot of the page that the action needs.
+            RecordedNetworkMissingError: the recording has no snapshot of the page that the action needs.
         """
         error: ActionError | None = None
-        bound: Bound | None = None
+        bound: BoundTarget | None = None
         try:
-            bound = await self._try(action)
+            bound = await self._check(action)
         except ActionError as caught:
             error = caught
         if recorded is not None:
-            self._shown = {page.page: page for page in recorded.pages}
-        return Performed(
+            self._current_pages = {page.page: page for page in recorded.pages}
+        return PerformedAction(
             result=Succeeded() if error is None else Failed(code=error.code, message=error.message),
             observation=None,
             error=error,
             identity=bound.identity if bound else None,
         )
 
-    async def picture(self, page: int) -> bytes | None:
+    async def screenshot(self, page: int) -> bytes | None:
         """Take a PNG of a page as last recorded; None without a snapshot."""
-        shown = self._shown.get(page)
+        shown = self._current_pages.get(page)
         if shown is None or shown.snapshot is None:
             return None
-        await self._show(page)
-        async with translated(f"taking a screenshot of page {page}"):
+        await self._load_snapshot(page)
+        async with translated_errors(f"taking a screenshot of page {page}"):
             return await self._page().screenshot(animations="allow", caret="initial")
 
-    def network(self) -> NetworkOutcome:
+    def network_outcome(self) -> NetworkOutcome:
         """Count the documents served."""
         return self._traffic.outcome()
 
-    async def _try(self, action: actions.Action) -> Bound | None:
+    async def _check(self, action: actions.Action) -> BoundTarget | None:
         match action:
             case actions.WaitFor(condition=actions.SelectorCondition() as condition):
                 # The awaited state appears over page time, which a snapshot does not have: nothing to compare.
                 if condition.state in {"visible", "attached"}:
                     return None
-                await self._show(action.page)
+                await self._load_snapshot(action.page)
                 await wait_for(self.session, action.model_copy(update={"page": 0, "timeout_ms": 1.0}))
             case actions.Assert(expectation=actions.AssertUrl()):
                 return None
             case actions.Assert():
-                await self._show(action.page)
-                await demand(self.session, action.model_copy(update={"page": 0}))
+                await self._load_snapshot(action.page)
+                await check_assertion(self.session, action.model_copy(update={"page": 0}))
             case _:
                 return await self._bind(action)
         return None
 
-    async def _bind(self, action: actions.Action) -> Bound | None:
+    async def _bind(self, action: actions.Action) -> BoundTarget | None:
         target = getattr(action, "target", None)
         if target is None:
             return None
-        await self._show(action.page)
+        await self._load_snapshot(action.page)
         forced = isinstance(action, actions.Click) and action.force
         kinds = actions.Click | actions.DoubleClick | actions.Download | actions.Hover
         pointer = isinstance(action, kinds) and not forced
@@ -161,22 +161,22 @@ class SnapshotPlayer:
             visible=not isinstance(action, actions.SetInputFiles), enabled=pointer or editable, editable=editable
         )
         page = require_page(self.session, 0)
-        bound = await bind(page, target, self.session.rest, readiness, timeout_ms=0)
+        bound = await bind(page, target, self.session.stabilizer, readiness, timeout_ms=0)
         if isinstance(action, actions.Drag):
-            await bind(page, action.to, self.session.rest, Readiness(), timeout_ms=0)
+            await bind(page, action.to, self.session.stabilizer, Readiness(), timeout_ms=0)
         return bound
 
-    async def _show(self, ordinal: int) -> None:
+    async def _load_snapshot(self, ordinal: int) -> None:
         """Load the snapshot of a page into the one real page."""
-        shown = self._shown.get(ordinal)
+        shown = self._current_pages.get(ordinal)
         snapshot = load_page(self._bundle.dom, shown) if shown is not None else None
         if shown is None or snapshot is None:
             message = f"no DOM snapshot of page {ordinal} was recorded before this action. Replay it sealed or live."
-            raise NetworkPartMissingError(message)
+            raise RecordedNetworkMissingError(message)
         html = render_html(snapshot.main, frames=snapshot.frames)
         page = self._page()
         self._traffic.documents = {shown.url.split("#")[0]: html}
-        async with translated(f"showing the snapshot of page {ordinal}"):
+        async with translated_errors(f"showing the snapshot of page {ordinal}"):
             if not shown.url.startswith(("http:", "https:")):
                 await page.set_content(html, wait_until="load")
                 return
@@ -188,10 +188,10 @@ class SnapshotPlayer:
 
 
 @asynccontextmanager
-async def open_snapshot_player(
+async def open_snapshot_playback(
     browser: Browser, options: SessionOptions, bundle: Bundle
-) -> AsyncIterator[SnapshotPlayer]:
+) -> AsyncIterator[SnapshotPlayback]:
     """Open a session without scripts, with a player in it."""
     traffic = SnapshotTraffic()
-    async with open_session(browser, replace(options, scripts=False), traffic) as session:
-        yield SnapshotPlayer(session, bundle, traffic)
+    async with open_session(browser, replace(options, javascript_enabled=False), traffic) as session:
+        yield SnapshotPlayback(session, bundle, traffic)

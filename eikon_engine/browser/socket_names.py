@@ -12,33 +12,33 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkRecording
 
 
-class SocketNames:
+class RecordedSocketNames:
     """Pair the n-th socket of a URL with the n-th recorded one, and its messages in order."""
 
     def __init__(self, recording: NetworkRecording, rules: SocketRules) -> None:
         """Group the recorded events by socket."""
         self._rules = rules
         self._recording = recording
-        self._waiting: defaultdict[str, deque[SocketOpened]] = defaultdict(deque)
+        self._unopened: defaultdict[str, deque[SocketOpened]] = defaultdict(deque)
         self._expected: defaultdict[int, deque[SocketMessage]] = defaultdict(deque)
         self._paired: dict[int, SocketOpened] = {}
         for event in recording.sockets:
             if isinstance(event, SocketOpened):
-                self._waiting[rules.socket(event.url)].append(event)
+                self._unopened[rules.lookup_key(event.url)].append(event)
             elif isinstance(event, SocketMessage) and event.sender == "page":
                 self._expected[event.socket].append(event)
 
-    def opened(self, socket: int, url: str) -> str:
+    def key_of_opened(self, socket: int, url: str) -> str:
         """Return the key of a socket that a page opens; `url` is without secrets."""
-        waiting = self._waiting[self._rules.socket(url)]
+        waiting = self._unopened[self._rules.lookup_key(url)]
         if not waiting:
             return socket_key(url)
         recorded = self._paired[socket] = waiting.popleft()
-        self._rules.opened(recorded.url, url)
+        self._rules.count_used(recorded.url, url)
         return socket_key(recorded.url)
 
-    def sent(self, socket: int, url: str, data: bytes) -> str:
-        """Return the key of the next message of a page; `data` is redacted by `Redactor.key_data`."""
+    def key_of_sent(self, socket: int, url: str, data: bytes) -> str:
+        """Return the key of the next message of a page; `data` is redacted by `Redactor.redact_key_bytes`."""
         opened = self._paired.get(socket)
         expected = self._expected[opened.socket] if opened is not None else None
         if opened is None or not expected:

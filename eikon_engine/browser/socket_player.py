@@ -6,20 +6,20 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.background import Background
-from eikon_engine.browser.sockets import MARK, tell, tell_lost
+from eikon_engine.browser.background import BackgroundTasks
+from eikon_engine.browser.sockets import SOCKET_MARK, notify_lost, notify_page
 from eikon_engine.errors import EikonError
 from eikon_engine.network.fields import body_fields
 from eikon_engine.network.keys import canonical_url
-from eikon_engine.network.rules import TIME, apply_rules_to_message, apply_rules_to_socket_url
+from eikon_engine.network.rules import TIMESTAMP, blank_message, blank_socket_url
 from eikon_engine.network.socket import (
-    ABNORMAL,
+    ABNORMAL_CLOSURE,
     SocketAccepted,
     SocketClosed,
     SocketMessage,
     SocketOpened,
     close_key,
-    close_words,
+    describe_close,
     message_key,
     socket_key,
 )
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
     from playwright.async_api import WebSocketRoute
 
-    from eikon_engine.browser.schedule import Schedule
+    from eikon_engine.browser.schedule import DeliverySchedule
     from eikon_engine.browser.session import Session
-    from eikon_engine.network.rule_use import RuleUse
+    from eikon_engine.network.rule_use import RuleUsage
     from eikon_engine.network.socket import SocketEvent
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.volatile import VolatileRule
 
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message before it in the recording."""
-SHOWN: Final = 200
-JSON: Final = "application/json"
-UNSUPPORTED: Final = 1011
+MAX_SHOWN: Final = 200
+JSON_TYPE: Final = "application/json"
+UNEXPECTED_CONDITION: Final = 1011
 """Close code: the server met an unexpected condition (RFC 6455, section 7.4.1)."""
 
 
@@ -50,47 +50,47 @@ class SocketRules:
     """The parts of socket URLs and messages that change from run to run."""
 
     rules: tuple[VolatileRule, ...]
-    use: RuleUse
+    rule_use: RuleUsage
 
-    def socket(self, url: str) -> str:
+    def lookup_key(self, url: str) -> str:
         """Return the key that a socket is looked up by."""
-        return socket_key(apply_rules_to_socket_url(url, self.rules)[0])
+        return socket_key(blank_socket_url(url, self.rules)[0])
 
-    def opened(self, recorded: str, url: str) -> None:
+    def count_used(self, recorded: str, url: str) -> None:
         """Count the rules that a socket's match needed."""
         if canonical_url(recorded) != canonical_url(url):
-            self.use.count(apply_rules_to_socket_url(url, self.rules)[1])
+            self.rule_use.count_use(blank_socket_url(url, self.rules)[1])
 
     def are_equal(self, url: str, recorded: bytes, sent: bytes) -> bool:
         """Compare two messages of a page; rules apply only if they differ."""
         if message_key(url, recorded) == message_key(url, sent):
             return True
-        loose, used = apply_rules_to_message(url, recorded, self.rules)
-        loose_sent, _ = apply_rules_to_message(url, sent, self.rules)
+        loose, used = blank_message(url, recorded, self.rules)
+        loose_sent, _ = blank_message(url, sent, self.rules)
         if loose != loose_sent:
             return False
-        self.use.count(used)
+        self.rule_use.count_use(used)
         return True
 
 
-class SocketPlayer:
+class SocketReplay:
     """Play the recorded sockets; the n-th socket of a URL is the n-th recorded one."""
 
     def __init__(
         self,
         session: Session,
-        schedule: Schedule,
+        schedule: DeliverySchedule,
         recording: NetworkRecording,
         rules: SocketRules,
         misses: list[NetworkMiss],
-        opened: Callable[[SocketOpened, Sequence[SocketEvent]], None] | None = None,
+        on_opened: Callable[[SocketOpened, Sequence[SocketEvent]], None] | None = None,
     ) -> None:
         """Group the recorded events by socket; misses are appended to `misses`, which is shared.
 
         `opened` is called with each socket that is played, and its events.
         """
         self.rules = rules
-        self._opened = opened
+        self._on_opened = on_opened
         self._session = session
         self._schedule = schedule
         self._recording = recording
@@ -99,10 +99,10 @@ class SocketPlayer:
         for event in recording.sockets:
             events[event.socket].append(event)
             if isinstance(event, SocketOpened):
-                self._by_key[rules.socket(event.url)].append(event)
+                self._by_key[rules.lookup_key(event.url)].append(event)
         self._events = dict(events)
-        self._background = Background(session.ledger)
-        self._playing: list[_Playing] = []
+        self._background = BackgroundTasks(session.tracker)
+        self._playing: list[_PlayedSocket] = []
         self.misses = misses
         self.served = 0
 
@@ -113,23 +113,23 @@ class SocketPlayer:
 
     async def play(self, route: WebSocketRoute) -> None:
         """Serve a socket that a page opens."""
-        url = self._session.redactor.text(route.url)
-        recorded = self._by_key.get(self.rules.socket(url))
-        self._session.ledger.note_key(socket_key(recorded[0].url if recorded else url))
+        url = self._session.redactor.redact_text(route.url)
+        recorded = self._by_key.get(self.rules.lookup_key(url))
+        self._session.tracker.note_key(socket_key(recorded[0].url if recorded else url))
         if not recorded:
             reason = "no further socket with this URL was recorded"
             self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
-            self._background.begin(_refuse(route))
+            self._background.start(_reject(route))
             return
         self.served += 1
         opened = recorded.pop(0)
-        self.rules.opened(opened.url, url)
+        self.rules.count_used(opened.url, url)
         events = self._events[opened.socket]
-        if self._opened is not None:
-            self._opened(opened, events)
-        playing = _Playing(self, route, events)
+        if self._on_opened is not None:
+            self._on_opened(opened, events)
+        playing = _PlayedSocket(self, route, events)
         self._playing.append(playing)
-        self._background.begin(playing.run(self._session, self._schedule))
+        self._background.start(playing.run(self._session, self._schedule))
 
     async def stop(self) -> None:
         """Stop playing."""
@@ -142,89 +142,93 @@ class SocketPlayer:
         return (message.text or "").encode()
 
 
-async def _refuse(route: WebSocketRoute) -> None:
+async def _reject(route: WebSocketRoute) -> None:
     from playwright.async_api import Error
 
     try:
-        await route.close(code=UNSUPPORTED, reason="not recorded")
+        await route.close(code=UNEXPECTED_CONDITION, reason="not recorded")
     except Error:
         return  # the page closed with its socket
 
 
-class _Playing:
+class _PlayedSocket:
     """One socket that is being played."""
 
-    def __init__(self, player: SocketPlayer, route: WebSocketRoute, events: list[SocketEvent]) -> None:
+    def __init__(self, player: SocketReplay, route: WebSocketRoute, events: list[SocketEvent]) -> None:
         self._player = player
         self._route = route
         self._events = events
         self._url = next(each.url for each in events if isinstance(each, SocketOpened))
         self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
         self._close = next((each for each in events if isinstance(each, SocketClosed) and each.closer == "page"), None)
-        self._to_come = sum(not isinstance(each, SocketOpened) and _is_of_server(each) for each in events)
+        self._server_events_left = sum(not isinstance(each, SocketOpened) and _is_from_server(each) for each in events)
         self._sent = 0
-        self._over = self._accepted = self._closed_by_page = False
+        self._is_closed = self._is_accepted = self._closed_by_page = False
 
-    async def run(self, session: Session, schedule: Schedule) -> None:
+    async def run(self, session: Session, schedule: DeliverySchedule) -> None:
         from playwright.async_api import Error
 
         self._route.on_message(lambda content: self._on_message(session, schedule, content))
-        self._route.on_close(lambda code, reason: self._from_closing_page(session, schedule, code, reason or ""))
+        self._route.on_close(lambda code, reason: self._compare_close(session, schedule, code, reason or ""))
         wanted, closed = 0, False
         for event in self._events:
             if isinstance(event, SocketMessage) and event.sender == "page":
                 wanted += 1
             closed = closed or event is self._close
-            if not _is_of_server(event):
+            if not _is_from_server(event):
                 continue
-            await self._cause(session, schedule, (wanted, closed), event)
-            async with schedule.turn(event.moment):
-                self._to_come -= 1
+            await self._wait_for_cause(session, schedule, (wanted, closed), event)
+            async with schedule.in_turn(event.moment):
+                self._server_events_left -= 1
                 try:
-                    await self._give(session, event)
+                    await self._deliver(session, event)
                 except Error:
                     continue  # the page closed with its socket
 
-    async def _cause(self, session: Session, schedule: Schedule, before: tuple[int, bool], event: SocketEvent) -> None:
+    async def _wait_for_cause(
+        self, session: Session, schedule: DeliverySchedule, before: tuple[int, bool], event: SocketEvent
+    ) -> None:
         """Wait until the page has sent what precedes an event, or no longer can.
 
         `before` is how many messages it had sent, and whether it had closed the socket.
         """
         wanted, closed = before
-        while not self._over and (closed or self._sent < wanted):
-            if session.rest.phase >= event.moment.phase + OVERDUE_PHASES:
+        while not self._is_closed and (closed or self._sent < wanted):
+            if session.stabilizer.phase >= event.moment.phase + OVERDUE_PHASES:
                 done = "not closed the socket" if closed else f"sent {self._sent} of {wanted}"
-                session.rest.notes.append(f"{self._route.url}: a message was delivered though the page had {done}")
+                session.stabilizer.notes.append(
+                    f"{self._route.url}: a message was delivered though the page had {done}"
+                )
                 return
-            await schedule.woken()
+            await schedule.wait_until_woken()
 
-    async def _give(self, session: Session, event: SocketEvent) -> None:
+    async def _deliver(self, session: Session, event: SocketEvent) -> None:
         if isinstance(event, SocketMessage):
-            if self._over:
+            if self._is_closed:
                 return
-            content = session.put_back(self._player.content(event))
+            content = session.restore_secrets(self._player.content(event))
             self._route.send(content if event.binary else content.decode())
         elif isinstance(event, SocketAccepted):
-            self._accepted = True
-            tell(self._route, accepted={"protocol": event.protocol, "extensions": event.extensions})
+            self._is_accepted = True
+            notify_page(self._route, accepted={"protocol": event.protocol, "extensions": event.extensions})
         elif isinstance(event, SocketClosed):
-            self._over = True
-            if event.code == ABNORMAL:
-                tell_lost(self._route, event.reason, was_open=self._accepted)
+            self._is_closed = True
+            if event.code == ABNORMAL_CLOSURE:
+                notify_lost(self._route, event.reason, was_open=self._is_accepted)
             else:
                 await self._route.close(code=event.code, reason=event.reason)
 
-    def _on_message(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
-        if isinstance(content, str) and content.startswith(MARK):
+    def _on_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
+        if isinstance(content, str) and content.startswith(SOCKET_MARK):
             return
         try:
-            self._from_page(session, schedule, content)
+            self._compare_message(session, schedule, content)
         except EikonError as error:
-            session.ledger.fail(error)
+            session.tracker.fail(error)
 
-    def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
-        url = session.redactor.text(self._route.url)
-        data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
+    def _compare_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
+        url = session.redactor.redact_text(self._route.url)
+        data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
         if self._sent >= len(self._expected):
             reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
@@ -234,29 +238,31 @@ class _Playing:
             wanted = message_key(self._url, recorded)
             if self._player.rules.are_equal(self._url, recorded, data):
                 key = wanted
-                differences = self._other_form(content)
+                differences = self._form_difference(content)
             else:
-                differences = (*self._other_form(content), *_differences(recorded, data))
+                differences = (*self._form_difference(content), *_differences(recorded, data))
             if differences:
                 reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
                 miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
                 self._player.misses.append(miss)
-        session.ledger.note_key(key)
+        session.tracker.note_key(key)
         self._sent += 1
         schedule.wake()
 
-    def _other_form(self, content: str | bytes) -> tuple[str, ...]:
+    def _form_difference(self, content: str | bytes) -> tuple[str, ...]:
         """Return whether a message is text instead of binary, or vice versa."""
         recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
         forms = {True: "binary", False: "text"}
         return () if recorded == sent else (f"form: recorded {forms[recorded]}, sent {forms[sent]}",)
 
-    def _from_closing_page(self, session: Session, schedule: Schedule, code: int | None, reason: str) -> None:
+    def _compare_close(self, session: Session, schedule: DeliverySchedule, code: int | None, reason: str) -> None:
         """Compare how a page closes its socket; a socket that has ended is closed again when its page navigates."""
-        if self._over:
+        if self._is_closed:
             return
-        self._over = self._closed_by_page = True
-        miss = self._close_miss(session.redactor.text(self._route.url), code, session.redactor.text(reason))
+        self._is_closed = self._closed_by_page = True
+        miss = self._close_miss(
+            session.redactor.redact_text(self._route.url), code, session.redactor.redact_text(reason)
+        )
         if miss is not None:
             self._player.misses.append(miss)
         schedule.wake()
@@ -267,16 +273,16 @@ class _Playing:
         A close without a code may mean that the page closed: no miss, unless the recording has more events of the
         socket.
         """
-        key, said = close_key(url, code, reason), close_words(code, reason)
+        key, said = close_key(url, code, reason), describe_close(code, reason)
         close = self._close
         if close is None:
-            if code is None and not self._to_come and self._sent >= len(self._expected):
+            if code is None and not self._server_events_left and self._sent >= len(self._expected):
                 return None
             why = f"the page closed this socket ({said}); the recording did not"
             return NetworkMiss(key=key, reason=why)
         if close.code == code and self._player.rules.are_equal(self._url, close.reason.encode(), reason.encode()):
             return None
-        wanted = close_words(close.code, close.reason)
+        wanted = describe_close(close.code, close.reason)
         why = f"the page closed this socket ({said}); recorded: {wanted}"
         nearest = close_key(self._url, close.code, close.reason)
         return NetworkMiss(key=key, reason=why, nearest=nearest, differences=(f"end: recorded {wanted}, sent {said}",))
@@ -289,7 +295,7 @@ class _Playing:
             yield close_key(self._url, self._close.code, self._close.reason)
 
 
-def _is_of_server(event: SocketEvent) -> bool:
+def _is_from_server(event: SocketEvent) -> bool:
     match event:
         case SocketOpened():
             return False
@@ -303,17 +309,19 @@ def _is_of_server(event: SocketEvent) -> bool:
 
 def _differences(recorded: bytes, sent: bytes) -> tuple[str, ...]:
     """List the fields in which two messages differ; whole messages unless both are JSON of the same shape."""
-    if recorded != sent and TIME.sub(b"", recorded) == TIME.sub(b"", sent):
-        return (f"times in the body: recorded {_time(recorded)}, requested {_time(sent)}",)
-    ours, theirs = body_fields(recorded, JSON), body_fields(sent, JSON)
+    if recorded != sent and TIMESTAMP.sub(b"", recorded) == TIMESTAMP.sub(b"", sent):
+        return (f"times in the body: recorded {_find_time(recorded)}, requested {_find_time(sent)}",)
+    ours, theirs = body_fields(recorded, JSON_TYPE), body_fields(sent, JSON_TYPE)
     names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
     if not names or ours.keys() != theirs.keys():
         return (f"message: recorded {_shown(recorded)}, sent {_shown(sent)}",)
-    return tuple(f"body {name}: recorded {ours[name][:SHOWN]}, requested {theirs[name][:SHOWN]}" for name in names)
+    return tuple(
+        f"body {name}: recorded {ours[name][:MAX_SHOWN]}, requested {theirs[name][:MAX_SHOWN]}" for name in names
+    )
 
 
-def _time(content: bytes) -> str:
-    found = TIME.search(content)
+def _find_time(content: bytes) -> str:
+    found = TIMESTAMP.search(content)
     return found[0].decode() if found else "none"
 
 
@@ -322,4 +330,4 @@ def _shown(content: bytes) -> str:
         text = content.decode()
     except UnicodeDecodeError:
         return f"{len(content)} bytes"
-    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+    return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…")

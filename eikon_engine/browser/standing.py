@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json
 
-from eikon_engine.browser.clean import clean
+from eikon_engine.browser.clean import redact_page_text
 from eikon_engine.browser.frames import frame_tree
 from eikon_engine.browser.observe import observe
 from eikon_engine.browser.perform.deed import require_page
-from eikon_engine.browser.playwright_errors import first_line, says_gone
+from eikon_engine.browser.playwright_errors import first_line, is_target_gone
 from eikon_engine.errors import BrowserDiedError, EikonError, PageMissingError
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Frame
     from pydantic import JsonValue
 
-    from eikon_engine.browser.observe import Sight
+    from eikon_engine.browser.observe import CapturedObservation
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.start_state import StorageState
 
-EVALUATION_S: Final = 5.0
+EVALUATION_TIMEOUT_S: Final = 5.0
 """Wall time after which an evaluation counts as waiting: page time does not advance meanwhile."""
-ANSWER_S: Final = 1.0
+RESPONSE_S: Final = 1.0
 """Wall time within which a page answers that is not in an endless loop."""
-DEEPEST: Final = 60
+MAX_DEPTH: Final = 60
 """Nesting depth of a result; deeper values are returned as text."""
-_AS_JSON: Final = """(value, deepest) => {
+_TO_JSON: Final = """(value, deepest) => {
   const plain = (given, depth) => {
     if (given === undefined) return null;
     if (given instanceof Node) given = given.outerHTML ?? given.textContent ?? '';
@@ -50,26 +50,26 @@ _AS_JSON: Final = """(value, deepest) => {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluated:
+class Evaluation:
     """The result of an evaluation."""
 
     result: JsonValue
     """Its value without secrets; values that JSON cannot represent are given as JavaScript prints them."""
     error: str | None = None
     """Why there is no result: it threw, or it waits for something."""
-    overdue: bool = False
+    timed_out: bool = False
     """Whether it timed out."""
 
 
-async def look(session: Session) -> Sight:
+async def observe_idle(session: Session) -> CapturedObservation:
     """Observe the pages again, without any effect on the next action."""
-    await session.rest.quiesce()
+    await session.stabilizer.wait_until_idle()
     sight = await observe(session, None)
-    session.ledger.put_back(sight.happened)
+    session.tracker.restore_events(sight.events)
     return sight
 
 
-async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated:
+async def evaluate_in_frame(session: Session, frame: Frame, expression: str) -> Evaluation:
     """Evaluate JavaScript in a frame, and wait until the pages are idle; page time does not advance.
 
     A script that loops is terminated on timeout or cancellation.
@@ -77,35 +77,35 @@ async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated
     Raises:
         BrowserDiedError: the browser is gone.
     """
-    async with _breaker(session, frame) as stop:
+    async with _script_terminator(session, frame) as stop:
         try:
-            async with asyncio.timeout(EVALUATION_S):
-                evaluated = await _run(session, frame, expression)
+            async with asyncio.timeout(EVALUATION_TIMEOUT_S):
+                evaluated = await _evaluate_expression(session, frame, expression)
         except TimeoutError:
-            evaluated = Evaluated(result=None, error=await stop(), overdue=True)
-    await session.rest.quiesce()
+            evaluated = Evaluation(result=None, error=await stop(), timed_out=True)
+    await session.stabilizer.wait_until_idle()
     return evaluated
 
 
-async def storage_state(session: Session) -> StorageState:
+async def read_storage_state(session: Session) -> StorageState:
     """Return cookies and the `localStorage` of all open documents, without secrets.
 
     Other origins are omitted: only their own documents can read their storage, and none is opened for that.
     """
-    frames = [frame for _, page in session.ledger.open_pages() for _, frame in frame_tree(page.main_frame)]
-    read = await asyncio.gather(*(_local_storage(frame) for frame in frames))
+    frames = [frame for _, page in session.tracker.open_pages() for _, frame in frame_tree(page.main_frame)]
+    read = await asyncio.gather(*(_read_local_storage(frame) for frame in frames))
     origins = [
         {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in sorted(items)]}
         for origin, items in sorted(dict(each for each in read if each is not None).items())
         if items
     ]
     cookies = await session.context.cookies()
-    state = session.redactor.redact_texts(json.loads(json.dumps({"cookies": cookies, "origins": origins})))
+    state = session.redactor.redact_json(json.loads(json.dumps({"cookies": cookies, "origins": origins})))
     return state if isinstance(state, dict) else {}
 
 
 @contextmanager
-def living(browser: Browser) -> Iterator[None]:
+def report_gone_browser(browser: Browser) -> Iterator[None]:
     """Report any failure in a browser that is gone as such.
 
     Raises:
@@ -118,17 +118,17 @@ def living(browser: Browser) -> Iterator[None]:
     except BrowserDiedError:
         raise
     except (EikonError, Error) as error:
-        if browser.is_connected() and not (isinstance(error, Error) and says_gone(error)):
+        if browser.is_connected() and not (isinstance(error, Error) and is_target_gone(error)):
             raise
         message = "the browser is gone, and all pages with it"
         raise BrowserDiedError(message) from error
 
 
 @asynccontextmanager
-async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
+async def _script_terminator(session: Session, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
     """Yield a function that terminates a looping script, and returns why the evaluation timed out.
 
-    The DevTools session must exist before the script starts: a looping page accepts no new one.
+    The DevToolsSession session must exist before the script starts: a looping page accepts no new one.
     """
     from playwright.async_api import Error
 
@@ -139,59 +139,59 @@ async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[],
 
     async def stop() -> str:
         try:
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(RESPONSE_S):
                 with suppress(Error):  # replacing the document ends its script
                     await frame.evaluate("0")
         except TimeoutError:
-            await _in_time(devtools.send("Runtime.terminateExecution"))
-            return f"timed out after {EVALUATION_S:g} s and was terminated"
-        return f"timed out after {EVALUATION_S:g} s; page time does not advance, so timers do not fire"
+            await _await_briefly(devtools.send("Runtime.terminateExecution"))
+            return f"timed out after {EVALUATION_TIMEOUT_S:g} s and was terminated"
+        return f"timed out after {EVALUATION_TIMEOUT_S:g} s; page time does not advance, so timers do not fire"
 
     try:
         yield stop
     except asyncio.CancelledError:
-        await asyncio.shield(_in_time(devtools.send("Runtime.terminateExecution")))
+        await asyncio.shield(_await_briefly(devtools.send("Runtime.terminateExecution")))
         raise
     finally:
-        await _in_time(devtools.detach())
+        await _await_briefly(devtools.detach())
 
 
-async def _in_time(asked: Awaitable[object]) -> None:
+async def _await_briefly(asked: Awaitable[object]) -> None:
     """Wait briefly for the browser: a page that loops or closes never answers."""
     from playwright.async_api import Error
 
     with suppress(Error, TimeoutError):
-        async with asyncio.timeout(ANSWER_S):
+        async with asyncio.timeout(RESPONSE_S):
             await asked
 
 
-async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:
+async def _evaluate_expression(session: Session, frame: Frame, expression: str) -> Evaluation:
     from playwright.async_api import Error
 
-    restored = session.put_back(expression.encode()).decode()
+    restored = session.restore_secrets(expression.encode()).decode()
     try:
         handle = await frame.evaluate_handle(restored)
-        text = await handle.evaluate(_AS_JSON, DEEPEST)
+        text = await handle.evaluate(_TO_JSON, MAX_DEPTH)
     except Error as error:
-        if session.ledger.crashed:
+        if session.tracker.is_dead:
             raise BrowserDiedError("the browser is gone; it closed during an evaluation") from error
-        return Evaluated(result=None, error=clean(session, first_line(error.message)))
-    return Evaluated(result=session.redactor.redact_texts(from_json(text)))
+        return Evaluation(result=None, error=redact_page_text(session, first_line(error.message)))
+    return Evaluation(result=session.redactor.redact_json(from_json(text)))
 
 
-async def _local_storage(frame: Frame) -> tuple[str, list[tuple[str, str]]] | None:
+async def _read_local_storage(frame: Frame) -> tuple[str, list[tuple[str, str]]] | None:
     """Read the local storage of a document; None if it has none, or is being replaced."""
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(EVALUATION_S):
+        async with asyncio.timeout(EVALUATION_TIMEOUT_S):
             origin, items = await frame.evaluate("() => [location.origin, Object.entries(localStorage)]")
     except (Error, TimeoutError):
         return None
     return str(origin), [(str(name), str(value)) for name, value in items]
 
 
-def frame_in(session: Session, page: int, path: str) -> Frame:
+def require_frame(session: Session, page: int, path: str) -> Frame:
     """Return a frame of an open page by its path, which is empty for the main frame.
 
     Raises:

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from eikon_engine.browser.clean import clean
-from eikon_engine.redact.memory import stored_digest
+from eikon_engine.browser.clean import redact_page_text
+from eikon_engine.redact.memory import storage_digest
 from eikon_engine.trace.observation import StoredItem
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from playwright.async_api import Cookie, Page
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.redact.discover import Finding
-    from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.redact.discover import SecretMatch
+    from eikon_engine.redact.found import SecretDetector
 
-BRIEF_S: Final = 24 * 3600
+EXPIRES_SOON_S: Final = 24 * 3600
 """Cookies that expire this soon may exist in a replay though they were gone in the recording, and vice versa."""
-_READ: Final = """() => {
+_READ_STORAGE: Final = """() => {
   const read = name => {
     try {
       return Object.entries(window[name]);
@@ -47,45 +47,45 @@ class StoredValue:
     """As `StoredItem.page`."""
 
 
-async def stored_items(session: Session) -> tuple[StoredItem, ...]:
+async def read_stored_items(session: Session) -> tuple[StoredItem, ...]:
     """Return the stored items of all open pages; a page that is navigating contributes none."""
-    items = [_item(session, each) for each in await _kept(session)]
+    items = [_stored_item(session, each) for each in await _read_all(session)]
     found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
 
 
-async def stored_values(session: Session) -> tuple[StoredValue, ...]:
+async def read_stored_values(session: Session) -> tuple[StoredValue, ...]:
     """Return the stored values of all open pages, in the same order."""
     values = {
         StoredValue(
             kind=each.kind,
-            place=clean(session, each.place),
-            name=clean(session, each.name),
-            value=clean(session, _clean_value(session, each)),
+            place=redact_page_text(session, each.place),
+            name=redact_page_text(session, each.name),
+            value=redact_page_text(session, _redacted_value(session, each)),
             page=each.page,
         )
-        for each in await _kept(session)
+        for each in await _read_all(session)
     }
     return tuple(sorted(values, key=lambda each: (each.kind, each.place, each.page or 0, each.name, each.value)))
 
 
-async def keep_as_known(session: Session) -> None:
+async def exclude_from_detection(session: Session) -> None:
     """Exclude everything stored by now from secret detection: the replayed bundle holds it already."""
-    found = session.found
+    found = session.secret_detector
     if found is None:
         return
-    for each in await _kept(session):
-        found.leave(each.value, _findings(found, each))
+    for each in await _read_all(session):
+        found.exempt(each.value, _findings(found, each))
 
 
-async def _kept(session: Session) -> list[_Kept]:
-    pages = session.ledger.open_pages()
-    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each) for each in pages))
+async def _read_all(session: Session) -> list[_StoredItem]:
+    pages = session.tracker.open_pages()
+    cookies, *stores = await asyncio.gather(_read_cookies(session), *(_read_page(*each) for each in pages))
     return [each for some in (cookies, *stores) for each in some]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _StoredItem:
     """A stored item as the browser returns it."""
 
     kind: Literal["cookie", "local", "session"]
@@ -93,78 +93,78 @@ class _Kept:
     name: str
     value: str = field(repr=False)
     page: int | None = None
-    is_brief: bool = False
-    is_hidden: bool = False
+    expires_soon: bool = False
+    is_http_only: bool = False
     """Whether it is an HttpOnly cookie."""
 
 
-async def _cookies(session: Session) -> list[_Kept]:
+async def _read_cookies(session: Session) -> list[_StoredItem]:
     from playwright.async_api import Error
 
     try:
         cookies = await session.context.cookies()
     except Error:
         return []  # the context is closing
-    end = time.time() + BRIEF_S
+    end = time.time() + EXPIRES_SOON_S
     return [
-        _Kept(
+        _StoredItem(
             kind="cookie",
-            place=f"{each.get('domain', '')}{each.get('path', '')}{_part(each)}",
+            place=f"{each.get('domain', '')}{each.get('path', '')}{_partition_suffix(each)}",
             name=each["name"],
             value=each["value"],
-            is_brief=0 < each.get("expires", -1) < end,
-            is_hidden=each.get("httpOnly", False),
+            expires_soon=0 < each.get("expires", -1) < end,
+            is_http_only=each.get("httpOnly", False),
         )
         for each in cookies
         if "name" in each and "value" in each
     ]
 
 
-def _part(cookie: Cookie) -> str:
+def _partition_suffix(cookie: Cookie) -> str:
     """Name the site that a partitioned cookie belongs to."""
     key = cookie.get("partitionKey")
     return f" under {key}" if key else ""
 
 
-async def _of_page(ordinal: int, page: Page) -> list[_Kept]:
+async def _read_page(ordinal: int, page: Page) -> list[_StoredItem]:
     from playwright.async_api import Error
 
     try:
-        origin, local, own = await page.evaluate(_READ)
+        origin, local, own = await page.evaluate(_READ_STORAGE)
     except Error:
         return []  # the page is navigating or closing
-    kept = [_Kept(kind="local", place=origin, name=name, value=value) for name, value in local]
-    kept += [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
+    kept = [_StoredItem(kind="local", place=origin, name=name, value=value) for name, value in local]
+    kept += [_StoredItem(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
     return kept
 
 
-def _item(session: Session, kept: _Kept) -> StoredItem:
-    value = _clean_value(session, kept)
-    digest = stored_digest(value)
-    if session.found is not None:
-        session.memory.note_stored(digest, value if kept.is_hidden else kept.value)
+def _stored_item(session: Session, item: _StoredItem) -> StoredItem:
+    value = _redacted_value(session, item)
+    digest = storage_digest(value)
+    if session.secret_detector is not None:
+        session.digest_memory.note_stored(digest, value if item.is_http_only else item.value)
     return StoredItem(
-        kind=kept.kind,
-        place=clean(session, kept.place),
-        name=clean(session, kept.name),
+        kind=item.kind,
+        place=redact_page_text(session, item.place),
+        name=redact_page_text(session, item.name),
         digest=digest,
-        page=kept.page,
-        is_brief=kept.is_brief,
+        page=item.page,
+        is_brief=item.expires_soon,
     )
 
 
-def _clean_value(session: Session, kept: _Kept) -> str:
+def _redacted_value(session: Session, item: _StoredItem) -> str:
     """Return a value without secrets, after searching it for new ones."""
-    redact, found = session.redactor.text, session.found
+    redact, found = session.redactor.redact_text, session.secret_detector
     if found is None:
-        return redact(kept.value)
-    found.learn(_findings(found, kept), made=not kept.is_hidden)
-    if kept.kind != "cookie":
-        return redact(kept.value)
-    return found.cookie_value(kept.name, kept.value, redact, is_hidden=kept.is_hidden)
+        return redact(item.value)
+    found.add(_findings(found, item), by_page=not item.is_http_only)
+    if item.kind != "cookie":
+        return redact(item.value)
+    return found.redact_cookie(item.name, item.value, redact, is_http_only=item.is_http_only)
 
 
-def _findings(found: FoundSecrets, kept: _Kept) -> Iterable[Finding]:
-    if kept.kind == "cookie":
-        return found.discover.in_cookie(kept.name, kept.value, is_hidden=kept.is_hidden)
-    return found.discover.in_storage(kept.name, kept.value)
+def _findings(found: SecretDetector, item: _StoredItem) -> Iterable[SecretMatch]:
+    if item.kind == "cookie":
+        return found.search.in_cookie(item.name, item.value, is_hidden=item.is_http_only)
+    return found.search.in_storage(item.name, item.value)

@@ -15,8 +15,8 @@ from eikon_engine.browser.look import has_document
 if TYPE_CHECKING:
     from playwright.async_api import Frame
 
-    from eikon_engine.browser.ledger import PageLedger
-    from eikon_engine.browser.rest import Rest
+    from eikon_engine.browser.ledger import PageTracker
+    from eikon_engine.browser.rest import PageStabilizer
 
 _NEXT_TIMER: Final = """() => {
   const clock = window.__pwClock?.controller;
@@ -27,27 +27,27 @@ _NEXT_TIMER: Final = """() => {
 
 
 @dataclass(frozen=True, slots=True)
-class InVain:
+class KnownTimeout:
     """A wait that is known to time out."""
 
-    ledger: PageLedger
+    tracker: PageTracker
     tick_ms: float
     """The longest step of the clock."""
 
-    async def free_ms(self, rest: Rest) -> float:
+    async def skippable_ms(self, stabilizer: PageStabilizer) -> float:
         """Return how much page time can pass at once without anything happening meanwhile."""
-        if rest.agenda is None or rest.agenda.waiting():
+        if stabilizer.pending_deliveries is None or stabilizer.pending_deliveries.pending_count():
             return 0.0
-        frames = (frame for _, page in self.ledger.open_pages() for frame in page.frames if has_document(frame))
+        frames = (frame for _, page in self.tracker.open_pages() for frame in page.frames if has_document(frame))
         return min(await asyncio.gather(*map(_next_timer, frames)), default=0.0)
 
 
-async def stride(rest: Rest, step_ms: float, left_ms: float) -> float:
+async def fast_forward(stabilizer: PageStabilizer, step_ms: float, left_ms: float) -> float:
     """Return the page time until an action checks again: one step, or several while nothing can happen."""
     step = min(step_ms, left_ms)
-    if rest.in_vain is None:
+    if stabilizer.known_timeout is None:
         return step
-    free = min(left_ms, rest.in_vain.tick_ms, await rest.in_vain.free_ms(rest))
+    free = min(left_ms, stabilizer.known_timeout.tick_ms, await stabilizer.known_timeout.skippable_ms(stabilizer))
     return max(step, free // step_ms * step_ms)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.own_script import load_script
 from eikon_engine.browser.sockets import LiveSockets
-from eikon_engine.browser.untamed import UntamedWorkers
+from eikon_engine.browser.untamed import UninstrumentedWorkers
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.socket_names import SocketNames
+    from eikon_engine.browser.socket_names import RecordedSocketNames
 
-STEPPING_STONE: Final = "x-eikon-stepping-stone"
+REDIRECT_DOCUMENT_HEADER: Final = "x-eikon-stepping-stone"
 """Response header of a redirect document of our own, which is not observed."""
 
 
@@ -56,26 +56,26 @@ class LiveTraffic:
         self.sockets: LiveSockets | None = None
         self._strays: list[str] = []
         self._session: Session | None = None
-        self._untamed = UntamedWorkers()
-        self.holds: list[Callable[[Request], Awaitable[None]]] = []
+        self._uninstrumented_workers = UninstrumentedWorkers()
+        self.request_holds: list[Callable[[Request], Awaitable[None]]] = []
         """Awaited before a request is sent."""
 
     async def start(self, session: Session) -> None:
         """Set up the routes."""
         self._session = session
-        self._untamed.listen(session)
+        self._uninstrumented_workers.listen(session)
         self.sockets = LiveSockets(session, self.socket_names())
         session.context.on("request", lambda request: self._note_stray(session, request))
-        await session.context.route("**/*", self._pass_on)
+        await session.context.route("**/*", self._forward)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
-        await session.context.add_init_script(own_script("init_sockets.js"))
+        await session.context.add_init_script(load_script("init_sockets.js"))
 
     async def stop(self) -> None:
         """Stop forwarding."""
         if self.sockets is not None:
             await self.sockets.stop()
 
-    def socket_names(self) -> SocketNames | None:
+    def socket_names(self) -> RecordedSocketNames | None:
         """Return the recording's names of sockets; None without a recording."""
         return None
 
@@ -93,19 +93,21 @@ class LiveTraffic:
 
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
-        return NetworkOutcome(served=self._served, strays=tuple(self._strays), notes=self._untamed.notes())
+        return NetworkOutcome(
+            served=self._served, strays=tuple(self._strays), notes=self._uninstrumented_workers.notes()
+        )
 
     def _note_stray(self, session: Session, request: Request) -> None:
-        if session.urls.is_stray(request.url):
-            self._strays.append(f"{request.method} {session.redactor.text(request.url)}")
+        if session.urls.is_recorded_url(request.url):
+            self._strays.append(f"{request.method} {session.redactor.redact_text(request.url)}")
 
-    async def _pass_on(self, route: Route) -> None:
+    async def _forward(self, route: Route) -> None:
         from playwright.async_api import Error
 
-        for hold in self.holds:
+        for hold in self.request_holds:
             await hold(route.request)
         if self._session is not None:
-            await self._session.rest.may_pass(route.request)
+            await self._session.stabilizer.wait_until_deliverable(route.request)
         self._served += 1
         try:
             await route.continue_()

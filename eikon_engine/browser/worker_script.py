@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.own_script import load_script
 
 
 def worker_script(seed: int, *, stepped: bool) -> str:
@@ -12,7 +12,7 @@ def worker_script(seed: int, *, stepped: bool) -> str:
 
     `stepped` means that the page clock is paused and stepped by us; otherwise it runs, like those of workers.
     """
-    source = own_script("init_workers.js")
+    source = load_script("init_workers.js")
     settings = json.dumps({"seed": seed, "stepped": stepped})
     begin = source.index("(function")
     return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.makeDeterministic, {settings});"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.seen import page_key
-from eikon_engine.divergence.comparison import Comparison, Place
-from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.trace.execution import Blocked
@@ -15,7 +15,7 @@ from eikon_engine.trace.execution import Blocked
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from eikon_engine.certify.seen import Gallery, PageKey, RunSeen
+    from eikon_engine.certify.seen import PageKey, ReplayedRun, Snapshots
     from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.outcome.divergence import Divergence, Layer
     from eikon_engine.outcome.outcomes import ActionOutcome, StepOutcome
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.observation import Observation
 
-UNDONE: Final[frozenset[Layer]] = frozenset({"target", "result"})
+FAILURE_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result"})
 """Layers in which a difference means that the action itself failed or hit another element."""
 
 
@@ -39,18 +39,18 @@ class PageChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionAgreement:
+class ActionComparison:
     """The comparison of one action across runs."""
 
-    place: Place
+    place: StepPosition
     recorded: ActionTrace
-    seen: tuple[ActionOutcome, ...]
+    outcomes: tuple[ActionOutcome, ...]
     """Outcome of the action in each run."""
     unstable: tuple[Divergence, ...]
     """Differences of later runs from the first one, each code once; `expected` is the value of the first run."""
-    changes: tuple[PageChange, ...]
+    dom_changes: tuple[PageChange, ...]
     """DOM differences among the runs."""
-    differing: int
+    differing_runs: int
     """Number of runs that differ from the first one."""
     diverged: tuple[Divergence, ...]
     """Differences of the first run from the recording."""
@@ -58,89 +58,92 @@ class ActionAgreement:
     @property
     def first(self) -> ActionOutcome:
         """Return the outcome in the first run."""
-        return self.seen[0]
+        return self.outcomes[0]
 
     @property
-    def undone(self) -> bool:
+    def has_failed(self) -> bool:
         """Return whether the target or result differs among the runs or from the recording."""
-        return any(each.layer in UNDONE for each in (*self.unstable, *self.diverged))
+        return any(each.layer in FAILURE_LAYERS for each in (*self.unstable, *self.diverged))
 
 
-def reached(agreements: Sequence[ActionAgreement]) -> tuple[ActionAgreement, ...]:
+def until_first_failure(agreements: Sequence[ActionComparison]) -> tuple[ActionComparison, ...]:
     """Return the actions up to the first failed one; later differences are its consequences."""
-    undone = next((place for place, each in enumerate(agreements) if each.undone), len(agreements))
+    undone = next((place for place, each in enumerate(agreements) if each.has_failed), len(agreements))
     return tuple(agreements[: undone + 1])
 
 
-def agree(trace: ExecutionTrace, runs: Sequence[RunSeen]) -> tuple[ActionAgreement, ...]:
+def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[ActionComparison, ...]:
     """Compare every layer of every action across runs and with the recording, under the masks of the trace."""
-    outcomes = [_by_place(run) for run in runs]
+    outcomes = [_steps_by_place(run) for run in runs]
     gallery: dict[PageKey, PageSnapshot] = {}
     for run in runs:
-        gallery.update(run.gallery)
+        gallery.update(run.snapshots)
     found = []
     for subgoal in trace.subgoal_traces:
         for recorded in sorted(subgoal.actions_taken, key=lambda each: each.sequence):
-            place = Place(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=recorded.sequence)
+            place = StepPosition(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=recorded.sequence)
             seen = [outcome.get((subgoal.id, recorded.sequence)) for outcome in outcomes]
             actions = tuple(each for each in seen if each is not None and each.kind == "action")
             if actions and not isinstance(recorded.result, Blocked):
-                found.append(_agreement(place, recorded, actions, (trace.masks, gallery)))
+                found.append(_compare_action(place, recorded, actions, (trace.masks, gallery)))
     return tuple(found)
 
 
-def _by_place(run: RunSeen) -> dict[tuple[str, int], StepOutcome]:
+def _steps_by_place(run: ReplayedRun) -> dict[tuple[str, int], StepOutcome]:
     return {(subgoal.id, step.sequence): step for subgoal in run.outcome.subgoals for step in subgoal.steps}
 
 
-def _agreement(
-    place: Place, recorded: ActionTrace, seen: tuple[ActionOutcome, ...], known: tuple[tuple[Mask, ...], Gallery]
-) -> ActionAgreement:
+def _compare_action(
+    place: StepPosition,
+    recorded: ActionTrace,
+    seen: tuple[ActionOutcome, ...],
+    known: tuple[tuple[Mask, ...], Snapshots],
+) -> ActionComparison:
     unstable: dict[tuple[str, str], Divergence] = {}
     changes: list[PageChange] = []
     differing = 0
     for number, later in enumerate(seen[1:], start=1):
-        comparison = apply_masks(_pair(place, recorded, (seen[0], later), known[1]), known[0]).comparison
-        found = detect(comparison)
+        comparison = apply_masks(_compare_pair(place, recorded, (seen[0], later), known[1]), known[0]).comparison
+        found = detect_divergences(comparison)
         differing += bool(found)
         for each in found:
             unstable.setdefault((each.layer, each.code), each)
         if any(each.layer == "dom" for each in found):
-            changes.extend(_changes(comparison, number))
-    return ActionAgreement(
+            changes.extend(_dom_changes(comparison, number))
+    return ActionComparison(
         place=place,
         recorded=recorded,
-        seen=seen,
+        outcomes=seen,
         unstable=tuple(unstable.values()),
-        changes=tuple(changes),
-        differing=differing,
+        dom_changes=tuple(changes),
+        differing_runs=differing,
         diverged=seen[0].divergences,
     )
 
 
-def _pair(
-    place: Place, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], gallery: Gallery
+def _compare_pair(
+    place: StepPosition, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], gallery: Snapshots
 ) -> Comparison:
     """Compare a later run with the first one, in place of the recording."""
     first, later = pair
     result = first.result or recorded.result
     return Comparison(
-        place=place,
+        position=place,
         recorded=recorded.model_copy(update={"observation": first.observation, "result": result}),
         result=later.result or recorded.result,
         observed=later.observation,
-        recorded_dom=dom_of(first.observation, gallery),
-        observed_dom=dom_of(later.observation, gallery),
+        recorded_dom=snapshot_lookup(first.observation, gallery),
+        observed_dom=snapshot_lookup(later.observation, gallery),
     )
 
 
-def dom_of(observation: Observation | None, gallery: Gallery) -> Callable[[int], PageSnapshot | None]:
+def snapshot_lookup(observation: Observation | None, gallery: Snapshots) -> Callable[[int], PageSnapshot | None]:
     """Return a function from the page number of an observation to its snapshot."""
     pages = {page.page: page for page in observation.pages} if observation is not None else {}
     return lambda page: gallery.get(page_key(pages[page])) if page in pages else None
 
 
-def _changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
+def _dom_changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
     """Yield the DOM differences of all pages that are open in both runs."""
     pages = comparison.recorded.observation.pages if comparison.recorded.observation is not None else ()
     for page in pages:

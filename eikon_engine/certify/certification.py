@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.outcome.divergence import Layer
 from eikon_engine.trace.certificate import Certificate
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
-Status: TypeAlias = Literal["certified", "proposed", "unstable", "diverged", "unverifiable"]
+CertificationStatus: TypeAlias = Literal["certified", "proposed", "unstable", "diverged", "unverifiable"]
 
-EXIT_STATUS: Final[dict[Status, int]] = {
+CERTIFICATION_EXIT_STATUS: Final[dict[CertificationStatus, int]] = {
     "certified": 0,
     "proposed": 3,
     "unstable": 1,
@@ -24,7 +24,7 @@ EXIT_STATUS: Final[dict[Status, int]] = {
 }
 
 
-class Finding(Record):
+class CertificationFinding(FileModel):
     """One reason why a bundle is not certified."""
 
     kind: Literal["unstable", "diverged", "unverifiable"]
@@ -42,10 +42,10 @@ class Finding(Record):
     message: str
 
 
-class CertificationReport(Record):
+class CertificationReport(FileModel):
     """The complete result, as printed."""
 
-    status: Status
+    status: CertificationStatus
     mission_id: str
     trace_path: str
     runs: int
@@ -53,7 +53,7 @@ class CertificationReport(Record):
     rounds: int
     """Number of rounds."""
     stress: bool
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CertificationFinding, ...] = ()
     notes: tuple[str, ...] = ()
     """Limits of what identical replays prove, one line each."""
     patch: TracePatch = TracePatch()
@@ -67,7 +67,7 @@ class CertificationReport(Record):
     @property
     def exit_status(self) -> int:
         """Return the exit status of the command."""
-        return 0 if self.accepted else EXIT_STATUS[self.status]
+        return 0 if self.accepted else CERTIFICATION_EXIT_STATUS[self.status]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,18 +8,18 @@ from hashlib import sha256
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.driver import one_driver
-from eikon_engine.certify.agree import agree, dom_of
+from eikon_engine.browser.driver import shared_driver
+from eikon_engine.certify.agree import compare_runs, snapshot_lookup
 from eikon_engine.certify.certification import Certification, CertificationReport
 from eikon_engine.certify.draft import Draft
-from eikon_engine.certify.find import find_obstacles, status_of
-from eikon_engine.certify.overlay import BlobsOnTop
-from eikon_engine.certify.overtaken import find_overtaken
-from eikon_engine.certify.runs import replay_together
-from eikon_engine.certify.settle import find_unrepeated, settle
-from eikon_engine.certify.stress import busy_machine
+from eikon_engine.certify.find import collect_findings, status_for
+from eikon_engine.certify.overlay import OverlayBlobStore
+from eikon_engine.certify.overtaken import find_early_actions
+from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.certify.settle import find_timeline, find_unreplayed_requests
+from eikon_engine.certify.stress import cpu_load
 from eikon_engine.divergence.masks import mask_observation
-from eikon_engine.errors import NetworkPartMissingError, UsageError
+from eikon_engine.errors import RecordedNetworkMissingError, UsageError
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.certificate import (
     Certificate,
@@ -32,20 +32,20 @@ from eikon_engine.trace.certificate import (
 from eikon_engine.trace.json_value import canonical_json
 from eikon_engine.trace.mask import describe_mask
 from eikon_engine.trace.patch import TracePatch, render_patch, variables_patch
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes, trace_file, write_trace
-from eikon_engine.trace.variables import demand_values
-from eikon_engine.trace.volatile import describe as describe_rule
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, serialize_trace, write_trace
+from eikon_engine.trace.variables import require_values
+from eikon_engine.trace.volatile import describe_rule as describe_rule
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
-    from eikon_engine.certify.agree import ActionAgreement
-    from eikon_engine.certify.certification import Finding
+    from eikon_engine.certify.agree import ActionComparison
+    from eikon_engine.certify.certification import CertificationFinding
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.certify.seen import RunMany, RunSeen
+    from eikon_engine.certify.seen import ReplayedRun, RunMany
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
 
-LEAST_RUNS: Final = 2
+MIN_RUNS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +56,9 @@ class Round:
     patch: TracePatch
     """The changes tried in this round."""
     trace: ExecutionTrace
-    runs: tuple[RunSeen, ...]
-    agreements: tuple[ActionAgreement, ...]
-    findings: tuple[Finding, ...]
+    runs: tuple[ReplayedRun, ...]
+    agreements: tuple[ActionComparison, ...]
+    findings: tuple[CertificationFinding, ...]
 
 
 async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | None = None) -> Certification:
@@ -67,55 +67,55 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     `run_many` replaces the replays, which by default run concurrently in one browser (`CertifyOptions.parallel`).
 
     Raises:
-        NetworkPartMissingError: the bundle has no recorded network.
+        RecordedNetworkMissingError: the bundle has no recorded network.
         UsageError: fewer than two runs are requested, the bundle changed during the replays, or no action uses a
             supplied variable.
         VariableMissingError: a variable of the trace has no value.
         EikonError: the trace cannot be read, or a run did not complete.
     """
-    if options.runs < LEAST_RUNS:
-        message = f"{bundle.root}: expected at least {LEAST_RUNS} runs to compare, got {options.runs}"
+    if options.runs < MIN_RUNS:
+        message = f"{bundle.root}: expected at least {MIN_RUNS} runs to compare, got {options.runs}"
         raise UsageError(message)
-    before = _files_sha256(bundle)
+    before = _file_digests(bundle)
     original = read_trace(bundle.root)
-    _require_network(bundle, options)
-    replay = run_many or replay_together(options)
-    dom = BlobsOnTop(bundle.dom)
-    demand_values(original, options.variables)
+    _require_recorded_network(bundle, options)
+    replay = run_many or concurrent_replays(options)
+    dom = OverlayBlobStore(bundle.dom)
+    require_values(original, options.variables)
     given = variables_patch(original, options.variables).operations
-    draft = Draft(original=original, dom=dom, doublings=options.doublings, given=given)
-    with busy_machine() if options.stress else nullcontext():
-        async with one_driver():
-            if options.network == "sealed" and draft.is_unsettled:
-                await settle(bundle, draft, options)
+    draft = Draft(original=original, dom=dom, doublings=options.doublings, requested=given)
+    with cpu_load() if options.stress else nullcontext():
+        async with shared_driver():
+            if options.network == "sealed" and draft.needs_timeline:
+                await find_timeline(bundle, draft, options)
             for number in range(1, options.rounds + 1):
                 done = await _round(bundle, draft, replay, (number, options.runs))
-                tried = draft.grow(done.agreements, done.runs) if done.findings else ""
+                tried = draft.propose_next(done.agreements, done.runs) if done.findings else ""
                 if draft.patch == done.patch:
                     break
-                options.progress(f"round {number}: {counted(len(done.findings), 'finding')}; trying {tried}")
-    if _files_sha256(bundle) != before:
+                options.progress(f"round {number}: {pluralize(len(done.findings), 'finding')}; trying {tried}")
+    if _file_digests(bundle) != before:
         message = f"{bundle.root}: the bundle changed during the replays, so they prove nothing. Certify it again."
         raise UsageError(message)
     return _certification(bundle, options, original, done, dom)
 
 
-def _ended_early(trace: ExecutionTrace) -> tuple[str, ...]:
+def _interruption_notes(trace: ExecutionTrace) -> tuple[str, ...]:
     if trace.status not in {"running", "aborted"}:
         return ()
     return (f"the mission was interrupted ({trace.status}), so its remaining steps are in no replay",)
 
 
-def _files_sha256(bundle: Bundle) -> tuple[str, str]:
+def _file_digests(bundle: Bundle) -> tuple[str, str]:
     """Return the current digests of the files that a certificate covers."""
-    return file_sha256(trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
+    return file_sha256(find_trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
 
 
 async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[int, int]) -> Round:
     trace = draft.trace
     runs = await replay(replace(bundle, trace=trace, dom=draft.dom), counts[1])
-    agreements = agree(trace, runs)
-    found = (*find_obstacles(agreements, runs), *find_unrepeated(bundle, draft, runs))
+    agreements = compare_runs(trace, runs)
+    found = (*collect_findings(agreements, runs), *find_unreplayed_requests(bundle, draft, runs))
     return Round(
         number=counts[0],
         patch=draft.patch,
@@ -138,7 +138,7 @@ def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
         message = f"nothing written ({bundle.root}): expected runs that agree, got status {report.status}"
         raise UsageError(message)
     if report.patch.operations:
-        if trace_file(bundle.root).name != TRACE_FILE:
+        if find_trace_file(bundle.root).name != TRACE_FILE:
             message = f"{bundle.root}: the recording was interrupted and cannot be changed. Record the mission again."
             raise UsageError(message)
         store = BlobStore(bundle.dom.folder)
@@ -149,23 +149,23 @@ def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
     return report.model_copy(update={"status": "certified", "accepted": bool(report.patch.operations)})
 
 
-def _require_network(bundle: Bundle, options: CertifyOptions) -> None:
+def _require_recorded_network(bundle: Bundle, options: CertifyOptions) -> None:
     if options.network == "sealed" and bundle.trace.network is None:
         message = (
             f"{bundle.root}: expected a recorded network, but the trace has none. "
             "Use --network live to perform the mission on the site once per run."
         )
-        raise NetworkPartMissingError(message)
+        raise RecordedNetworkMissingError(message)
 
 
 def _certification(
-    bundle: Bundle, options: CertifyOptions, original: ExecutionTrace, last: Round, dom: BlobsOnTop
+    bundle: Bundle, options: CertifyOptions, original: ExecutionTrace, last: Round, dom: OverlayBlobStore
 ) -> Certification:
     agreed = not last.findings
-    notes = (*_ended_early(last.trace), *find_overtaken(bundle.root, last.trace)) if agreed else ()
+    notes = (*_interruption_notes(last.trace), *find_early_actions(bundle.root, last.trace)) if agreed else ()
     patch = last.patch if agreed else TracePatch()
     report = CertificationReport(
-        status=status_of(last.findings) if not (agreed and patch.operations) else "proposed",
+        status=status_for(last.findings) if not (agreed and patch.operations) else "proposed",
         mission_id=original.mission_id,
         trace_path=str(bundle.root),
         runs=options.runs,
@@ -177,7 +177,9 @@ def _certification(
         diff=render_patch(original, patch),
         certificate=_certificate(bundle, options, last, notes) if agreed else None,
     )
-    return Certification(report=report, trace=last.trace if agreed else original, snapshots=dom.new if agreed else ())
+    return Certification(
+        report=report, trace=last.trace if agreed else original, snapshots=dom.new_blobs if agreed else ()
+    )
 
 
 def _certificate(bundle: Bundle, options: CertifyOptions, last: Round, notes: tuple[str, ...]) -> Certificate:
@@ -186,34 +188,36 @@ def _certificate(bundle: Bundle, options: CertifyOptions, last: Round, notes: tu
     trace = last.trace
     return Certificate(
         certified_at=options.now(),
-        trace_sha256=sha256(trace_bytes(trace)).hexdigest() if changed else file_sha256(trace_file(bundle.root)),
+        trace_sha256=sha256(serialize_trace(trace)).hexdigest()
+        if changed
+        else file_sha256(find_trace_file(bundle.root)),
         network_sha256=network_sha256(bundle.root, trace),
         runs=options.runs,
         stress=options.stress,
         network_mode=options.network,
-        actions=tuple(_certified(each, last) for each in last.agreements),
+        actions=tuple(_certified_action(each, last) for each in last.agreements),
         masks=tuple(describe_mask(mask) for mask in trace.masks),
         rules=tuple(describe_rule(rule) for rule in (trace.network.rules if trace.network is not None else ())),
         browser=first.browser,
         playwright_version=first.environment.playwright_version if first.environment is not None else "",
-        eikon_version=_version(),
+        eikon_version=_package_version(),
         notes=notes,
         environment_sha256=environment_sha256(first.environment) if first.environment is not None else "",
     )
 
 
-def _certified(action: ActionAgreement, last: Round) -> CertifiedAction:
+def _certified_action(action: ActionComparison, last: Round) -> CertifiedAction:
     seen = action.first.observation
     shown = canonical_json(None)
     if seen is not None:
-        masked = mask_observation(seen, dom_of(seen, last.runs[0].gallery), last.trace.masks)
+        masked = mask_observation(seen, snapshot_lookup(seen, last.runs[0].snapshots), last.trace.masks)
         shown = canonical_json(masked.model_copy(update={"virtual_ms": 0.0}).model_dump(mode="json"))
     return CertifiedAction(
         subgoal=action.place.subgoal, sequence=action.place.sequence, digest=sha256(shown.encode()).hexdigest()
     )
 
 
-def _version() -> str:
+def _package_version() -> str:
     try:
         return metadata.version("eikon-engine")
     except metadata.PackageNotFoundError:

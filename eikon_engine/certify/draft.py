@@ -10,37 +10,37 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.agree import reached
-from eikon_engine.certify.propose_baseline import baseline_of, is_met_otherwise, lacks_baseline
+from eikon_engine.certify.agree import until_first_failure
+from eikon_engine.certify.propose_baseline import build_baseline, has_stable_difference, is_missing_baseline
 from eikon_engine.certify.propose_masks import propose_masks
 from eikon_engine.certify.propose_rules import propose_rules
-from eikon_engine.trace.outdated import lacks_edited_steps
+from eikon_engine.trace.outdated import has_unobserved_edits
 from eikon_engine.trace.patch import (
     AddMask,
     AddRule,
     SetEnvironment,
     SetObservation,
-    SetSettle,
+    SetPageTime,
     SetTimeline,
     TracePatch,
     apply_patch,
 )
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eikon_engine.certify.agree import ActionAgreement
-    from eikon_engine.certify.seen import RunSeen
+    from eikon_engine.certify.agree import ActionComparison
+    from eikon_engine.certify.seen import ReplayedRun
     from eikon_engine.trace.blobs import BlobStore
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.patch import Operation
-    from eikon_engine.trace.timeline import Moved
+    from eikon_engine.trace.timeline import MovedDelivery
     from eikon_engine.trace.volatile import VolatileRule
 
 SHOWN_ACTIONS: Final = 3
-NOT_WAITED_FOR: Final = "the agent acted before its pages were idle"
+AGENT_DID_NOT_WAIT: Final = "the agent acted before its pages were idle"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,13 +51,13 @@ class Draft:
     dom: BlobStore
     """Store for the snapshots of new baselines."""
     doublings: int
-    given: tuple[Operation, ...] = ()
+    requested: tuple[Operation, ...] = ()
     """Changes requested by the caller, applied first."""
     environment: SetEnvironment | None = None
     timeline: SetTimeline | None = None
     rules: list[VolatileRule] = field(default_factory=list)
     baselines: dict[str, SetObservation] = field(default_factory=dict)
-    settles: dict[str, SetSettle] = field(default_factory=dict)
+    settles: dict[str, SetPageTime] = field(default_factory=dict)
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of each action was doubled."""
@@ -72,7 +72,7 @@ class Draft:
     @property
     def patch(self) -> TracePatch:
         """Return the changes so far."""
-        operations = [*self.given, *([self.environment] if self.environment is not None else [])]
+        operations = [*self.requested, *([self.environment] if self.environment is not None else [])]
         operations += [self.timeline] if self.timeline is not None else []
         operations += (AddRule(rule=rule) for rule in self.rules)
         operations += self.baselines.values()
@@ -85,22 +85,28 @@ class Draft:
         """Return the trace with the changes so far."""
         return apply_patch(self.original, self.patch)
 
-    def grow(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
+    def propose_next(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         """Add the next changes to try, and describe them; empty if nothing is left to try."""
-        near = reached(agreements)
-        for propose in (self._add_environment, self._add_rules, self._add_missing, self._add_time, self._add_rest):
+        near = until_first_failure(agreements)
+        for propose in (
+            self._add_environment,
+            self._add_rules,
+            self._add_missing_baselines,
+            self._add_page_time,
+            self._add_masks_or_baselines,
+        ):
             added = propose(near, runs)
             if added:
                 return added
         return ""
 
     @property
-    def is_unsettled(self) -> bool:
+    def needs_timeline(self) -> bool:
         """Return whether the recorded agent did not wait for its pages, and no timeline has been found yet."""
-        return self.is_of_agent and self.original.network is not None and not self.original.network.timeline
+        return self.is_agent_recording and self.original.network is not None and not self.original.network.timeline
 
     @property
-    def is_of_agent(self) -> bool:
+    def is_agent_recording(self) -> bool:
         """Return whether this is a recording of an agent, which has no baselines of its own.
 
         An edited mission also has a timeline, but may omit recorded requests.
@@ -111,20 +117,20 @@ class Draft:
             return unsettled
         return bool(self.original.network.timeline) and all(each.timing is None for each in actions)
 
-    def settle(
-        self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen], timeline: tuple[Moved, ...]
+    def adopt_timeline(
+        self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun], timeline: tuple[MovedDelivery, ...]
     ) -> None:
         """Adopt the timeline and baselines of runs that waited for the pages."""
-        self.timeline = SetTimeline(timeline=timeline, reason=NOT_WAITED_FOR)
-        for each in reached(agreements):
-            if lacks_baseline(each, runs[0]):
-                self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, NOT_WAITED_FOR)
+        self.timeline = SetTimeline(timeline=timeline, reason=AGENT_DID_NOT_WAIT)
+        for each in until_first_failure(agreements):
+            if is_missing_baseline(each, runs[0]):
+                self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, AGENT_DID_NOT_WAIT)
 
-    def find_rules(self, runs: Sequence[RunSeen]) -> str:
+    def add_rules(self, runs: Sequence[ReplayedRun]) -> str:
         """Add rules for the requests of the runs, and describe them; empty if there are none."""
         return self._add_rules((), runs)
 
-    def _add_environment(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
+    def _add_environment(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
         here = runs[0].outcome.environment
         if self.trace.environment is not None or here is None:
             return ""
@@ -132,36 +138,36 @@ class Draft:
         self.environment = SetEnvironment(environment=here, reason=reason)
         return "an environment, because the recording has none"
 
-    def _add_rules(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
-        asked = apply_patch(self.original, TracePatch(operations=self.given))
-        if self.trace.network is None or lacks_edited_steps(asked):
+    def _add_rules(self, _agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+        asked = apply_patch(self.original, TracePatch(operations=self.requested))
+        if self.trace.network is None or has_unobserved_edits(asked):
             return ""  # a rule would hide the effect of the edit
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)
         self.rules.extend(new)
-        return f"{counted(len(new), 'rule')} for requests" if new else ""
+        return f"{pluralize(len(new), 'rule')} for requests" if new else ""
 
-    def _add_missing(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
-        lacking = [each for each in agreements if lacks_baseline(each, runs[0])]
+    def _add_missing_baselines(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+        lacking = [each for each in agreements if is_missing_baseline(each, runs[0])]
         for each in lacking:
-            self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, "the recording has none")
+            self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, "the recording has none")
         return f"a baseline for {_ids(lacking)}" if lacking else ""
 
-    def _add_time(self, agreements: Sequence[ActionAgreement], _runs: Sequence[RunSeen]) -> str:
+    def _add_page_time(self, agreements: Sequence[ActionComparison], _runs: Sequence[ReplayedRun]) -> str:
         """Double the page time of actions that differ; undo it for those that it did not help."""
-        unmet = [each for each in agreements if _is_unmet(each) and each.recorded.observation is not None]
+        unmet = [each for each in agreements if _differs(each) and each.recorded.observation is not None]
         more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings]
         for each in more:
-            self._double(each)
-        if not more and any(each.undone for each in agreements):
+            self._double_page_time(each)
+        if not more and any(each.has_failed for each in agreements):
             return ""  # neither mask nor baseline repairs a failed action
         if more:
             return f"twice the page time for {_ids(more)}"
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
         return f"the recorded page time for {_ids(useless)}, because more did not help" if useless else ""
 
-    def _add_rest(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
-        if any(each.undone for each in agreements):
+    def _add_masks_or_baselines(self, agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]) -> str:
+        if any(each.has_failed for each in agreements):
             return ""
         before = len(self.masks)
         for each in agreements:
@@ -169,34 +175,36 @@ class Draft:
         if len(self.masks) > before:
             names = [mask.name for mask in self.masks[before:]]
             return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}"
-        other = [each for each in agreements if is_met_otherwise(each) and self._may_have_another(each.recorded.id)]
+        other = [
+            each for each in agreements if has_stable_difference(each) and self._may_get_baseline(each.recorded.id)
+        ]
         for each in other:
             first = each.diverged[0]
             reason = f"{len(runs)} of {len(runs)} runs agreed against the recording: {first.code}: {first.message}"
-            self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, reason)
+            self.baselines[each.recorded.id] = build_baseline(each, runs[0], self.dom, reason)
         return f"a new baseline for {_ids(other)}" if other else ""
 
-    def _may_have_another(self, name: str) -> bool:
+    def _may_get_baseline(self, name: str) -> bool:
         """Return whether an action may get a new baseline: once, or repeatedly if the recording has none."""
         return name not in self.baselines or name in self._without_baseline
 
-    def _double(self, action: ActionAgreement) -> None:
+    def _double_page_time(self, action: ActionComparison) -> None:
         name = action.recorded.id
         self.doubled[name] += 1
         recorded = action.recorded.observation.virtual_ms if action.recorded.observation is not None else 0.0
         least = self.trace.environment.settle_ms if self.trace.environment is not None else 0.0
-        reason = f"runs differed in {_codes(action)} after {recorded:.0f} ms of page time"
-        self.settles[name] = SetSettle(action=name, virtual_ms=2 * max(recorded, least, 1.0), reason=reason)
+        reason = f"runs differed in {_difference_codes(action)} after {recorded:.0f} ms of page time"
+        self.settles[name] = SetPageTime(action=name, virtual_ms=2 * max(recorded, least, 1.0), reason=reason)
 
 
-def _is_unmet(action: ActionAgreement) -> bool:
+def _differs(action: ActionComparison) -> bool:
     return bool(action.unstable or action.diverged)
 
 
-def _codes(action: ActionAgreement) -> str:
+def _difference_codes(action: ActionComparison) -> str:
     return ", ".join(sorted({each.code for each in (*action.unstable, *action.diverged)}))
 
 
-def _ids(actions: Sequence[ActionAgreement]) -> str:
-    more = f" and {counted(len(actions) - SHOWN_ACTIONS, 'more action')}" if len(actions) > SHOWN_ACTIONS else ""
+def _ids(actions: Sequence[ActionComparison]) -> str:
+    more = f" and {pluralize(len(actions) - SHOWN_ACTIONS, 'more action')}" if len(actions) > SHOWN_ACTIONS else ""
     return ", ".join(each.recorded.id for each in actions[:SHOWN_ACTIONS]) + more

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _silent(_line: str) -> None:
+def _ignore_progress(_line: str) -> None:
     """Discard a progress line."""
 
 
@@ -36,6 +36,6 @@ class CertifyOptions:
     """How often the page time of an action is doubled before a mask or baseline is proposed."""
     rounds: int = 12
     """Maximum number of rounds of `runs` replays."""
-    progress: Callable[[str], None] = _silent
+    progress: Callable[[str], None] = _ignore_progress
     """Called with each progress line."""
     now: Callable[[], datetime] = utc_now

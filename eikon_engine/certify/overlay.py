@@ -7,7 +7,7 @@ import hashlib
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 
 
-class BlobsOnTop(BlobStore):
+class OverlayBlobStore(BlobStore):
     """Store new blobs in memory, on top of those in a folder."""
 
     def __init__(self, below: BlobStore) -> None:
@@ -16,9 +16,9 @@ class BlobsOnTop(BlobStore):
         self._new: dict[BlobRef, bytes] = {}
 
     @property
-    def new(self) -> tuple[bytes, ...]:
+    def new_blobs(self) -> tuple[bytes, ...]:
         """Return the blobs that are not in the folder yet."""
-        return tuple(data for ref, data in self._new.items() if not super(BlobsOnTop, self).has(ref))
+        return tuple(data for ref, data in self._new.items() if not super(OverlayBlobStore, self).has(ref))
 
     def has(self, ref: BlobRef) -> bool:
         """Return whether a blob exists in memory or in the folder."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.trace.mask import (
     NODE_PATH,
-    SHADOW,
+    SHADOW_ROOT,
     AttributePart,
     ConsoleErrorPart,
     Mask,
@@ -24,7 +24,7 @@ from eikon_engine.trace.mask import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.certify.agree import ActionAgreement, PageChange
+    from eikon_engine.certify.agree import ActionComparison, PageChange
     from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.trace.mask import MaskedPart
 
@@ -36,7 +36,7 @@ MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-chan
 _Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
 
 
-def propose_masks(action: ActionAgreement, known: Sequence[Mask]) -> tuple[Mask, ...]:
+def propose_masks(action: ActionComparison, known: Sequence[Mask]) -> tuple[Mask, ...]:
     """Return new masks for the differences among the runs of an action; none if a mask cannot hide them all."""
     if not {each.code for each in action.unstable} <= MASKABLE:
         return ()
@@ -48,21 +48,21 @@ def propose_masks(action: ActionAgreement, known: Sequence[Mask]) -> tuple[Mask,
             continue
         covered.add(place)
         url, frame, part = place
-        name = _free_name(_name(part), names)
+        name = _free_name(_mask_name(part), names)
         names.add(name)
-        made.append(Mask(name=name, reason=_reason(values, len(action.seen)), url=url, frame=frame, part=part))
+        made.append(Mask(name=name, reason=_reason(values, len(action.outcomes)), url=url, frame=frame, part=part))
     return tuple(made)
 
 
-def part_of(change: DomChange) -> MaskedPart | None:
+def maskable_part(change: DomChange) -> MaskedPart | None:
     """Return the part that a mask must cover to hide a DOM difference; None if no mask can."""
-    if re.search(NODE_PATH, change.path) is None or change.path.endswith(SHADOW):
+    if re.search(NODE_PATH, change.path) is None or change.path.endswith(SHADOW_ROOT):
         return None
     match change.kind:
         case "text":
             return TextPart(path=change.path)
         case "attribute":
-            return None if change.name == SHADOW else AttributePart(path=change.path, name=change.name)
+            return None if change.name == SHADOW_ROOT else AttributePart(path=change.path, name=change.name)
         case "state":
             return ValuePart(path=change.path, name=change.name)
         case "added" | "removed" | "replaced":
@@ -71,36 +71,36 @@ def part_of(change: DomChange) -> MaskedPart | None:
             return None
 
 
-def _unstable_parts(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+def _unstable_parts(action: ActionComparison) -> Iterator[tuple[_Place, tuple[str, ...]]]:
     """Yield each differing part with its value in each run."""
-    for code, part_values in (("title-changed", _titles), ("console-error-changed", _errors)):
+    for code, part_values in (("title-changed", _titles), ("console-error-changed", _console_errors)):
         if any(each.code == code for each in action.unstable):
             yield from part_values(action)
     by_place: dict[_Place, dict[int, PageChange]] = {}
-    for each in action.changes:
-        part = part_of(each.change)
+    for each in action.dom_changes:
+        part = maskable_part(each.change)
         if part is not None:
-            by_place.setdefault((_glob(each.url), each.change.frame, part), {})[each.run] = each
+            by_place.setdefault((_url_glob(each.url), each.change.frame, part), {})[each.run] = each
     for place, changes in by_place.items():
         first = next(iter(changes.values())).change.expected
-        values = (changes[run].change.observed if run in changes else first for run in range(len(action.seen)))
+        values = (changes[run].change.observed if run in changes else first for run in range(len(action.outcomes)))
         yield place, tuple(values)
 
 
-def _titles(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+def _titles(action: ActionComparison) -> Iterator[tuple[_Place, tuple[str, ...]]]:
     first = action.first.observation
     for page in first.pages if first is not None else ():
         values = tuple(
             next((shown.title for shown in each.observation.pages if shown.page == page.page), "")
-            for each in action.seen
+            for each in action.outcomes
             if each.observation is not None
         )
         if len(set(values)) > 1:
-            yield (_glob(page.url), None, TitlePart()), values
+            yield (_url_glob(page.url), None, TitlePart()), values
 
 
-def _errors(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
-    runs = [each.observation.console_errors for each in action.seen if each.observation is not None]
+def _console_errors(action: ActionComparison) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+    runs = [each.observation.console_errors for each in action.outcomes if each.observation is not None]
     shared = Counter(runs[0])
     for errors in runs[1:]:
         shared &= Counter(errors)
@@ -119,23 +119,23 @@ def _common_prefix(texts: tuple[str, ...]) -> str:
     return first if length is None else first[:length]
 
 
-def _glob(url: str) -> str:
+def _url_glob(url: str) -> str:
     """Return a glob for the URL without query and fragment, which usually vary with the data."""
     location = re.split(r"[?#]", url, maxsplit=1)[0]
     return location if location == url else f"{location}*"
 
 
-def _name(part: MaskedPart) -> str:
+def _mask_name(part: MaskedPart) -> str:
     """Name a mask after the part that it hides."""
     match part:
         case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart() | StoragePart():
             return part.kind.replace("_", "-")
         case AttributePart(path=path, name=name) | ValuePart(path=path, name=name):
-            return f"{_last(path)}-{name}"
+            return f"{_last_element(path)}-{name}"
         case TextPart(path=path):
-            return f"{_last(path)}-text"
+            return f"{_last_element(path)}-text"
         case SubtreePart(path=path):
-            return _last(path)
+            return _last_element(path)
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
@@ -143,7 +143,7 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     return next(name for name in (wanted, *numbered) if name not in taken)
 
 
-def _last(path: str) -> str:
+def _last_element(path: str) -> str:
     """Return the id or the tag of the last element of a path."""
     steps = [step for step in path.split(" > ") if not step.startswith(("text()", "#", "*"))]
     return re.sub(r":nth\(.*", "", steps[-1]).rpartition("#")[2] if steps else "node"

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header|times) (?P<name>.+?): (?P<values>recorded .*)", re.DOTALL)
 _REPEATED: Final = re.compile(r"\[\d+\]$")
 _STAMP: Final = re.compile(r"[0-9]{9,17}")
-_MANY: Final = 3
+_SITE_WIDE_FROM: Final = 3
 """If this many URLs of one site differ in the same part, one rule covers the whole site."""
-_CLIPPED: Final = "…"
-_DIFFERS: Final = "differs from the recording"
+_ELLIPSIS: Final = "…"
+_DEFAULT_REASON: Final = "differs from the recording"
 
 
 def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
@@ -47,7 +47,7 @@ def propose_rules(misses: Sequence[tuple[NetworkMiss, ...]], known: Iterable[Vol
         runs.update(found.keys())
         values = found | values
     taken = {_without_reason(rule) for rule in known}
-    widened = _widened(tuple(rule for rule in runs if _without_reason(rule) not in taken))
+    widened = _merge_rules(tuple(rule for rule in runs if _without_reason(rule) not in taken))
     return tuple(
         wide.model_copy(update={"reason": f"differed in {runs[rule]} of {len(misses)} runs: {values[rule]}"})
         for rule, wide in widened
@@ -72,25 +72,25 @@ def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
 
 
 def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  # noqa: PLR0911 - one return per rule type
-    if name.endswith(_CLIPPED):
+    if name.endswith(_ELLIPSIS):
         return None
     try:
         if part == "times":
-            return TimestampRule(url=url, method=method, reason=_DIFFERS)
+            return TimestampRule(url=url, method=method, reason=_DEFAULT_REASON)
         if part == "header":
-            return HeaderRule(name=name, url=url, method=method, reason=_DIFFERS)
+            return HeaderRule(name=name, url=url, method=method, reason=_DEFAULT_REASON)
         if part == "query" and _STAMP.fullmatch(name):
-            return QueryStampRule(url=url, method=method, reason=_DIFFERS)
+            return QueryStampRule(url=url, method=method, reason=_DEFAULT_REASON)
         if part == "query":
-            return QueryKeyRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DIFFERS)
+            return QueryKeyRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DEFAULT_REASON)
         if name.startswith("$"):
-            return JsonPathRule(path=name, url=url, method=method, reason=_DIFFERS)
-        return FormFieldRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DIFFERS)
+            return JsonPathRule(path=name, url=url, method=method, reason=_DEFAULT_REASON)
+        return FormFieldRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DEFAULT_REASON)
     except ValidationError:
         return None  # not a valid name of a rule
 
 
-def _widened(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:
+def _merge_rules(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:
     """Merge rules for the same place in several list items, or at many URLs of a site, into one rule."""
     by_place: defaultdict[VolatileRule, list[VolatileRule]] = defaultdict(list)
     for rule in rules:
@@ -99,20 +99,22 @@ def _widened(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, Volati
     places = [(found[0], shape if len(found) > 1 else found[0]) for shape, found in by_place.items()]
     by_site: defaultdict[VolatileRule, list[tuple[VolatileRule, VolatileRule]]] = defaultdict(list)
     for first, wide in places:
-        by_site[wide.model_copy(update={"url": _site(wide.url), "method": _side(wide.method)})].append((first, wide))
+        by_site[wide.model_copy(update={"url": _site_glob(wide.url), "method": _socket_method(wide.method)})].append(
+            (first, wide)
+        )
     return [
         each
         for site, found in by_site.items()
-        for each in ([(found[0][0], site)] if len({wide.url for _, wide in found}) >= _MANY else found)
+        for each in ([(found[0][0], site)] if len({wide.url for _, wide in found}) >= _SITE_WIDE_FROM else found)
     ]
 
 
-def _site(url: str) -> str:
+def _site_glob(url: str) -> str:
     scheme, mark, rest = url.partition("://")
     return f"{scheme}{mark}{rest.partition('/')[0]}/*"
 
 
-def _side(method: str | None) -> str | None:
+def _socket_method(method: str | None) -> str | None:
     """Keep the method of WebSockets, so that their rules stay separate from those of requests."""
     return method if method == SOCKET_METHOD else None
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eikon_engine.certify.seen import ActionKey, Hit, PageKey, RunSeen, page_key
+from eikon_engine.certify.seen import ActionKey, HitElements, PageKey, ReplayedRun, page_key
 from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eikon_engine.browser.worker import Performed
+    from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.seen import RunMany
     from eikon_engine.network.moment import Moment
@@ -24,35 +24,35 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom import PageSnapshot
 
 
-class Witness:
+class RunCapture:
     """Collect what outcomes do not hold: the snapshots, and the elements that were hit."""
 
     def __init__(self, gallery: dict[PageKey, PageSnapshot]) -> None:
         """Store snapshots in `gallery`, identical ones once."""
         self.gallery = gallery
-        self.hits: dict[ActionKey, Hit] = {}
+        self.hits: dict[ActionKey, HitElements] = {}
 
-    def watch(self, step: PlannedStep, performed: Performed) -> None:
+    def capture(self, step: PlannedStep, performed: PerformedAction) -> None:
         """Collect from one performed action."""
         key = (step.subgoal.id, step.step.sequence)
-        self.hits[key] = Hit(first=performed.identity, second=performed.identity_second)
-        if performed.sight is None:
+        self.hits[key] = HitElements(first=performed.identity, second=performed.identity_second)
+        if performed.captured is None:
             return
-        for page in performed.sight.observation.pages:
-            snapshot = performed.sight.snapshots.get(page.page)
+        for page in performed.captured.observation.pages:
+            snapshot = performed.captured.snapshots.get(page.page)
             if snapshot is not None:
                 self.gallery.setdefault(page_key(page), snapshot)
 
 
-def replay_together(options: CertifyOptions, given: Callable[[int, Moment], None] | None = None) -> RunMany:
+def concurrent_replays(options: CertifyOptions, on_delivery: Callable[[int, Moment], None] | None = None) -> RunMany:
     """Return a function that replays a bundle several times concurrently in one browser.
 
     With `given`, all runs wait for their pages, and the first one reports each delivery to it.
     """
 
-    async def replay(bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
+    async def replay(bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
         gallery: dict[PageKey, PageSnapshot] = {}
-        witnesses = [Witness(gallery) for _ in range(runs)]
+        witnesses = [RunCapture(gallery) for _ in range(runs)]
         over = 0
         parallel = 1 if options.network == "live" else options.parallel
 
@@ -66,27 +66,27 @@ def replay_together(options: CertifyOptions, given: Callable[[int, Moment], None
             chosen = [
                 replace(
                     _replay_options(options, witness, Path(folder) / str(number)),
-                    given=None if given is None else given if number == 0 else _unheard,
+                    on_delivery=None if on_delivery is None else on_delivery if number == 0 else _ignore_delivery,
                 )
                 for number, witness in enumerate(witnesses)
             ]
-            done = await replay_many(bundle, chosen, parallel=parallel, ended=tell)
+            done = await replay_many(bundle, chosen, parallel=parallel, on_run_end=tell)
         for run in done:
             if run.error is not None:
                 raise run.error
         return tuple(
-            RunSeen(outcome=run.outcome, hits=witness.hits, gallery=gallery)
+            ReplayedRun(outcome=run.outcome, hits=witness.hits, snapshots=gallery)
             for run, witness in zip(done, witnesses, strict=True)
         )
 
     return replay
 
 
-def _unheard(_was: int, _moment: Moment) -> None:
+def _ignore_delivery(_was: int, _moment: Moment) -> None:
     """Discard a delivery."""
 
 
-def _replay_options(options: CertifyOptions, witness: Witness, folder: Path) -> ReplayOptions:
+def _replay_options(options: CertifyOptions, witness: RunCapture, folder: Path) -> ReplayOptions:
     return ReplayOptions(
         browser_path=options.browser_path,
         artifacts_dir=folder,
@@ -94,6 +94,6 @@ def _replay_options(options: CertifyOptions, witness: Witness, folder: Path) -> 
         on_divergence="continue",
         secrets=options.secrets,
         reports=(),
-        watchers=(witness.watch,),
+        action_observers=(witness.capture,),
         now=options.now,
     )

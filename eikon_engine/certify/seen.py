@@ -17,12 +17,12 @@ ActionKey: TypeAlias = tuple[str, int]
 """Id of the subgoal attempt, and sequence within it."""
 PageKey: TypeAlias = tuple[tuple[str, str], ...]
 """Path and digest of each frame; identical pages share one key."""
-Gallery: TypeAlias = Mapping[PageKey, "PageSnapshot"]
+Snapshots: TypeAlias = Mapping[PageKey, "PageSnapshot"]
 """Snapshots of observed pages by key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class HitElements:
     """The elements that an action hit."""
 
     first: Identity | None = None
@@ -30,18 +30,18 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSeen:
+class ReplayedRun:
     """One completed replay."""
 
     outcome: ReplayOutcome
-    hits: Mapping[ActionKey, Hit] = field(default_factory=dict)
-    gallery: Gallery = field(default_factory=dict)
+    hits: Mapping[ActionKey, HitElements] = field(default_factory=dict)
+    snapshots: Snapshots = field(default_factory=dict)
 
 
 class RunMany(Protocol):
     """Replay a bundle several times, each in a fresh session."""
 
-    async def __call__(self, bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
+    async def __call__(self, bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
         """Return the result of each run; a divergence is not an error."""
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.certify.agree import agree
-from eikon_engine.certify.certification import Finding
+from eikon_engine.certify.agree import compare_runs
+from eikon_engine.certify.certification import CertificationFinding
 from eikon_engine.certify.find import WHOLE_RUN
-from eikon_engine.certify.runs import replay_together
-from eikon_engine.network.kinds import SAFE
-from eikon_engine.network.retimed import timeline_of
+from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.network.kinds import SAFE_METHODS
+from eikon_engine.network.retimed import derive_timeline
 from eikon_engine.replay.other_answers import recorded_network
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.draft import Draft
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.certify.seen import RunSeen
+    from eikon_engine.certify.seen import ReplayedRun
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.moment import Moment
     from eikon_engine.trace.bundle import Bundle
 
-TRIES: Final = 4
+MAX_ATTEMPTS: Final = 4
 """Maximum number of attempts while new rules for requests are found."""
-RUNS: Final = 2
+RUNS_PER_ATTEMPT: Final = 2
 """Replays per attempt; request parts that differ between them are random."""
 
 
-async def settle(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
+async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
     """Replay until the pages are idle after each action, and add the resulting timeline and baselines to the draft.
 
     Raises:
@@ -42,35 +42,37 @@ async def settle(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
     recording = recorded_network(bundle)
     if recording is None:
         return
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         given: dict[int, Moment] = {}
-        replay = replay_together(options, given.__setitem__)
-        runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), RUNS)
-        added = draft.find_rules(runs)
+        replay = concurrent_replays(options, given.__setitem__)
+        runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), RUNS_PER_ATTEMPT)
+        added = draft.add_rules(runs)
         if not added:
             break
         options.progress(f"waiting for idle pages; trying {added}")
-    agreements = agree(draft.trace, runs)
-    if any(each.undone for each in agreements):
+    agreements = compare_runs(draft.trace, runs)
+    if any(each.has_failed for each in agreements):
         options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
         return
-    draft.settle(agreements, runs, timeline_of(recording, given))
+    draft.adopt_timeline(agreements, runs, derive_timeline(recording, given))
     options.progress("found a timeline that waits for idle pages, unlike the agent")
 
 
-def find_unrepeated(bundle: Bundle, draft: Draft, runs: Sequence[RunSeen]) -> tuple[Finding, ...]:
+def find_unreplayed_requests(
+    bundle: Bundle, draft: Draft, runs: Sequence[ReplayedRun]
+) -> tuple[CertificationFinding, ...]:
     """Find requests that an agent sent and a replay did not: the agent did something that is not replayed.
 
     No other check finds them, because such a recording has no baselines. Safe requests other than page loads are
     ignored; their number varies with timing.
     """
-    recording = recorded_network(bundle) if draft.is_of_agent else None
+    recording = recorded_network(bundle) if draft.is_agent_recording else None
     if recording is None:
         return ()
-    relevant = {each.key for each in recording.exchanges if _does_something(each)}
+    relevant = {each.key for each in recording.exchanges if _is_relevant(each)}
     left = dict.fromkeys(key for run in runs for key in run.outcome.network.unused if key in relevant)
     return tuple(
-        Finding(
+        CertificationFinding(
             kind="unverifiable",
             subgoal="",
             sequence=0,
@@ -83,8 +85,8 @@ def find_unrepeated(bundle: Bundle, draft: Draft, runs: Sequence[RunSeen]) -> tu
     )
 
 
-def _does_something(exchange: Exchange) -> bool:
+def _is_relevant(exchange: Exchange) -> bool:
     """Return whether an exchange loaded a page or used an unsafe method."""
     request = exchange.request
     is_page = request.is_navigation and not request.frame
-    return exchange.response is not None and (is_page or request.method not in SAFE)
+    return exchange.response is not None and (is_page or request.method not in SAFE_METHODS)

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROCESSES: Final = 2
-BUSY: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
+BUSY_LOOP: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
 """Loops until its parent exits, so that a killed command leaves no process behind."""
 
 
 @contextmanager
-def busy_machine() -> Iterator[tuple[int, ...]]:
+def cpu_load() -> Iterator[tuple[int, ...]]:
     """Run CPU-bound processes inside the block; yield their process ids."""
     busy: list[subprocess.Popen[bytes]] = []
     try:
         # Own session: Ctrl-C reaches only this process, which kills them.
-        command = [sys.executable, "-c", BUSY]
+        command = [sys.executable, "-c", BUSY_LOOP]
         busy.extend(subprocess.Popen(command, start_new_session=True) for _ in range(PROCESSES))  # noqa: S603 - our own
         yield tuple(each.pid for each in busy)
     finally:

@@ -52,11 +52,11 @@ def certify_command(
     others as `eikon replay`.
     """
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.replay.secret_sources import gather_secrets
+    from eikon_engine.replay.secret_sources import collect_secrets
     from eikon_engine.trace.variables import parse_variables
 
     chosen = CertifyOptions(
-        secrets=gather_secrets(secrets, secret_file),
+        secrets=collect_secrets(secrets, secret_file),
         variables=parse_variables(variables),
         progress=_progress,
         **options,
@@ -90,16 +90,16 @@ def _certify(path: Path, options: CertifyOptions, *, accepted: bool) -> Certific
 
 def _show(report: CertificationReport, *, as_json: bool) -> None:
     from eikon_engine.certify.render import render_certification
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.outcome.printable import escape_control_characters
 
     click.echo(render_certification(report), err=True)
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     elif report.diff and not report.accepted:
-        click.echo(printable(report.diff), nl=False)
+        click.echo(escape_control_characters(report.diff), nl=False)
 
 
 def _progress(line: str) -> None:
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    click.echo(printable(f"[CERTIFY] {line}"), err=True)
+    click.echo(escape_control_characters(f"[CERTIFY] {line}"), err=True)

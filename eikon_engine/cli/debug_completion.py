@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from eikon_engine.cli.debug_words import WORDS
+from eikon_engine.cli.debug_words import SESSION_COMMANDS
 from eikon_engine.debug.asked_breakpoint import BREAKPOINT_TYPES
 from eikon_engine.errors import SessionError
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import Branch
 
-_BRANCHES: Final = frozenset({("switch",), ("diff",), ("branch", "delete"), ("branch", "save")})
-_CHECKPOINTS: Final = frozenset({("rewind",), ("checkpoint", "show"), ("checkpoint", "delete")})
-_OWN: Final = ("help", "detach")
+_TAKES_BRANCH: Final = frozenset({("switch",), ("diff",), ("branch", "delete"), ("branch", "save")})
+_TAKES_CHECKPOINT: Final = frozenset({("rewind",), ("checkpoint", "show"), ("checkpoint", "delete")})
+_PROMPT_COMMANDS: Final = ("help", "detach")
 
 
-def completions(folder: SessionFolder, text: str) -> tuple[str, ...]:
+def complete_line(folder: SessionFolder, text: str) -> tuple[str, ...]:
     """Return completions of the last word of a line, in the order offered."""
     done, _, begun = text.rpartition(" ")
     try:
         words = shlex.split(done)
     except ValueError:
         return ()
-    return tuple(word for word in _offered(folder, words, begun) if word.startswith(begun))
+    return tuple(word for word in _candidates(folder, words, begun) if word.startswith(begun))
 
 
-def _offered(folder: SessionFolder, words: Sequence[str], begun: str) -> Iterable[str]:
+def _candidates(folder: SessionFolder, words: Sequence[str], begun: str) -> Iterable[str]:
     if not words:
-        return (*WORDS, *_OWN)
-    command: click.Command | None = WORDS.get(words[0])
+        return (*SESSION_COMMANDS, *_PROMPT_COMMANDS)
+    command: click.Command | None = SESSION_COMMANDS.get(words[0])
     path = words[:1]
     for word in words[1:]:
         if not isinstance(command, click.Group):
@@ -47,10 +47,10 @@ def _offered(folder: SessionFolder, words: Sequence[str], begun: str) -> Iterabl
         return command.commands
     if begun.startswith("-"):
         return (name for option in _options(command) for name in (*option.opts, *option.secondary_opts))
-    return _values(folder, command, tuple(path), words[len(path) :])
+    return _argument_values(folder, command, tuple(path), words[len(path) :])
 
 
-def _values(
+def _argument_values(
     folder: SessionFolder, command: click.Command, path: tuple[str, ...], given: Sequence[str]
 ) -> Iterator[str]:
     """Yield the values of an argument or option."""
@@ -60,17 +60,17 @@ def _values(
         yield from map(str, parameter.type.choices)
     elif path == ("breakpoint", "add"):
         yield from () if given else BREAKPOINT_TYPES
-    elif path in _BRANCHES:
-        yield from (shlex.quote(branch.name) for branch in _timeline(folder))
-    elif path in _CHECKPOINTS or (option is not None and option.name == "checkpoint"):
-        for branch in _timeline(folder):
+    elif path in _TAKES_BRANCH:
+        yield from (shlex.quote(branch.name) for branch in _branches(folder))
+    elif path in _TAKES_CHECKPOINT or (option is not None and option.name == "checkpoint"):
+        for branch in _branches(folder):
             for entry in branch.checkpoints:
                 yield entry.id
                 if entry.label:
                     yield shlex.quote(entry.label)
 
 
-def _timeline(folder: SessionFolder) -> tuple[Branch, ...]:
+def _branches(folder: SessionFolder) -> tuple[Branch, ...]:
     try:
         return folder.read_timeline().branches
     except SessionError:

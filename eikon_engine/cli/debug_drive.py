@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from eikon_engine.cli.debug_options import HELP, json_option, session_option, sessions_dir_option
-from eikon_engine.cli.debug_words import WORDS
+from eikon_engine.cli.debug_options import HELP_SETTINGS, json_option, session_option, sessions_dir_option
+from eikon_engine.cli.debug_words import SESSION_COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eikon_engine.debug.asked import Ask, Asked, Told
+    from eikon_engine.debug.asked import Output, SessionRequest, UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
 
 _timeout_option: Final = click.option(
     "--timeout",
@@ -29,61 +29,71 @@ _timeout_option: Final = click.option(
 )
 
 
-def _driving(word: click.Command) -> click.Command:
+def _shell_command(session_command: click.Command) -> click.Command:
     """Turn a session command into a shell command with options that select the session."""
-    if isinstance(word, click.Group):
-        group = click.Group(word.name, help=word.help, context_settings=dict(HELP))
-        for each in word.commands.values():
-            group.add_command(_driving(each))
+    if isinstance(session_command, click.Group):
+        group = click.Group(session_command.name, help=session_command.help, context_settings=dict(HELP_SETTINGS))
+        for each in session_command.commands.values():
+            group.add_command(_shell_command(each))
         return group
-    ask = word.callback
+    ask = session_command.callback
     assert ask is not None  # noqa: S101 - every command has a callback
 
     def drive(
         *, session: str | None, parent: Path, as_json: bool, timeout_s: float | None = None, **given: object
     ) -> int:
-        asked: Asked = ask(**given)
-        return _drive(asked, (parent, session), as_json=as_json, timeout_s=timeout_s)
+        asked: UserRequest = ask(**given)
+        return _run(asked, (parent, session), as_json=as_json, timeout_s=timeout_s)
 
     command = click.Command(
-        word.name, params=list(word.params), callback=drive, help=word.help, context_settings=dict(HELP)
+        session_command.name,
+        params=list(session_command.params),
+        callback=drive,
+        help=session_command.help,
+        context_settings=dict(HELP_SETTINGS),
     )
     for option in (session_option, sessions_dir_option, json_option, _timeout_option):
-        command = _with(command, option)
+        command = _add_option(command, option)
     return command
 
 
-def _with(command: click.Command, option: Any) -> click.Command:  # noqa: ANN401 - click's decorators are typed for functions
+def _add_option(command: click.Command, option: Any) -> click.Command:  # noqa: ANN401 - click's decorators are typed for functions
     """Add a shared option to a command."""
     made: click.Command = option(command)
     return made
 
 
-def _drive(asked: Asked, which: tuple[Path, str | None], *, as_json: bool, timeout_s: float | None) -> int:
-    from eikon_engine.debug.asked import Look
-    from eikon_engine.debug.find_session import find_any, find_running
-    from eikon_engine.outcome.printable import printable
+def _run(
+    request: UserRequest, session_choice: tuple[Path, str | None], *, as_json: bool, timeout_s: float | None
+) -> int:
+    from eikon_engine.debug.asked import FileQuery
+    from eikon_engine.debug.find_session import find_running_session, find_session
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    told = asked.tell(find_any(*which)) if isinstance(asked, Look) else _at_rest(asked, which)
+    told = (
+        request.run(find_session(*session_choice))
+        if isinstance(request, FileQuery)
+        else _run_offline(request, session_choice)
+    )
     if told is not None:
-        click.echo(_json(told.data) if as_json else printable(told.text), nl=False)
+        click.echo(_to_json(told.data) if as_json else escape_control_characters(told.text), nl=False)
         return 0
-    assert not isinstance(asked, Look)  # noqa: S101 - answered above
-    folder = find_running(*which)
-    return _send(folder, _agreed(asked, folder), as_json=as_json, timeout_s=timeout_s)
+    assert not isinstance(request, FileQuery)  # noqa: S101 - answered above
+    folder = find_running_session(*session_choice)
+    return _send(folder, _confirmed_command(request, folder), as_json=as_json, timeout_s=timeout_s)
 
 
-def _at_rest(ask: Ask, which: tuple[Path, str | None]) -> Told | None:
+def _run_offline(request: SessionRequest, session_choice: tuple[Path, str | None]) -> Output | None:
     """Run a command on the files of a named, ended session, if possible; None otherwise."""
-    from eikon_engine.debug.find_session import find_any
+    from eikon_engine.debug.find_session import find_session
 
-    if ask.ended is None or which[1] is None:
+    if request.run_offline is None or session_choice[1] is None:
         return None
-    folder = find_any(*which)
-    return None if folder.runs() else ask.ended(folder)
+    folder = find_session(*session_choice)
+    return None if folder.is_running() else request.run_offline(folder)
 
 
-def _agreed(ask: Ask, folder: SessionFolder) -> Command:
+def _confirmed_command(request: SessionRequest, folder: SessionFolder) -> Command:
     """Return the command once the user confirmed it on the terminal, if needed.
 
     Raises:
@@ -91,58 +101,61 @@ def _agreed(ask: Ask, folder: SessionFolder) -> Command:
     """
     from eikon_engine.errors import UsageError
 
-    command = ask.command(folder)
-    question = ask.question(folder)
+    command = request.command(folder)
+    question = request.confirmation(folder)
     if question is None:
         return command
     if not sys.stdin.isatty():
         raise UsageError(f"{command.type}: {question} No terminal to ask on; add --force")
     if not click.confirm(question, err=True):
         raise UsageError(f"{command.type}: not confirmed; nothing was done")
-    return ask.agreed(command)
+    return request.confirmed(command)
 
 
 def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: float | None) -> int:
-    from eikon_engine.debug.client import Client
+    from eikon_engine.debug.client import SessionClient
     from eikon_engine.debug.shown_result import render_result
     from eikon_engine.outcome.debug_events import CommandFailed
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    client = Client(folder=folder, read=None if as_json else _shown(folder))
+    client = SessionClient(folder=folder, on_event=None if as_json else _print_events(folder))
     answer = client.send(command, timeout_s=timeout_s)
-    if isinstance(answer.said, CommandFailed):
-        click.echo(printable(f"eikon: {answer.said.message} (code {answer.said.code})"), err=True)
-        return answer.said.exit_status
-    click.echo(_json(answer.result) if as_json else printable(render_result(command, answer.result)), nl=False)
+    if isinstance(answer.event, CommandFailed):
+        click.echo(escape_control_characters(f"eikon: {answer.event.message} (code {answer.event.code})"), err=True)
+        return answer.event.exit_status
+    click.echo(
+        _to_json(answer.result) if as_json else escape_control_characters(render_result(command, answer.result)),
+        nl=False,
+    )
     return 0
 
 
-def _shown(folder: SessionFolder) -> Callable[[JournalLine], None]:
+def _print_events(folder: SessionFolder) -> Callable[[EventLine], None]:
     """Return a callback that prints events while waiting for the response."""
-    from eikon_engine.debug.numbering import Numbering
-    from eikon_engine.debug.shown_result import is_worth_showing
-    from eikon_engine.outcome.event_text import line_text
+    from eikon_engine.debug.numbering import EventNumbering
+    from eikon_engine.debug.shown_result import is_shown_while_waiting
+    from eikon_engine.outcome.event_text import format_event_line
 
-    numbering = Numbering(folder.events)
+    numbering = EventNumbering(folder.events_path)
 
-    def show(line: JournalLine) -> None:
-        iteration = numbering.of(line)
-        if is_worth_showing(line.event):
-            click.echo(line_text(line, iteration))
+    def show(line: EventLine) -> None:
+        iteration = numbering.iteration_of(line)
+        if is_shown_while_waiting(line.event):
+            click.echo(format_event_line(line, iteration))
 
     return show
 
 
-def _json(data: object) -> str:
+def _to_json(data: object) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-DRIVING: Final = {name: _driving(word) for name, word in WORDS.items()}
+SHELL_COMMANDS: Final = {name: _shell_command(word) for name, word in SESSION_COMMANDS.items()}
 
 
 def __getattr__(name: str) -> click.Command:
     """Return the shell command with the name used in the command table, such as `step_command`."""
     word = name.removesuffix("_command").replace("_", "-")
-    if name.endswith("_command") and word in DRIVING:
-        return DRIVING[word]
+    if name.endswith("_command") and word in SHELL_COMMANDS:
+        return SHELL_COMMANDS[word]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

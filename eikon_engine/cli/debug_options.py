@@ -11,12 +11,12 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HELP: Final = {"help_option_names": ["-h", "--help"]}
+HELP_SETTINGS: Final = {"help_option_names": ["-h", "--help"]}
 
 Command = TypeVar("Command", bound="Callable[..., object]")
 
 
-def _parent(_context: click.Context, _parameter: click.Parameter, chosen: Path | None) -> Path:
+def _sessions_folder(_context: click.Context, _parameter: click.Parameter, chosen: Path | None) -> Path:
     from eikon_engine.debug.session_folder import sessions_dir
 
     return sessions_dir(chosen, os.environ)
@@ -26,7 +26,7 @@ sessions_dir_option = click.option(
     "--sessions-dir",
     "parent",
     type=click.Path(path_type=Path),
-    callback=_parent,
+    callback=_sessions_folder,
     help="Folder of all sessions.  [default: $EIKON_DEBUG_DIR, else eikon/debug in the user's state folder]",
 )
 session_option = click.option("--session", metavar="ID", help="Session to use.  [default: the only running one]")

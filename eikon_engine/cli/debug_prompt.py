@@ -8,64 +8,67 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from eikon_engine.cli.debug_completion import completions
-from eikon_engine.cli.debug_words import WORDS
-from eikon_engine.errors import EikonError, InterruptedRunError, SecretGivenError, SessionEndedError, UsageError
+from eikon_engine.cli.debug_completion import complete_line
+from eikon_engine.cli.debug_words import SESSION_COMMANDS
+from eikon_engine.errors import EikonError, InterruptedRunError, PlaintextSecretError, SessionEndedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eikon_engine.debug.asked import Ask, Asked
+    from eikon_engine.debug.asked import SessionRequest, UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
 
-_HELP: Final = ("help", "?")
-_LEAVE: Final = ("detach", "exit")
+_HELP_COMMANDS: Final = ("help", "?")
+_LEAVE_COMMANDS: Final = ("detach", "exit")
 
 
-def attach_to(folder: SessionFolder) -> int:
+def run_attached_prompt(folder: SessionFolder) -> int:
     """Run commands from a prompt or standard input; return the exit status of the last failed one, else 0.
 
     Raises:
         EikonError: the prompt cannot be opened.
     """
     if not sys.stdin.isatty():
-        reading = _Reading(folder, _refused)
+        reading = _CommandInterpreter(folder, _refuse_confirmation)
         for text in sys.stdin:
             if text.strip() and not text.lstrip().startswith("#") and not reading.run(text):
                 break
         return reading.status
-    from eikon_engine.debug.prompt import Words, run_prompt
+    from eikon_engine.debug.prompt import PromptActions, run_prompt
 
-    reading = _Reading(folder, click.confirm)
+    reading = _CommandInterpreter(folder, click.confirm)
     click.echo(f"session {folder.name}; help lists the commands, Tab completes them, Ctrl-D leaves")
     reading.run("timeline")
-    words = Words(
-        run=reading.run, complete=lambda text: completions(folder, text), show=reading.show, kept=reading.kept
+    words = PromptActions(
+        execute=reading.run,
+        complete=lambda text: complete_line(folder, text),
+        show_event=reading.show_event,
+        redact_line=reading.redact_line,
     )
     run_prompt(folder, words)
-    if not folder.runs():
+    if not folder.is_running():
         click.echo(f"session {folder.name} has {folder.state()}")
     return 0
 
 
-def _refused(question: str) -> bool:
+def _refuse_confirmation(question: str) -> bool:
     raise UsageError(f"{question} No terminal to ask on; add --force")
 
 
-class _Reading:
+class _CommandInterpreter:
     """Run lines one after the other and track the exit status."""
 
     def __init__(self, folder: SessionFolder, agrees: Callable[[str], bool]) -> None:
-        from eikon_engine.debug.numbering import Numbering
+        from eikon_engine.debug.numbering import EventNumbering
 
         self.status = 0
         self._folder = folder
         self._has_secret = False
         """Whether the last line was rejected because it contains a secret."""
-        self._numbering = Numbering(folder.events)
-        self._agrees = agrees
-        self._group = click.Group("", commands=dict(WORDS), add_help_option=False, no_args_is_help=False)
+        self._numbering = EventNumbering(folder.events_path)
+        self._confirm = agrees
+        self._commands = click.Group("", commands=dict(SESSION_COMMANDS), add_help_option=False, no_args_is_help=False)
 
     def run(self, text: str) -> bool:
         """Run one line; return whether the session accepts another one.
@@ -76,90 +79,90 @@ class _Reading:
         self._has_secret = False
         try:
             words = shlex.split(text)
-            if words[0] in _LEAVE:
+            if words[0] in _LEAVE_COMMANDS:
                 return False
-            if words[0] in _HELP:
-                click.echo(_help(self._group, words[1:]), nl=False)
+            if words[0] in _HELP_COMMANDS:
+                click.echo(_help_text(self._commands, words[1:]), nl=False)
                 return True
-            self._carry_out(_parsed(self._group, words))
+            self._execute(_parse_request(self._commands, words))
         except ValueError as error:
-            self._say(UsageError(f"cannot parse the line: {error}; close the quotes"))
+            self._print_error(UsageError(f"cannot parse the line: {error}; close the quotes"))
         except click.ClickException as error:
-            self._say(UsageError(error.format_message()))
+            self._print_error(UsageError(error.format_message()))
         except click.exceptions.Exit:
             pass  # a help text was printed
         except InterruptedRunError:
             raise
         except SessionEndedError as error:
-            self._say(error)
+            self._print_error(error)
             return False
         except EikonError as error:
-            self._has_secret = isinstance(error, SecretGivenError)
-            self._say(error)
-        return self._folder.runs()
+            self._has_secret = isinstance(error, PlaintextSecretError)
+            self._print_error(error)
+        return self._folder.is_running()
 
-    def kept(self, text: str) -> str | None:
+    def redact_line(self, text: str) -> str | None:
         """Return a line as the session redacts it for the history; None if it contains a secret."""
-        from eikon_engine.debug.vetting import vetted_text
+        from eikon_engine.debug.vetting import request_redacted_text
 
         if self._has_secret:
             return None
         try:
-            return vetted_text(self._folder, text)
+            return request_redacted_text(self._folder, text)
         except EikonError:
             return None  # without the session, secrets are unknown
 
-    def show(self, line: object) -> None:
+    def show_event(self, line: object) -> None:
         """Print an event."""
-        from eikon_engine.debug.shown_result import is_worth_following
-        from eikon_engine.outcome.event_text import line_text
-        from eikon_engine.outcome.events import JournalLine
+        from eikon_engine.debug.shown_result import is_shown_when_following
+        from eikon_engine.outcome.event_text import format_event_line
+        from eikon_engine.outcome.events import EventLine
 
-        if not isinstance(line, JournalLine):
+        if not isinstance(line, EventLine):
             return
-        iteration = self._numbering.of(line)
-        if is_worth_following(line.event):
-            print(line_text(line, iteration))  # noqa: T201 - above the prompt, which takes what is printed
+        iteration = self._numbering.iteration_of(line)
+        if is_shown_when_following(line.event):
+            print(format_event_line(line, iteration))  # noqa: T201 - above the prompt, which takes what is printed
 
-    def _carry_out(self, asked: Asked) -> None:
-        from eikon_engine.debug.asked import Look
-        from eikon_engine.debug.client import Client
+    def _execute(self, request: UserRequest) -> None:
+        from eikon_engine.debug.asked import FileQuery
+        from eikon_engine.debug.client import SessionClient
         from eikon_engine.debug.shown_result import render_result
         from eikon_engine.outcome.debug_events import CommandFailed
-        from eikon_engine.outcome.printable import printable
+        from eikon_engine.outcome.printable import escape_control_characters
 
-        if isinstance(asked, Look):
-            click.echo(printable(asked.tell(self._folder).text), nl=False)
+        if isinstance(request, FileQuery):
+            click.echo(escape_control_characters(request.run(self._folder).text), nl=False)
             return
-        command = self._agreed(asked)
+        command = self._confirmed_command(request)
         if command is None:
             return
-        answer = Client(folder=self._folder).send(command)
-        if isinstance(answer.said, CommandFailed):
-            self.status = answer.said.exit_status
-            click.echo(printable(f"eikon: {answer.said.message} (code {answer.said.code})"), err=True)
+        answer = SessionClient(folder=self._folder).send(command)
+        if isinstance(answer.event, CommandFailed):
+            self.status = answer.event.exit_status
+            click.echo(escape_control_characters(f"eikon: {answer.event.message} (code {answer.event.code})"), err=True)
         else:
-            click.echo(printable(render_result(command, answer.result)), nl=False)
+            click.echo(escape_control_characters(render_result(command, answer.result)), nl=False)
 
-    def _agreed(self, ask: Ask) -> Command | None:
-        command, question = ask.command(self._folder), ask.question(self._folder)
+    def _confirmed_command(self, request: SessionRequest) -> Command | None:
+        command, question = request.command(self._folder), request.confirmation(self._folder)
         if question is None:
             return command
-        return ask.agreed(command) if self._agrees(question) else None
+        return request.confirmed(command) if self._confirm(question) else None
 
-    def _say(self, error: EikonError) -> None:
+    def _print_error(self, error: EikonError) -> None:
         self.status = error.exit_status
         click.echo(f"eikon: {error.message} (code {error.code})", err=True)
 
 
-def _parsed(group: click.Group, words: list[str]) -> Asked:
+def _parse_request(group: click.Group, words: list[str]) -> UserRequest:
     """Return the request of a line."""
     with group.make_context("", list(words)) as context:
-        asked: Asked = group.invoke(context)
+        asked: UserRequest = group.invoke(context)
     return asked
 
 
-def _help(group: click.Group, words: list[str]) -> str:
+def _help_text(group: click.Group, words: list[str]) -> str:
     """List the commands, or explain one."""
     command: click.Command = group
     context = click.Context(group, info_name="")
@@ -170,9 +173,12 @@ def _help(group: click.Group, words: list[str]) -> str:
         command, context = found, click.Context(found, info_name=word, parent=context)
     if words:
         return command.get_help(context) + "\n"
-    rows = [*((name, each.get_short_help_str(90)) for name, each in group.commands.items()), *_OWN]
+    rows = [*((name, each.get_short_help_str(90)) for name, each in group.commands.items()), *_PROMPT_HELP]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name:<{width}}  {summary}\n" for name, summary in rows)
 
 
-_OWN: Final = (("help", "List the commands, or explain one: help rewind."), ("detach", "Leave the prompt, as Ctrl-D."))
+_PROMPT_HELP: Final = (
+    ("help", "List the commands, or explain one: help rewind."),
+    ("detach", "Leave the prompt, as Ctrl-D."),
+)

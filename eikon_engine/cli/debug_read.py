@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.cli.debug_options import HELP, json_option, sessions_dir_option
+from eikon_engine.cli.debug_options import HELP_SETTINGS, json_option, sessions_dir_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eikon_engine.debug.event_replay import ToldLine
+    from eikon_engine.debug.event_replay import ReplayedLine
 
 
-@click.command("sessions", context_settings=HELP)
+@click.command("sessions", context_settings=HELP_SETTINGS)
 @sessions_dir_option
 @json_option
 def sessions_command(*, parent: Path, as_json: bool) -> None:
@@ -25,14 +25,17 @@ def sessions_command(*, parent: Path, as_json: bool) -> None:
 
     Exit status: 0 listed, 65 the folder cannot be read.
     """
-    from eikon_engine.debug.session_list import list_sessions, render_sessions, sessions_json
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.debug.session_list import list_sessions, render_sessions, render_sessions_json
+    from eikon_engine.outcome.printable import escape_control_characters
 
     sessions = list_sessions(parent)
-    click.echo(sessions_json(sessions) if as_json else printable(render_sessions(parent, sessions)), nl=False)
+    click.echo(
+        render_sessions_json(sessions) if as_json else escape_control_characters(render_sessions(parent, sessions)),
+        nl=False,
+    )
 
 
-@click.command("replay", context_settings=HELP)
+@click.command("replay", context_settings=HELP_SETTINGS)
 @click.argument("source", type=click.Path(path_type=Path), metavar="SESSION|FOLDER|BUNDLE")
 @click.option("--timed", is_flag=True, help="Keep the original delays between events, at most 5 s each.")
 @click.option("--speed", metavar="FACTOR", help="Like --timed, at another speed: 2x, 0.5x.")
@@ -60,14 +63,14 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     """
     from eikon_engine.debug.event_replay import (
         COMPLETE,
-        EventReplay,
+        EventReplayOptions,
         find_recording,
         parse_speed,
         parse_types,
-        recorded_lines,
+        read_recording,
     )
 
-    replay = EventReplay(
+    replay = EventReplayOptions(
         is_timed=timed or speed is not None,
         speed=parse_speed("1x" if speed is None else speed),
         types=parse_types(types),
@@ -76,8 +79,8 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     )
     notes: list[str] = []
     path = find_recording(parent, source)
-    told = replay.told(recorded_lines(path, notes.append), _wait)
-    count = _show(told, as_json=as_json, is_live=replay.is_timed)
+    told = replay.replay(read_recording(path, notes.append), _sleep)
+    count = _print_lines(told, as_json=as_json, is_live=replay.is_timed)
     if not as_json:
         click.echo(f"\n{COMPLETE}")
     if not count:
@@ -86,17 +89,17 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
         click.echo(f"note: {note}", err=True)
 
 
-def _wait(seconds: float) -> None:
+def _sleep(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-def _show(told: Iterable[ToldLine], *, as_json: bool, is_live: bool) -> int:
+def _print_lines(lines: Iterable[ReplayedLine], *, as_json: bool, is_live: bool) -> int:
     """Print lines as they arrive if delays are kept; return their number."""
-    from eikon_engine.outcome.event_text import line_text
+    from eikon_engine.outcome.event_text import format_event_line
 
     count = 0
-    for read in told:
-        for text in (read.text,) if as_json else map(line_text, read.lines, read.iterations):
+    for read in lines:
+        for text in (read.text,) if as_json else map(format_event_line, read.lines, read.iterations):
             sys.stdout.write(f"{text}\n")
             count += 1
         if is_live:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from eikon_engine.cli.debug_options import HELP, session_option, sessions_dir_option
+from eikon_engine.cli.debug_options import HELP_SETTINGS, session_option, sessions_dir_option
 from eikon_engine.replay.mission_options import (
     browser_option,
     headless_option,
     on_divergence_option,
     secret_options,
     timeout_option,
-    value_option,
+    variable_values_option,
 )
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.session_options import SessionOptions
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.replay.options import ReplayOptions
 
 
-class _Chosen(TypedDict):
+class _StartOptions(TypedDict):
     """The options of `start`."""
 
     trace: Path | None
@@ -47,7 +47,7 @@ class _Chosen(TypedDict):
     browser_path: Path | None
 
 
-@click.command("start", context_settings=HELP)
+@click.command("start", context_settings=HELP_SETTINGS)
 @click.option("--trace", type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
 @click.option("--from-session", metavar="ID", help="Use the trace and checkpoints of an ended or crashed session.")
 @click.option("--session", metavar="NAME", help="Id of the new session.  [default: debug_<date>_<time>_<mark>]")
@@ -88,10 +88,10 @@ class _Chosen(TypedDict):
     help="How many contexts to park at checkpoints, for fast rewinds.",
 )
 @timeout_option("Deadline of every action, in seconds of page time.")
-@value_option
+@variable_values_option
 @secret_options
 @browser_option
-def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
+def start_command(*, attach: bool, **chosen: Unpack[_StartOptions]) -> int:
     """Start a debug session on a bundle and run until it ends; control it from other terminals.
 
     Exit status: 0 quit, 2 usage, 65 unreadable trace or session, 69 no browser, 70 internal error, 78 something the
@@ -103,20 +103,20 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
     from eikon_engine.debug.session_folder import private_files
     from eikon_engine.errors import InterruptedRunError
 
-    options = _options(chosen, () if attach else (_shown(),))
+    options = _session_options(chosen, () if attach else (_print_events(),))
     with private_files():
         if attach:
             from eikon_engine.cli.debug_attached import run_attached
 
             ended = asyncio.run(run_attached(options))
         else:
-            ended = asyncio.run(run_session(options, _say_how))
+            ended = asyncio.run(run_session(options, _print_instructions))
     if ended.how == "interrupted":
         raise InterruptedRunError(f"the session was {ended.reason}; its files are kept")
     return 0
 
 
-@click.command("attach", context_settings=HELP)
+@click.command("attach", context_settings=HELP_SETTINGS)
 @session_option
 @sessions_dir_option
 def attach_command(*, session: str | None, parent: Path) -> int:
@@ -124,98 +124,98 @@ def attach_command(*, session: str | None, parent: Path) -> int:
 
     Without a terminal, lines are read from standard input. Exit status: that of the last failed command, else 0.
     """
-    from eikon_engine.cli.debug_prompt import attach_to
-    from eikon_engine.debug.find_session import find_running
+    from eikon_engine.cli.debug_prompt import run_attached_prompt
+    from eikon_engine.debug.find_session import find_running_session
 
-    return attach_to(find_running(parent, session))
+    return run_attached_prompt(find_running_session(parent, session))
 
 
-def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]) -> SessionOptions:
-    from eikon_engine.debug.asked_breakpoint import parse_break
+def _session_options(options: _StartOptions, readers: tuple[Callable[[EventLine], None], ...]) -> SessionOptions:
+    from eikon_engine.debug.asked_breakpoint import parse_breakpoint
     from eikon_engine.debug.commands import BreakpointAdd
-    from eikon_engine.debug.lines import LineOptions
-    from eikon_engine.debug.marking import Marking
-    from eikon_engine.debug.pruning import PrunePolicy
-    from eikon_engine.debug.session_folder import demand_name
+    from eikon_engine.debug.lines import ContextOptions
+    from eikon_engine.debug.marking import CheckpointPolicy
+    from eikon_engine.debug.pruning import RetentionPolicy
+    from eikon_engine.debug.session_folder import require_session_name
     from eikon_engine.debug.session_options import SessionOptions
 
-    trace, before = _source(chosen)
-    breakpoints = tuple(parse_break(text) for text in chosen["breaks"])
+    trace, before = _trace_source(options)
+    breakpoints = tuple(parse_breakpoint(text) for text in options["breaks"])
     divergence = BreakpointAdd(on="divergence")
-    if chosen["on_divergence"] == "stop" and divergence not in breakpoints:
+    if options["on_divergence"] == "stop" and divergence not in breakpoints:
         breakpoints = (*breakpoints, divergence)
     return SessionOptions(
         trace=trace,
-        parent=chosen["parent"],
-        name=None if chosen["session"] is None else demand_name(chosen["session"]),
-        lines=LineOptions(replay=_replay(chosen, before), parked=chosen["parked"]),
-        marking=Marking(
-            interval=chosen["checkpoint_interval"], policy=PrunePolicy(automatic=chosen["keep_checkpoints"])
+        parent=options["parent"],
+        name=None if options["session"] is None else require_session_name(options["session"]),
+        contexts=ContextOptions(replay=_replay_options(options, before), parked=options["parked"]),
+        checkpoints=CheckpointPolicy(
+            interval=options["checkpoint_interval"], retention=RetentionPolicy(automatic=options["keep_checkpoints"])
         ),
         breakpoints=breakpoints,
-        run=chosen["run"],
+        run=options["run"],
         from_session=before,
-        readers=readers,
+        event_readers=readers,
     )
 
 
-def _source(chosen: _Chosen) -> tuple[Path, SessionFolder | None]:
+def _trace_source(options: _StartOptions) -> tuple[Path, SessionFolder | None]:
     """Return the bundle, and the session whose checkpoints are reused.
 
     Raises:
         UsageError: both or neither are given; the session is still running.
     """
-    from eikon_engine.debug.find_session import find_ended
+    from eikon_engine.debug.find_session import find_ended_session
     from eikon_engine.errors import UsageError
 
-    trace, name = chosen["trace"], chosen["from_session"]
+    trace, name = options["trace"], options["from_session"]
     if (trace is None) == (name is None):
         found = "neither" if trace is None else "both"
         raise UsageError(f"expected either --trace or --from-session, got {found}")
     if trace is not None:
         return trace, None
-    before = find_ended(chosen["parent"], name or "")
-    return Path(before.read().trace), before
+    before = find_ended_session(options["parent"], name or "")
+    return Path(before.read_session().trace), before
 
 
-def _replay(chosen: _Chosen, before: SessionFolder | None) -> ReplayOptions:
+def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> ReplayOptions:
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.replay.secret_sources import gather_secrets
+    from eikon_engine.replay.secret_sources import collect_secrets
 
-    timeout_ms = None if chosen["timeout"] is None else chosen["timeout"] * 1000
-    browser_path, variables = chosen["browser_path"], chosen["variables"]
-    if before is not None:  # these options affect what its pages showed
-        session = before.read()
+    timeout_ms = None if options["timeout"] is None else options["timeout"] * 1000
+    browser_path, variables = options["browser_path"], options["variables"]
+    if earlier is not None:  # these options affect what its pages showed
+        session = earlier.read_session()
         variables = {**session.variables, **variables}
         timeout_ms = session.timeout_ms if timeout_ms is None else timeout_ms
         if browser_path is None and session.browser_path is not None:
             browser_path = Path(session.browser_path)
     return ReplayOptions(
-        headless=chosen["headless"],
+        headless=options["headless"],
         browser_path=browser_path,
         timeout_ms=timeout_ms,
         variables=variables,
-        secrets=gather_secrets(chosen["secrets"], chosen["secret_file"]),
+        secrets=collect_secrets(options["secrets"], options["secret_file"]),
     )
 
 
-def _say_how(folder: SessionFolder) -> None:
+def _print_instructions(folder: SessionFolder) -> None:
     click.echo(f"session {folder.name}: {folder.root}")
     click.echo("control it from another terminal: eikon debug step, resume, inspect, timeline, quit …")
     click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
 
 
-def _shown() -> Callable[[JournalLine], None]:
+def _print_events() -> Callable[[EventLine], None]:
     """Return a callback that prints the events of interest."""
-    from eikon_engine.debug.numbering import Numbering
-    from eikon_engine.debug.shown_result import is_worth_following
-    from eikon_engine.outcome.event_text import line_text
+    from eikon_engine.debug.numbering import EventNumbering
+    from eikon_engine.debug.shown_result import is_shown_when_following
+    from eikon_engine.outcome.event_text import format_event_line
 
-    numbering = Numbering()
+    numbering = EventNumbering()
 
-    def show(line: JournalLine) -> None:
-        iteration = numbering.of(line)
-        if is_worth_following(line.event):
-            click.echo(line_text(line, iteration))
+    def show(line: EventLine) -> None:
+        iteration = numbering.iteration_of(line)
+        if is_shown_when_following(line.event):
+            click.echo(format_event_line(line, iteration))
 
     return show

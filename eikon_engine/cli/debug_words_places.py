@@ -7,89 +7,95 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from eikon_engine.cli.debug_options import HELP
+from eikon_engine.cli.debug_options import HELP_SETTINGS
 
 if TYPE_CHECKING:
-    from eikon_engine.debug.asked import Asked
+    from eikon_engine.debug.asked import UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
 
 
-@click.group("checkpoint", context_settings=HELP)
-def checkpoint_words() -> None:
+@click.group("checkpoint", context_settings=HELP_SETTINGS)
+def checkpoint_group() -> None:
     """Name positions to rewind to."""
 
 
-@checkpoint_words.command("create", context_settings=HELP)
+@checkpoint_group.command("create", context_settings=HELP_SETTINGS)
 @click.argument("label", default="")
-def _create_word(label: str) -> Asked:
+def _checkpoint_create_command(label: str) -> UserRequest:
     """Create a checkpoint here, with or without a LABEL."""
-    from eikon_engine.debug.asked import plainly
+    from eikon_engine.debug.asked import send
     from eikon_engine.debug.commands import CheckpointCreate
 
-    return plainly(CheckpointCreate(label=label))
+    return send(CheckpointCreate(label=label))
 
 
-@checkpoint_words.command("list", context_settings=HELP)
-def _list_word() -> Asked:
+@checkpoint_group.command("list", context_settings=HELP_SETTINGS)
+def _checkpoint_list_command() -> UserRequest:
     """List the checkpoints of all branches."""
-    from eikon_engine.debug.asked import Look
-    from eikon_engine.debug.shown_places import told_checkpoints
+    from eikon_engine.debug.asked import FileQuery
+    from eikon_engine.debug.shown_places import list_checkpoints
 
-    return Look(told_checkpoints)
+    return FileQuery(list_checkpoints)
 
 
-@checkpoint_words.command("show", context_settings=HELP)
+@checkpoint_group.command("show", context_settings=HELP_SETTINGS)
 @click.argument("checkpoint", metavar="ID|LABEL")
-def _show_word(checkpoint: str) -> Asked:
+def _checkpoint_show_command(checkpoint: str) -> UserRequest:
     """Verify and show a checkpoint."""
-    from eikon_engine.debug.asked import Look
-    from eikon_engine.debug.shown_places import told_checkpoint
+    from eikon_engine.debug.asked import FileQuery
+    from eikon_engine.debug.shown_places import show_checkpoint
 
-    return Look(lambda folder: told_checkpoint(folder, checkpoint))
+    return FileQuery(lambda folder: show_checkpoint(folder, checkpoint))
 
 
-@checkpoint_words.command("delete", context_settings=HELP)
+@checkpoint_group.command("delete", context_settings=HELP_SETTINGS)
 @click.argument("checkpoint", metavar="ID|LABEL")
-def _delete_word(checkpoint: str) -> Asked:
+def _checkpoint_delete_command(checkpoint: str) -> UserRequest:
     """Delete a checkpoint without branches. For an ended session, give --session."""
-    from eikon_engine.debug.asked import Ask
+    from eikon_engine.debug.asked import SessionRequest
     from eikon_engine.debug.commands import CheckpointDelete
-    from eikon_engine.debug.ended_session import delete_in_files
+    from eikon_engine.debug.ended_session import delete_checkpoint_offline
 
     command = CheckpointDelete(checkpoint=checkpoint)
-    return Ask(lambda _folder: command, ended=lambda folder: delete_in_files(folder, checkpoint))
+    return SessionRequest(
+        lambda _folder: command, run_offline=lambda folder: delete_checkpoint_offline(folder, checkpoint)
+    )
 
 
-@click.command("rewind", context_settings=HELP)
+@click.command("rewind", context_settings=HELP_SETTINGS)
 @click.argument("checkpoint", required=False, metavar="[ID|LABEL]")
 @click.option("--iteration", type=click.IntRange(0), metavar="N", help="Rewind to where N steps are done.")
 @click.option("--force", is_flag=True, help="Discard steps without asking.")
-def rewind_word(checkpoint: str | None, iteration: int | None, *, force: bool) -> Asked:
+def rewind_command(checkpoint: str | None, iteration: int | None, *, force: bool) -> UserRequest:
     """Restore a checkpoint, or an iteration; what came after it is discarded.
 
     Discarded steps and checkpoints are kept in the session folder until it quits.
     """
-    from eikon_engine.debug.asked import Ask
+    from eikon_engine.debug.asked import SessionRequest
     from eikon_engine.debug.commands import Rewind
 
     rewind = Rewind(checkpoint=checkpoint, iteration=iteration, force=force)
 
     def question(folder: SessionFolder) -> str | None:
-        from eikon_engine.debug.place_in_timeline import lost_by, place_of
+        from eikon_engine.debug.place_in_timeline import resolve_target, rewind_loss
 
         timeline = folder.read_timeline()
-        place = place_of(timeline, checkpoint, iteration)
-        lost = lost_by(timeline, place)
-        return f"This discards {lost} of {timeline.active_branch}. Rewind?" if lost.is_anything and not force else None
+        place = resolve_target(timeline, checkpoint, iteration)
+        lost = rewind_loss(timeline, place)
+        return (
+            f"This discards {lost} of {timeline.active_branch}. Rewind?"
+            if lost.needs_confirmation and not force
+            else None
+        )
 
     def agreed(_command: Command) -> Command:
         return rewind.model_copy(update={"force": True})
 
-    return Ask(lambda _folder: rewind, question, agreed)
+    return SessionRequest(lambda _folder: rewind, question, agreed)
 
 
-@click.command("timeline", context_settings=HELP)
+@click.command("timeline", context_settings=HELP_SETTINGS)
 @click.option(
     "--format",
     "form",
@@ -99,9 +105,9 @@ def rewind_word(checkpoint: str | None, iteration: int | None, *, force: bool) -
     help="Text, JSON, or an SVG image.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write it to.")
-def timeline_word(form: Literal["text", "json", "svg"], output: Path | None) -> Asked:
+def timeline_command(form: Literal["text", "json", "svg"], output: Path | None) -> UserRequest:
     """Show the history of the session: branches, forks, checkpoints, verdicts, and the current position."""
-    from eikon_engine.debug.asked import Look
-    from eikon_engine.debug.shown_places import told_timeline
+    from eikon_engine.debug.asked import FileQuery
+    from eikon_engine.debug.shown_places import show_timeline
 
-    return Look(lambda folder: told_timeline(folder, form, output))
+    return FileQuery(lambda folder: show_timeline(folder, form, output))

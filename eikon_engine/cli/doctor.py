@@ -58,12 +58,12 @@ class Diagnosis:
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor_command(*, install: bool, browser_path: Path | None, as_json: bool) -> int:
     """Check the installation: Python, Playwright, browser, fonts, extras. Exits with 69 without a browser."""
-    diagnosis = examine(_browser_source(browser_path, install=install))
+    diagnosis = diagnose(_browser_source(browser_path, install=install))
     click.echo(render_json(diagnosis) if as_json else render_text(diagnosis))
     return 0 if diagnosis.usable else BrowserMissingError.exit_status
 
 
-def examine(find: Callable[[], BrowserBinary]) -> Diagnosis:
+def diagnose(find: Callable[[], BrowserBinary]) -> Diagnosis:
     """Check everything a replay needs; `find` locates the browser."""
     try:
         browser, problem = find(), ""

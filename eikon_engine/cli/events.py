@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.outcome.read_events import ReadLine
+    from eikon_engine.outcome.read_events import ParsedLine
 
 _CHUNK = 1 << 16
 
@@ -31,7 +31,7 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
     from eikon_engine.errors import UsageError
     from eikon_engine.outcome.event_filter import parse_filters
     from eikon_engine.outcome.event_log import EVENTS_FILE
-    from eikon_engine.outcome.event_text import line_text
+    from eikon_engine.outcome.event_text import format_event_line
     from eikon_engine.outcome.follow_events import follow_events
 
     wanted = parse_filters(filters)
@@ -40,22 +40,22 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
         message = "--follow: expected a file, got standard input, which is always read to its end"
         raise UsageError(message)
     path = source / EVENTS_FILE if source.is_dir() or (follow and source.suffix != ".jsonl") else source
-    for read in follow_events(path) if follow else _whole(None if is_stream else path):
-        shown = [line for line in read.lines if all(each.takes(line.event) for each in wanted)]
+    for read in follow_events(path) if follow else _read_all(None if is_stream else path):
+        shown = [line for line in read.lines if all(each.matches(line.event) for each in wanted)]
         if as_json and shown:
             click.echo(read.text)
         elif not as_json:
             for line in shown:
-                click.echo(line_text(line))
+                click.echo(format_event_line(line))
 
 
-def _whole(path: Path | None) -> Iterator[ReadLine]:
+def _read_all(path: Path | None) -> Iterator[ParsedLine]:
     """Yield all lines; report on standard error if the file does not end with the run."""
     from eikon_engine.errors import EventsError
-    from eikon_engine.outcome.read_events import EventsReader
+    from eikon_engine.outcome.read_events import EventsParser
 
     name = "standard input" if path is None else str(path)
-    reader = EventsReader(name)
+    reader = EventsParser(name)
     try:
         with open(0, "rb", buffering=0, closefd=False) if path is None else path.open("rb", buffering=0) as file:
             while data := file.read(_CHUNK):

@@ -26,25 +26,25 @@ def har_command(bundle: Path, output: Path) -> None:
 
     Secrets remain replaced by their stand-ins, as in the bundle.
     """
-    from eikon_engine.errors import NetworkPartMissingError
-    from eikon_engine.network.har_export import har_text
+    from eikon_engine.errors import RecordedNetworkMissingError
+    from eikon_engine.network.har_export import render_har
     from eikon_engine.network.store import read_network
     from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.bundle_path import inside
-    from eikon_engine.trace.whole_file import write_whole
+    from eikon_engine.trace.bundle_path import resolve_inside
+    from eikon_engine.trace.whole_file import write_atomically
 
     opened = open_bundle(bundle)
     if opened.trace.network is None:
         message = f"{opened.root}: the trace has no recorded network to export. Record the mission again."
-        raise NetworkPartMissingError(message)
-    recording = read_network(inside(opened.root, opened.trace.network.folder, "network.folder"))
-    text = har_text(recording, began=opened.trace.started_at, version=_version())
-    if recording.torn is not None:
-        click.echo(f"warning: {recording.torn}", err=True)
+        raise RecordedNetworkMissingError(message)
+    recording = read_network(resolve_inside(opened.root, opened.trace.network.folder, "network.folder"))
+    text = render_har(recording, started_at=opened.trace.started_at, version=_version())
+    if recording.truncation is not None:
+        click.echo(f"warning: {recording.truncation}", err=True)
     if str(output) == "-":
         click.echo(text, nl=False)
     else:
-        write_whole(output, text.encode())
+        write_atomically(output, text.encode())
 
 
 @export_command.command("playwright")
@@ -70,28 +70,28 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     express are listed.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.exporters.playwright_bundle import bundle_as_test
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.exporters.playwright_bundle import export_bundle
+    from eikon_engine.outcome.printable import escape_control_characters
     from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.relocated import unused_rules
-    from eikon_engine.trace.url_map import parse_rules, url_map
-    from eikon_engine.trace.whole_file import write_whole
+    from eikon_engine.trace.relocated import unused_base_urls
+    from eikon_engine.trace.url_map import build_url_map, parse_base_url_rules
+    from eikon_engine.trace.whole_file import write_atomically
 
     if output.suffix != ".py":
         raise UsageError(f"--output: expected a Python file such as test_mission.py, got {output}")
-    urls = url_map(parse_rules(base_urls))
+    urls = build_url_map(parse_base_url_rules(base_urls))
     opened = open_bundle(bundle)
     folder = f"{output.stem}_files"
-    test = bundle_as_test(opened, urls, files_folder=folder)
+    test = export_bundle(opened, urls, files_folder=folder)
     for name, content in test.files.items():
-        write_whole(output.with_name(folder) / name, content)
-    write_whole(output, test.source.encode())
-    for base in unused_rules(opened.trace, urls):
-        click.echo(printable(f"warning: --base-url: {base} does not occur in the recording"), err=True)
-    for line in test.left_out:
-        click.echo(printable(f"not exported: {line}"), err=True)
+        write_atomically(output.with_name(folder) / name, content)
+    write_atomically(output, test.source.encode())
+    for base in unused_base_urls(opened.trace, urls):
+        click.echo(escape_control_characters(f"warning: --base-url: {base} does not occur in the recording"), err=True)
+    for line in test.omitted:
+        click.echo(escape_control_characters(f"not exported: {line}"), err=True)
     count = sum(len(each.actions_taken) for each in opened.trace.subgoal_traces)
-    click.echo(printable(f"{output}: {count} actions; next: pytest {output}"))
+    click.echo(escape_control_characters(f"{output}: {count} actions; next: pytest {output}"))
 
 
 @export_command.command("bundle")
@@ -100,20 +100,20 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
 @click.option("--redacted", is_flag=True, help="Replace everything that may be a secret, by strict rules.")
 def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
     """Write BUNDLE (a folder or its trace.json) as one zip file, to attach to a bug report."""
-    from eikon_engine.outcome.printable import printable
-    from eikon_engine.redact.archive import archive_bundle
+    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.redact.archive import export_bundle
     from eikon_engine.redact.rules import RedactionRules
-    from eikon_engine.trace.wall_clock import fresh_key
+    from eikon_engine.trace.wall_clock import random_key
 
-    done = archive_bundle(bundle, output, RedactionRules(), fresh_key(), redacted=redacted)
-    for each in done.left:
-        click.echo(printable(f"warning: may still contain a secret: {each}"), err=True)
-    if done.lost_certificate:
+    done = export_bundle(bundle, output, RedactionRules(), random_key(), is_redacted=redacted)
+    for each in done.suspected:
+        click.echo(escape_control_characters(f"warning: may still contain a secret: {each}"), err=True)
+    if done.is_certificate_removed:
         click.echo("warning: the certificate was omitted, as it refers to other files. Certify again.", err=True)
-    if done.pictures:
-        click.echo(f"warning: {done.pictures} screenshots are not redacted. Check them before sharing.", err=True)
-    changed = f"{done.replaced} values replaced" if done.is_changed else "nothing to replace"
-    click.echo(printable(f"{output}: written{f', {changed}' if redacted else ', not redacted'}"))
+    if done.image_count:
+        click.echo(f"warning: {done.image_count} screenshots are not redacted. Check them before sharing.", err=True)
+    changed = f"{done.replaced_count} values replaced" if done.is_changed else "nothing to replace"
+    click.echo(escape_control_characters(f"{output}: written{f', {changed}' if redacted else ', not redacted'}"))
 
 
 def _version() -> str:

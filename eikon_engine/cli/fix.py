@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from eikon_engine.completions.debug_options import DebugChoice, debug_options
+from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _SESSIONS = click.option(
@@ -49,8 +49,8 @@ def fix_command() -> None:
 )
 @_SESSIONS
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@debug_options
-def loop_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
+@debug_dir_options
+def loop_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> int:
     """Run tests and fix failures until they pass or the cycle limit is reached.
 
     Tests run in a copy of the working tree. Your files are changed at the end, all at once, if the tests pass, or with
@@ -59,9 +59,9 @@ def loop_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
     Exit status: 0 the tests pass; 1 they still fail, or a step failed; 2 usage, a dirty tree, or a command that cannot
     be run; 69 no model server; 78 missing data or program; 130 interrupted.
     """
-    from eikon_engine.cli.fix_loop import LoopChoice, conclude, run_loop
+    from eikon_engine.cli.fix_loop import LoopCommandOptions, print_result, run_loop
 
-    return conclude(run_loop(LoopChoice.model_validate(chosen), debug), as_json=as_json)
+    return print_result(run_loop(LoopCommandOptions.model_validate(chosen), debug), as_json=as_json)
 
 
 @fix_command.command("trace", context_settings=HELP)
@@ -101,8 +101,8 @@ def loop_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
 @click.option("--model", metavar="NAME", help="Model to ask if no other repair is found.")
 @click.option("--model-url", metavar="URL", help="Base URL of the model API.  [default: OPENAI_BASE_URL, else OpenAI]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@debug_options
-def trace_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
+@debug_dir_options
+def trace_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> int:
     """Repair the recorded mission BUNDLE whose site changed.
 
     Without -o or --in-place the repair is proved and shown, but not stored.
@@ -110,9 +110,9 @@ def trace_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int
     Exit status: 0 repaired, or nothing to repair; 1 refused; 3 can be repaired, or unverifiable; others as `eikon
     replay`.
     """
-    from eikon_engine.cli.fix_trace import TraceChoice, conclude_repair, fix_trace
+    from eikon_engine.cli.fix_trace import RepairCommandOptions, print_repair, run_repair
 
-    return conclude_repair(fix_trace(TraceChoice.model_validate(chosen), debug), as_json=as_json)
+    return print_repair(run_repair(RepairCommandOptions.model_validate(chosen), debug), as_json=as_json)
 
 
 @fix_command.command("sessions", context_settings=HELP)

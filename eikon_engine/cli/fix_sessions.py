@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from eikon_engine.fix.session import SESSION_FILE, SessionNote, is_alive, read_session, sessions_folder
-from eikon_engine.fix.unfinished import settle_all
-from eikon_engine.outcome.printable import printable
+from eikon_engine.fix.session import SESSION_FILE, SessionRecord, is_alive, read_session, sessions_folder
+from eikon_engine.fix.unfinished import recover_all
+from eikon_engine.outcome.printable import escape_control_characters
 
 
 def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
@@ -20,22 +20,26 @@ def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
         SessionError: a session cannot be read.
     """
     home = chosen or sessions_folder(Path.home(), os.environ)
-    for line in settle_all(home):
-        click.echo(printable(line), err=True)
+    for line in recover_all(home):
+        click.echo(escape_control_characters(line), err=True)
     folders = sorted((path.parent for path in home.glob(f"*/{SESSION_FILE}")), reverse=True)
     found = [(folder, read_session(folder), is_alive(folder)) for folder in folders]
     if as_json:
         listing = [
-            {**note.model_dump(mode="json"), "state": _state(note, alive=alive), "folder": str(folder)}
+            {**note.model_dump(mode="json"), "state": _session_state(note, alive=alive), "folder": str(folder)}
             for folder, note, alive in found
         ]
         click.echo(json.dumps(listing, indent=1))
         return
     for folder, note, alive in found:
         where = f"cycle {note.cycle} at {note.step}" if note.step else f"cycle {note.cycle}"
-        click.echo(printable(f"{folder.name}  {_state(note, alive=alive):11}  {where}  {note.tree}  {note.command}"))
+        click.echo(
+            escape_control_characters(
+                f"{folder.name}  {_session_state(note, alive=alive):11}  {where}  {note.tree}  {note.command}"
+            )
+        )
 
 
-def _state(note: SessionNote, *, alive: bool) -> str:
+def _session_state(note: SessionRecord, *, alive: bool) -> str:
     """Return the state of a session; a dead process without a final state was killed."""
     return "killed" if note.state in {"running", "writing"} and not alive else note.state

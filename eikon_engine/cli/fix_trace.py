@@ -10,32 +10,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.completions.append import ClientOnDemand
-from eikon_engine.completions.debug_options import debugging
-from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, demand_address
+from eikon_engine.completions.append import LazyClient
+from eikon_engine.completions.debug_options import debug_dir_session
+from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
 from eikon_engine.errors import FixRefusedError
-from eikon_engine.fix.missions.options import RUNS, RepairOptions, read_against
+from eikon_engine.fix.missions.options import DEFAULT_RUNS, RepairOptions, parse_against
 from eikon_engine.fix.missions.render import render_repair
 from eikon_engine.fix.missions.repair import repair_trace
-from eikon_engine.outcome.printable import printable
-from eikon_engine.replay.secret_sources import gather_secrets
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.url_map import parse_rules
+from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.replay.secret_sources import collect_secrets
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.url_map import parse_base_url_rules
 from eikon_engine.trace.variables import parse_variables
 
 if TYPE_CHECKING:
     from eikon_engine.completions.client import CompletionClient
-    from eikon_engine.completions.debug_options import DebugChoice
+    from eikon_engine.completions.debug_options import DebugDirChoice
     from eikon_engine.fix.missions.report import RepairReport
 
 
-class TraceChoice(Record):
+class RepairCommandOptions(FileModel):
     """Options of the command."""
 
     bundle: Path
     against: str = "live"
     base_urls: tuple[str, ...] = ()
-    runs: int = RUNS
+    runs: int = DEFAULT_RUNS
     accept_baseline: bool = False
     reset_cmd: str | None = None
     output: Path | None = None
@@ -50,34 +50,34 @@ class TraceChoice(Record):
     model_url: str | None = None
 
 
-def fix_trace(choice: TraceChoice, debug: DebugChoice) -> RepairReport:
+def run_repair(choice: RepairCommandOptions, debug: DebugDirChoice) -> RepairReport:
     """Repair the mission of a bundle; a model is asked only with --model or --debug-dir.
 
     Raises:
         EikonError: see `repair_trace`.
     """
-    demand_address("--model-url", choice.model_url)
+    require_http_url("--model-url", choice.model_url)
     with ExitStack() as held:
         options = RepairOptions(
-            against=read_against(choice.against),
-            base_urls=parse_rules(choice.base_urls),
+            against=parse_against(choice.against),
+            base_urls=parse_base_url_rules(choice.base_urls),
             runs=choice.runs,
             accept_baseline=choice.accept_baseline,
             reset_command=choice.reset_cmd,
             output=choice.output,
             in_place=choice.in_place,
-            secrets=gather_secrets(choice.secrets, choice.secret_file),
+            secrets=collect_secrets(choice.secrets, choice.secret_file),
             variables=parse_variables(choice.variables),
             storage_state=choice.storage_state,
             timeout_ms=None if choice.timeout is None else choice.timeout * 1000,
             browser_path=choice.browser_path,
             client=_client(choice, debug, held),
-            progress=_tell,
+            progress=_print_progress,
         )
         return asyncio.run(repair_trace(choice.bundle, options))
 
 
-def conclude_repair(report: RepairReport, *, as_json: bool) -> int:
+def print_repair(report: RepairReport, *, as_json: bool) -> int:
     """Print the result and return the exit status.
 
     Raises:
@@ -87,24 +87,24 @@ def conclude_repair(report: RepairReport, *, as_json: bool) -> int:
     if as_json:
         click.echo(report.model_dump_json(indent=1))
     elif report.proof is not None and report.proof.certificate is not None:
-        click.echo(printable(report.diff), nl=False)
+        click.echo(escape_control_characters(report.diff), nl=False)
     if report.status == "refused":
         message = f"{report.trace_path}: {report.refusal}"
         raise FixRefusedError(message)
     return report.exit_status
 
 
-def _client(choice: TraceChoice, debug: DebugChoice, held: ExitStack) -> CompletionClient | None:
+def _client(choice: RepairCommandOptions, debug: DebugDirChoice, held: ExitStack) -> CompletionClient | None:
     def live() -> OpenAIClient:
         chosen = {MODEL_VARIABLE: choice.model, URL_VARIABLE: choice.model_url}
         environ = {**os.environ, **{name: value for name, value in chosen.items() if value is not None}}
         return held.enter_context(OpenAIClient.from_environment(environ))
 
-    responses = held.enter_context(debugging(debug, live=live))
+    responses = held.enter_context(debug_dir_session(debug, live=live))
     if responses is not None:
         return responses.client
-    return None if choice.model is None else ClientOnDemand(live)
+    return None if choice.model is None else LazyClient(live)
 
 
-def _tell(line: str) -> None:
-    click.echo(printable(f"[FIX] {line}"), err=True)
+def _print_progress(line: str) -> None:
+    click.echo(escape_control_characters(f"[FIX] {line}"), err=True)

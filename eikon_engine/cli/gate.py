@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from eikon_engine.gates import Gates
+    from eikon_engine.gates import GateSet
     from eikon_engine.outcome.gate_result import GateResult
 
 
@@ -33,7 +33,7 @@ def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> i
     unread = 0
     for path in outcomes:
         try:
-            judged[path] = _judge(wanted, path)
+            judged[path] = _evaluate(wanted, path)
         except EikonError as error:
             click.echo(f"eikon: {' '.join(error.message.splitlines())} (code {error.code})", err=True)
             unread = max(unread, error.exit_status)
@@ -44,31 +44,31 @@ def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> i
         ]
         click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
     else:
-        _print(judged)
-    return unread or _status([each for results in judged.values() for each in results])
+        _print_results(judged)
+    return unread or _exit_status([each for results in judged.values() for each in results])
 
 
-def _judge(gates: Gates, path: Path) -> tuple[GateResult, ...]:
-    from eikon_engine.gates.subject import open_subject
+def _evaluate(gates: GateSet, path: Path) -> tuple[GateResult, ...]:
+    from eikon_engine.gates.subject import read_run_events
 
-    subject = open_subject(path)
+    subject = read_run_events(path)
     if subject.torn is not None:
         click.echo(f"note: {subject.torn}", err=True)
-    return gates.judge(subject.lines, subject.value_of)
+    return gates.evaluate(subject.lines, subject.value_of)
 
 
-def _print(judged: dict[Path, tuple[GateResult, ...]]) -> None:
-    from eikon_engine.outcome.printable import printable
+def _print_results(judged: dict[Path, tuple[GateResult, ...]]) -> None:
+    from eikon_engine.outcome.printable import escape_control_characters
 
     width = max((len(each.gate) for results in judged.values() for each in results), default=0)
     for path, results in judged.items():
         for each in results:
             line = f"{each.word:<12} {each.gate:<{width}}  {path}: {each.message}"
-            click.echo(printable(line.replace("\n", " ")))
+            click.echo(escape_control_characters(line.replace("\n", " ")))
 
 
-def _status(results: list[GateResult]) -> int:
+def _exit_status(results: list[GateResult]) -> int:
     from eikon_engine.outcome.outcomes import EXIT_STATUS
-    from eikon_engine.outcome.verdict import worst
+    from eikon_engine.outcome.verdict import combine_verdicts
 
-    return EXIT_STATUS[worst(each.verdict for each in results)]
+    return EXIT_STATUS[combine_verdicts(each.verdict for each in results)]

@@ -16,23 +16,27 @@ from eikon_engine.errors import TraceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_MARKS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_LOOKED_AT: Final = 1024
+_BYTE_ORDER_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SCANNED_BYTES: Final = 1024
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META: Final = re.compile(rb"<meta[\s/][^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE)
-_LATIN: Final = frozenset({"ascii", "iso8859-1"})
+_WINDOWS_1252_ALIASES: Final = frozenset({"ascii", "iso8859-1"})
 """Python's names of encodings that browsers read as windows-1252: https://encoding.spec.whatwg.org/#names-and-labels."""
 
 
-def html_text(data: bytes, path: Path) -> str:
+def decode_html(data: bytes, path: Path) -> str:
     """Decode the content of an HTML file; `path` names it in messages.
 
     Raises:
         TraceError: the declared encoding is unknown, or the content is not valid in it.
     """
-    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", None))
+    mark, encoding = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), (b"", None))
     if encoding is None:
-        encoding = _named(data, path)
+        encoding = _declared_encoding(data, path)
     try:
         return data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
@@ -44,8 +48,8 @@ def html_text(data: bytes, path: Path) -> str:
         raise TraceError(message) from error
 
 
-def _named(data: bytes, path: Path) -> str:
-    found = _META.search(_COMMENT.sub(b"", data[:_LOOKED_AT]))
+def _declared_encoding(data: bytes, path: Path) -> str:
+    found = _META.search(_COMMENT.sub(b"", data[:_SCANNED_BYTES]))
     if found is None:
         return "utf-8"
     label = found[1].decode("ascii", "backslashreplace")
@@ -57,4 +61,4 @@ def _named(data: bytes, path: Path) -> str:
     except (LookupError, ValueError) as error:  # unknown name, not a text encoding, or not ASCII-compatible
         message = f"{path}: unknown encoding in <meta charset>: {label!r}. Save the file as UTF-8."
         raise TraceError(message) from error
-    return "cp1252" if encoding in _LATIN else encoding
+    return "cp1252" if encoding in _WINDOWS_1252_ALIASES else encoding

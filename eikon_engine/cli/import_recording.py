@@ -31,24 +31,26 @@ def import_command(
     The bundle contains the actions, and the network if the file has one. It has no observations until `eikon certify`
     replays it, or `eikon record --trace` records its actions.
     """
-    from eikon_engine.importers.foreign_file import open_foreign
-    from eikon_engine.importers.formats import read_foreign
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.importers.foreign_file import open_foreign_file
+    from eikon_engine.importers.formats import import_recording
+    from eikon_engine.outcome.printable import escape_control_characters
     from eikon_engine.record.import_bundle import with_har, write_import
-    from eikon_engine.trace.wall_clock import fresh_id, utc_now
+    from eikon_engine.trace.wall_clock import random_id, utc_now
 
-    form, path = _named(arguments)
-    with open_foreign(path) as file:
-        imported = with_har(read_foreign(file, form, test), har)
-        written = write_import(imported, output, now=utc_now(), fresh_id=fresh_id, partial=partial)
+    form, path = _parse_arguments(arguments)
+    with open_foreign_file(path) as file:
+        imported = with_har(import_recording(file, form, test), har)
+        written = write_import(imported, output, now=utc_now(), fresh_id=random_id, partial=partial)
     for line in written.trace.warnings:
         if not line.startswith("imported from "):
-            click.echo(printable(f"warning: {line}"), err=True)
+            click.echo(escape_control_characters(f"warning: {line}"), err=True)
     count = sum(len(each.actions_taken) for each in written.trace.subgoal_traces)
-    click.echo(printable(f"{output}: {count} actions of {written.source}; next: {written.next_command}"))
+    click.echo(
+        escape_control_characters(f"{output}: {count} actions of {written.source}; next: {written.next_command}")
+    )
 
 
-def _named(arguments: tuple[str, ...]) -> tuple[str | None, Path]:
+def _parse_arguments(arguments: tuple[str, ...]) -> tuple[str | None, Path]:
     from eikon_engine.errors import UsageError
 
     *named, file = arguments

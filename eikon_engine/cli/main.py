@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommandEntry:
+class LazyCommand:
     """Where a sub-command is defined, and its summary."""
 
     module: str
@@ -26,84 +26,84 @@ class CommandEntry:
     """One line for `eikon --help`, which imports no sub-command."""
 
 
-COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
+COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
     {
-        "certify": CommandEntry(
+        "certify": LazyCommand(
             module="eikon_engine.cli.certify",
             attribute="certify_command",
             summary="Check that a bundle replays deterministically; if not, propose masks and rules.",
         ),
-        "debug": CommandEntry(
+        "debug": LazyCommand(
             module="eikon_engine.cli.debug",
             attribute="debug_command",
             summary="Pause a mission at any step, inspect it, go back, branch and compare.",
         ),
-        "doctor": CommandEntry(
+        "doctor": LazyCommand(
             module="eikon_engine.cli.doctor",
             attribute="doctor_command",
             summary="Check the requirements on this machine; install a browser.",
         ),
-        "events": CommandEntry(
+        "events": LazyCommand(
             module="eikon_engine.cli.events",
             attribute="events_command",
             summary="Print the events of a run, or follow it.",
         ),
-        "export": CommandEntry(
+        "export": LazyCommand(
             module="eikon_engine.cli.export",
             attribute="export_command",
             summary="Export a bundle: as a Playwright test, as HAR, or as one file.",
         ),
-        "fix": CommandEntry(
+        "fix": LazyCommand(
             module="eikon_engine.cli.fix",
             attribute="fix_command",
             summary="Fix code in a copy until its tests pass: test, analyse, fix, test again.",
         ),
-        "gate": CommandEntry(
+        "gate": LazyCommand(
             module="eikon_engine.cli.gate",
             attribute="gate_command",
             summary="Evaluate gates on outcomes, bundles and runs.",
         ),
-        "import": CommandEntry(
+        "import": LazyCommand(
             module="eikon_engine.cli.import_recording",
             attribute="import_command",
             summary="Convert the recording of another tool to a bundle.",
         ),
-        "record": CommandEntry(
+        "record": LazyCommand(
             module="eikon_engine.cli.record",
             attribute="record_command",
             summary="Record a mission.",
         ),
-        "repl": CommandEntry(
+        "repl": LazyCommand(
             module="eikon_engine.cli.repl",
             attribute="repl_command",
             summary="Run tasks at a prompt: /task debug:loop …",
         ),
-        "replay": CommandEntry(
+        "replay": LazyCommand(
             module="eikon_engine.replay.replay_cli",
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
         ),
-        "run": CommandEntry(
+        "run": LazyCommand(
             module="eikon_engine.cli.run",
             attribute="run_command",
             summary="Record a scenario with its tools and models, or replay it without calling them.",
         ),
-        "scan": CommandEntry(
+        "scan": LazyCommand(
             module="eikon_engine.cli.scan",
             attribute="scan_command",
             summary="Search a bundle or a run for secrets that were not redacted.",
         ),
-        "schema": CommandEntry(
+        "schema": LazyCommand(
             module="eikon_engine.cli.schema",
             attribute="schema_command",
             summary="Print the JSON Schema of a format.",
         ),
-        "skills": CommandEntry(
+        "skills": LazyCommand(
             module="eikon_engine.cli.skills",
             attribute="skills_command",
             summary="List skills, run one on a stored page, re-run recorded ones and accept new outputs.",
         ),
-        "trace": CommandEntry(
+        "trace": LazyCommand(
             module="eikon_engine.cli.trace",
             attribute="trace_command",
             summary="Show a bundle, or edit a copy of it.",
@@ -115,7 +115,7 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
 class LazyGroup(click.Group):
     """A group of commands that are imported on first use."""
 
-    def __init__(self, table: Mapping[str, CommandEntry], *, name: str, summary: str) -> None:
+    def __init__(self, table: Mapping[str, LazyCommand], *, name: str, summary: str) -> None:
         """Store the table; `summary` is the text above the list of commands."""
         super().__init__(name=name, help=summary)
         self._table = table

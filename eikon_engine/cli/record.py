@@ -76,7 +76,7 @@ def record_command(
     *,
     secrets: tuple[str, ...],
     secret_file: Path | None,
-    **chosen: Unpack[Chosen],
+    **chosen: Unpack[RecordArguments],
 ) -> int:
     """Record a mission into a new bundle.
 
@@ -86,24 +86,24 @@ def record_command(
     Exit status: 0 recorded, and certified unless --no-certify; 1 not certified; the exit status of the script if it
     failed; others as `eikon replay`.
     """
-    from eikon_engine.replay.secret_sources import gather_secrets
+    from eikon_engine.replay.secret_sources import collect_secrets
 
-    source = _source(chosen)
-    known = gather_secrets(secrets, secret_file)
+    source = _require_source(chosen)
+    known = collect_secrets(secrets, secret_file)
     if source == "--script":
         from eikon_engine.cli.record_script import record_with_script
 
         return record_with_script(chosen["script"] or "", known, chosen)
     if source == "--url":
-        from eikon_engine.cli.record_by_hand import hand_options, run_by_hand
+        from eikon_engine.cli.record_by_hand import interactive_options, run_interactive
 
-        return run_by_hand(chosen["output"], hand_options(chosen, known))
-    from eikon_engine.cli.record_again import record_again
+        return run_interactive(chosen["output"], interactive_options(chosen, known))
+    from eikon_engine.cli.record_again import record_trace
 
-    return record_again(chosen["source"] or Path(), known, chosen)
+    return record_trace(chosen["source"] or Path(), known, chosen)
 
 
-class Chosen(TypedDict):
+class RecordArguments(TypedDict):
     """The options of the command, without secrets."""
 
     source: Path | None
@@ -126,13 +126,13 @@ class Chosen(TypedDict):
 
 
 _SOURCES: Final[Mapping[str, str]] = {"source": "--trace", "script": "--script", "url": "--url"}
-_ALONE: Final[Mapping[str, tuple[str, ...]]] = {
+_SOURCE_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "--trace": ("clock", "variables", "redact", "names", "patterns", "keep"),
     "--script": ("mission", "no_certify", "arguments", "redact", "names", "patterns", "keep"),
     "--url": ("mission", "no_certify", "headless", "debugging_port", "viewport", "names", "patterns", "keep"),
 }
 """Options that apply to some sources only, by source."""
-_SHOWN: Final[Mapping[str, str]] = {
+_OPTION_NAMES: Final[Mapping[str, str]] = {
     "variables": "--var",
     "redact": "--no-redact",
     "names": "--redact-name",
@@ -142,7 +142,7 @@ _SHOWN: Final[Mapping[str, str]] = {
 }
 
 
-def _source(chosen: Chosen) -> str:
+def _require_source(chosen: RecordArguments) -> str:
     """Return the option that names the source of the mission.
 
     Raises:
@@ -156,8 +156,10 @@ def _source(chosen: Chosen) -> str:
         message = f"expected one of --trace, --script and --url, got {found}"
         raise UsageError(message)
     given = click.get_current_context().get_parameter_source
-    for name in {each for alone in _ALONE.values() for each in alone} - set(_ALONE[named[0]]):
+    for name in {each for alone in _SOURCE_OPTIONS.values() for each in alone} - set(_SOURCE_OPTIONS[named[0]]):
         if given(name) is ParameterSource.COMMANDLINE and chosen[name] != ():  # type: ignore[literal-required] # as above
-            message = f"{_SHOWN.get(name, '--' + name.replace('_', '-'))} does not apply to {named[0]}; remove it"
+            message = (
+                f"{_OPTION_NAMES.get(name, '--' + name.replace('_', '-'))} does not apply to {named[0]}; remove it"
+            )
             raise UsageError(message)
     return named[0]

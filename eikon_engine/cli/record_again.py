@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from eikon_engine.cli.record import Chosen
+    from eikon_engine.cli.record import RecordArguments
 
 
-def record_again(source: Path, secrets: Mapping[str, str], chosen: Chosen) -> int:
+def record_trace(source: Path, secrets: Mapping[str, str], chosen: RecordArguments) -> int:
     """Record the mission of a bundle into a new one."""
-    from eikon_engine.outcome.printable import printable
-    from eikon_engine.record.like_recorded import like_recorded
+    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.record.like_recorded import with_recorded_environment
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.rerecord import rerecord
     from eikon_engine.redact.rules import RedactionRules
@@ -34,10 +34,10 @@ def record_again(source: Path, secrets: Mapping[str, str], chosen: Chosen) -> in
         redact=chosen["redact"],
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )
-    options = like_recorded(bundle, options)
+    options = with_recorded_environment(bundle, options)
     clock = chosen["clock"]
     asyncio.run(rerecord(bundle, output, options if clock is None else replace(options, clock=clock)))
     for line in open_bundle(output).trace.warnings:
-        click.echo(printable(f"warning: {line}"), err=True)
-    click.echo(printable(f"{output}: recorded; next: eikon certify {output}"))
+        click.echo(escape_control_characters(f"warning: {line}"), err=True)
+    click.echo(escape_control_characters(f"{output}: recorded; next: eikon certify {output}"))
     return 0

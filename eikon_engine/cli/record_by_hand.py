@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from eikon_engine.attach.by_hand import ByHandOptions, HandReport
-    from eikon_engine.cli.record import Chosen
+    from eikon_engine.attach.by_hand import InteractiveOptions, InteractiveReport
+    from eikon_engine.cli.record import RecordArguments
     from eikon_engine.trace.environment import Viewport
 
-SCHEMES: Final = frozenset({"http", "https", "file"})
+URL_SCHEMES: Final = frozenset({"http", "https", "file"})
 _MAX_SIDE: Final = 10_000
 """Maximum viewport side, in CSS pixels."""
 
 
-def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
+def interactive_options(chosen: RecordArguments, secrets: Mapping[str, str]) -> InteractiveOptions:
     """Build the options of an interactive recording.
 
     Raises:
         UsageError: an option is invalid.
     """
-    from eikon_engine.attach.by_hand import ByHandOptions
+    from eikon_engine.attach.by_hand import InteractiveOptions
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.redact.rules import RedactionRules
 
-    url = demand_url(chosen["url"] or "")
-    certify = CertifyOptions(browser_path=chosen["browser_path"], progress=say)
-    return ByHandOptions(
+    url = require_url(chosen["url"] or "")
+    certify = CertifyOptions(browser_path=chosen["browser_path"], progress=print_progress)
+    return InteractiveOptions(
         url=url,
         mission_text=chosen["mission"] or f"Interactive recording of {url}",
         headless=chosen["headless"],
@@ -46,11 +46,11 @@ def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
         secrets=secrets,
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
         certify=None if chosen["no_certify"] else certify,
-        say=say,
+        progress=print_progress,
     )
 
 
-def demand_url(url: str) -> str:
+def require_url(url: str) -> str:
     """Return the URL if a browser can open it.
 
     Raises:
@@ -61,7 +61,7 @@ def demand_url(url: str) -> str:
     except ValueError as error:
         message = f"--url: expected a URL such as https://shop.example/, got {url!r} ({error})"
         raise UsageError(message) from error
-    if parts.scheme not in SCHEMES or not (parts.netloc or (parts.scheme == "file" and parts.path)):
+    if parts.scheme not in URL_SCHEMES or not (parts.netloc or (parts.scheme == "file" and parts.path)):
         message = f"--url: expected a URL such as https://shop.example/, got {url!r}; include the scheme"
         raise UsageError(message)
     return url
@@ -85,47 +85,47 @@ def parse_viewport(text: str | None) -> Viewport:
     return Viewport(width=sides[0], height=sides[1])
 
 
-def run_by_hand(output: Path, options: ByHandOptions) -> int:
+def run_interactive(output: Path, options: InteractiveOptions) -> int:
     """Record, print the report, and return the exit status."""
-    from eikon_engine.attach.by_hand import record_by_hand
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.attach.by_hand import record_interactive
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    report = asyncio.run(record_by_hand(output, options))
+    report = asyncio.run(record_interactive(output, options))
     for line in warning_lines(report):
-        click.echo(printable(line), err=True)
+        click.echo(escape_control_characters(line), err=True)
     for line in report_lines(output, report):
-        click.echo(printable(line))
+        click.echo(escape_control_characters(line))
     return report.exit_status
 
 
-def say(line: str) -> None:
+def print_progress(line: str) -> None:
     """Print a progress line to standard error."""
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    click.echo(printable(f"[RECORD] {line}"), err=True)
+    click.echo(escape_control_characters(f"[RECORD] {line}"), err=True)
 
 
-def warning_lines(report: HandReport) -> Iterator[str]:
+def warning_lines(report: InteractiveReport) -> Iterator[str]:
     """Yield what could not be recorded and which targets are weak."""
     for warning in report.warnings:
         yield f"warning: {warning}"
-    for weak in report.weak:
-        yield f"weak: {weak.action}: {weak.selector}: {weak.why}"
-    if report.not_certified is not None:
-        yield f"not certified: {report.not_certified}"
+    for weak in report.weak_targets:
+        yield f"weak: {weak.action}: {weak.selector}: {weak.reason}"
+    if report.certify_error is not None:
+        yield f"not certified: {report.certify_error}"
 
 
-def report_lines(output: Path, report: HandReport) -> Iterator[str]:
+def report_lines(output: Path, report: InteractiveReport) -> Iterator[str]:
     """Yield what was recorded and whether it replays."""
     from eikon_engine.certify.render import render_certification
-    from eikon_engine.trace.wording import counted
+    from eikon_engine.trace.wording import pluralize
 
     total = sum(report.counts.values())
-    weak = f", {counted(len(report.weak), 'weak target')}" if report.weak else ""
-    yield f"{output}: recorded {counted(total, 'action')} in {counted(len(report.counts), 'subgoal')}{weak}"
+    weak = f", {pluralize(len(report.weak_targets), 'weak target')}" if report.weak_targets else ""
+    yield f"{output}: recorded {pluralize(total, 'action')} in {pluralize(len(report.counts), 'subgoal')}{weak}"
     for subgoal, count in report.counts.items():
-        yield f"  {counted(count, 'action')}: {subgoal}"
-    if report.not_certified is not None:
+        yield f"  {pluralize(count, 'action')}: {subgoal}"
+    if report.certify_error is not None:
         yield f"not certified; next: eikon certify {output}"
     elif report.certification is None:
         yield f"next: eikon certify {output}"

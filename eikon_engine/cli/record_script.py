@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eikon_engine.attach.script_request import ScriptRecorded
+    from eikon_engine.attach.script_request import RecordedContext
 
 NOT_CERTIFIED = 1
 
@@ -22,7 +22,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     Raises:
         UsageError: the script is missing, or opened no browser context that could be recorded.
     """
-    from eikon_engine.attach.record_script import is_test, record_script
+    from eikon_engine.attach.record_script import is_pytest_target, record_script
     from eikon_engine.attach.script_request import ScriptRequest
     from eikon_engine.errors import UsageError
     from eikon_engine.redact.rules import RedactionRules
@@ -30,7 +30,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     request = ScriptRequest(
         script=script,
         arguments=chosen["arguments"],
-        runner="pytest" if is_test(script) else "python",
+        runner="pytest" if is_pytest_target(script) else "python",
         directory=Path(chosen["output"]),
         mission_text=chosen["mission"],
         browser_path=chosen["browser_path"],
@@ -39,19 +39,21 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )
     run = record_script(request)
-    for line in run.answer.refused:
-        _tell(f"not recorded: {line}")
-    if not run.answer.recorded:
-        reason = "opened no browser context that can be recorded" if run.answer.refused else "opened no browser context"
+    for line in run.result.not_recorded:
+        _print_diagnostic(f"not recorded: {line}")
+    if not run.result.recorded:
+        reason = (
+            "opened no browser context that can be recorded" if run.result.not_recorded else "opened no browser context"
+        )
         message = f"{script}: nothing recorded: the script {reason}"
         raise UsageError(message)
     if run.exit_status:
-        _tell(f"{script} exited with status {run.exit_status}; everything before that is recorded")
-    certified = [_finish(each, certifies=not chosen["no_certify"]) for each in run.answer.recorded]
+        _print_diagnostic(f"{script} exited with status {run.exit_status}; everything before that is recorded")
+    certified = [_certify_recording(each, certifies=not chosen["no_certify"]) for each in run.result.recorded]
     return run.exit_status or (0 if all(certified) else NOT_CERTIFIED)
 
 
-def _finish(recorded: ScriptRecorded, *, certifies: bool) -> bool:
+def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
     """Print the warnings of a recording and certify it; return whether it needs no further work."""
     from eikon_engine.attach.certified import certify_recording
     from eikon_engine.certify.options import CertifyOptions
@@ -62,32 +64,32 @@ def _finish(recorded: ScriptRecorded, *, certifies: bool) -> bool:
     directory = recorded.directory
     trace = open_bundle(directory).trace
     for line in trace.warnings:
-        _tell(f"warning: {line}")
+        _print_diagnostic(f"warning: {line}")
     count = sum(len(subgoal.actions_taken) for subgoal in trace.subgoal_traces)
     if not certifies:
-        _say(f"{directory}: recorded, {count} actions; next: eikon certify {directory}")
+        _print_result(f"{directory}: recorded, {count} actions; next: eikon certify {directory}")
         return True
     try:
-        options = CertifyOptions(secrets=recorded.secrets, progress=lambda line: _tell(f"[CERTIFY] {line}"))
+        options = CertifyOptions(secrets=recorded.secrets, progress=lambda line: _print_diagnostic(f"[CERTIFY] {line}"))
         report = asyncio.run(certify_recording(directory, options))
     except EikonError as error:
-        _tell(f"not certified: {error.message}")
-        _say(f"{directory}: recorded, {count} actions; not certified; next: eikon certify {directory}")
+        _print_diagnostic(f"not certified: {error.message}")
+        _print_result(f"{directory}: recorded, {count} actions; not certified; next: eikon certify {directory}")
         return False
-    _tell(render_certification(report))
-    _say(f"{directory}: recorded, {count} actions; {report.status}")
+    _print_diagnostic(render_certification(report))
+    _print_result(f"{directory}: recorded, {count} actions; {report.status}")
     for note in report.notes:
-        _say(f"{directory}: note: {note}")
+        _print_result(f"{directory}: note: {note}")
     return report.status == "certified"
 
 
-def _say(line: str) -> None:
-    from eikon_engine.outcome.printable import printable
+def _print_result(line: str) -> None:
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    click.echo(printable(line))
+    click.echo(escape_control_characters(line))
 
 
-def _tell(line: str) -> None:
-    from eikon_engine.outcome.printable import printable
+def _print_diagnostic(line: str) -> None:
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    click.echo(printable(line), err=True)
+    click.echo(escape_control_characters(line), err=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import click
 
-from eikon_engine.completions.debug_options import DebugChoice, debug_options
+from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options
 
 
 @click.command("repl", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--model", metavar="NAME", help="Model to use.  [default: OPENAI_MODEL]")
 @click.option("--base-url", metavar="URL", help="API base URL.  [default: OPENAI_BASE_URL, else that of OpenAI]")
-@debug_options
-def repl_command(*, model: str | None, base_url: str | None, debug: DebugChoice) -> int:
+@debug_dir_options
+def repl_command(*, model: str | None, base_url: str | None, debug: DebugDirChoice) -> int:
     """Run tasks from a prompt: /task debug:loop --test_cmd="pytest" …; /help lists the commands.
 
     Without a terminal, lines are read from standard input; the first failing line ends the command with its exit
     status.
     """
-    from eikon_engine.cli.repl_lines import Surroundings, serve_lines
+    from eikon_engine.cli.repl_lines import ReplOptions, run_prompt
 
-    return serve_lines(Surroundings(model=model, base_url=base_url, debug=debug))
+    return run_prompt(ReplOptions(model=model, base_url=base_url, debug=debug))

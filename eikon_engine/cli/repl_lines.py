@@ -10,24 +10,32 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from eikon_engine.cli.fix_loop import conclude, run_loop
-from eikon_engine.cli.repl_words import WORDS, Plain, TaskCall, as_typed, demand_loop, read_choice, read_line
+from eikon_engine.cli.fix_loop import print_result, run_loop
+from eikon_engine.cli.repl_words import (
+    COMMANDS,
+    SimpleCommand,
+    TaskCall,
+    parse_arguments,
+    parse_line,
+    require_task,
+    with_parameter_names,
+)
 from eikon_engine.errors import EikonError, OutputError, RequirementError, UsageError
-from eikon_engine.fix.default_tasks import LOOP_TASK, SUMMARIES
+from eikon_engine.fix.default_tasks import LOOP_TASK, STEP_SUMMARIES
 from eikon_engine.fix.session import sessions_folder
-from eikon_engine.outcome.printable import printable
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from eikon_engine.completions.debug_options import DebugChoice
+    from eikon_engine.completions.debug_options import DebugDirChoice
     from eikon_engine.fix.tasks import LoopTask
 
 _PROMPT: Final = "eikon> "
-_HISTORY: Final = "repl_history"
-_LOOPS: Final = {LOOP_TASK.name: LOOP_TASK}
-_HELP: Final = """\
+_HISTORY_FILE: Final = "repl_history"
+_TASKS: Final = {LOOP_TASK.name: LOOP_TASK}
+_HELP_TEXT: Final = """\
 /task NAME --parameter=value …   run a task; quote values as in a shell
 /task NAME help                  show the parameters of a task
 /tasks                           list the tasks
@@ -38,15 +46,15 @@ _HELP: Final = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ReplOptions:
     """Options for all tasks of a prompt."""
 
     model: str | None
     base_url: str | None
-    debug: DebugChoice
+    debug: DebugDirChoice
 
 
-def serve_lines(surroundings: Surroundings) -> int:
+def run_prompt(options: ReplOptions) -> int:
     """Run lines until the end of input; return the exit status.
 
     Raises:
@@ -54,36 +62,36 @@ def serve_lines(surroundings: Surroundings) -> int:
         RequirementError: prompt-toolkit is not installed.
     """
     if not sys.stdin.isatty():
-        return _serve_script(sys.stdin, surroundings)
-    ask = _prompt()
+        return _run_script(sys.stdin, options)
+    ask = _open_prompt()
     while True:
         try:
             line = ask()
         except EOFError:
             return 0
         except KeyboardInterrupt as stop:
-            _go_on_after(stop)
+            _continue_after(stop)
             continue
         try:
-            if _do(line, surroundings) is None:
+            if _run_line(line, options) is None:
                 return 0
         except EikonError as error:
-            click.echo(printable(f"{error.message} (code {error.code})"), err=True)
+            click.echo(escape_control_characters(f"{error.message} (code {error.code})"), err=True)
         except KeyboardInterrupt as stop:
-            _go_on_after(stop)
+            _continue_after(stop)
             click.echo("stopped; eikon fix sessions shows where", err=True)
 
 
-def _go_on_after(stop: KeyboardInterrupt) -> None:
+def _continue_after(stop: KeyboardInterrupt) -> None:
     """Stay at the prompt after Ctrl-C, but leave after a signal, which the interrupt carries."""
     if stop.args:
         raise stop
 
 
-def _serve_script(lines: Iterable[str], surroundings: Surroundings) -> int:
+def _run_script(lines: Iterable[str], surroundings: ReplOptions) -> int:
     """Run lines until the first failure."""
     for line in lines:
-        status = _do(line, surroundings)
+        status = _run_line(line, surroundings)
         if status is None:
             return 0
         if status:
@@ -91,50 +99,50 @@ def _serve_script(lines: Iterable[str], surroundings: Surroundings) -> int:
     return 0
 
 
-def _do(line: str, surroundings: Surroundings) -> int | None:
+def _run_line(line: str, surroundings: ReplOptions) -> int | None:
     """Run one line; return its exit status, None to leave."""
-    typed = read_line(line)
+    typed = parse_line(line)
     match typed:
         case None:
             return 0
-        case Plain(word="/help"):
-            click.echo(_HELP)
-        case Plain(word="/tasks"):
-            click.echo(_tasks())
-        case Plain():
+        case SimpleCommand(name="/help"):
+            click.echo(_HELP_TEXT)
+        case SimpleCommand(name="/tasks"):
+            click.echo(_list_tasks())
+        case SimpleCommand():
             return None
         case TaskCall():
-            return _call(typed, surroundings)
+            return _run_task(typed, surroundings)
     return 0
 
 
-def _call(call: TaskCall, surroundings: Surroundings) -> int:
-    task = demand_loop(call.name, _LOOPS)
+def _run_task(call: TaskCall, surroundings: ReplOptions) -> int:
+    task = require_task(call.name, _TASKS)
     if call.asks_help:
-        click.echo(_described(task))
+        click.echo(_describe_task(task))
         return 0
-    choice = read_choice(task, call.arguments).model_copy(
+    choice = parse_arguments(task, call.arguments).model_copy(
         update={"model": surroundings.model, "base_url": surroundings.base_url}
     )
     try:
-        return conclude(run_loop(choice, surroundings.debug), as_json=False)
+        return print_result(run_loop(choice, surroundings.debug), as_json=False)
     except UsageError as error:
-        raise type(error)(as_typed(task, error.message)) from error
+        raise type(error)(with_parameter_names(task, error.message)) from error
 
 
-def _tasks() -> str:
-    steps = (f"{name:28} step of {LOOP_TASK.name}: {SUMMARIES[name]}" for name in LOOP_TASK.steps)
-    return "\n".join((_described(LOOP_TASK), "", *steps))
+def _list_tasks() -> str:
+    steps = (f"{name:28} step of {LOOP_TASK.name}: {STEP_SUMMARIES[name]}" for name in LOOP_TASK.steps)
+    return "\n".join((_describe_task(LOOP_TASK), "", *steps))
 
 
-def _described(task: LoopTask) -> str:
+def _describe_task(task: LoopTask) -> str:
     taken = (
         f"  --{each.name + '=…':16} {each.summary}{' (required)' if each.required else ''}" for each in task.parameters
     )
     return "\n".join((f"{task.name:28} {task.summary}", *taken))
 
 
-def _prompt() -> Callable[[], str]:
+def _open_prompt() -> Callable[[], str]:
     """Open a prompt with completion and history.
 
     Raises:
@@ -152,14 +160,14 @@ def _prompt() -> Callable[[], str]:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(cannot_write(home, error)) from error
+        raise OutputError(write_error_message(home, error)) from error
     session: PromptSession[str] = PromptSession(
-        completer=NestedCompleter.from_nested_dict(completions()), history=FileHistory(str(home / _HISTORY))
+        completer=NestedCompleter.from_nested_dict(completion_tree()), history=FileHistory(str(home / _HISTORY_FILE))
     )
     return lambda: session.prompt(_PROMPT)
 
 
-def completions() -> dict[str, object]:
+def completion_tree() -> dict[str, object]:
     """Return the nested completions of the prompt."""
-    parameters = {task.name: {f"--{each.name}=": None for each in task.parameters} for task in _LOOPS.values()}
-    return {**dict.fromkeys(WORDS), "/task": {name: {**taken, "help": None} for name, taken in parameters.items()}}
+    parameters = {task.name: {f"--{each.name}=": None for each in task.parameters} for task in _TASKS.values()}
+    return {**dict.fromkeys(COMMANDS), "/task": {name: {**taken, "help": None} for name, taken in parameters.items()}}

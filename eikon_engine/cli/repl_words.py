@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import ValidationError
 
-from eikon_engine.cli.fix_loop import LoopChoice
+from eikon_engine.cli.fix_loop import LoopCommandOptions
 from eikon_engine.errors import UnknownTaskError, UsageError
 
 if TYPE_CHECKING:
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
     from eikon_engine.fix.tasks import LoopTask
 
 _TASK: Final = "/task"
-_PLAIN: Final[Mapping[str, str]] = {
+_SIMPLE_COMMANDS: Final[Mapping[str, str]] = {
     "/help": "Show the commands.",
     "/tasks": "List the tasks and their parameters.",
     "/quit": "Leave; so does Ctrl-D.",
 }
-WORDS: Final = (*_PLAIN, _TASK)
-_LONGEST_SHOWN: Final = 100
-_TRUTH: Final[Mapping[str, bool]] = {"true": True, "false": False}
+COMMANDS: Final = (*_SIMPLE_COMMANDS, _TASK)
+_MAX_SHOWN: Final = 100
+_BOOLEANS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class SimpleCommand:
     """`/help`, `/tasks` or `/quit`."""
 
-    word: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCall:
-    """`/task NAME --parameter=value …`, or `/task NAME help`."""
+    """`/task BROWSER_TOOL --parameter=value …`, or `/task BROWSER_TOOL help`."""
 
     name: str
     arguments: Mapping[str, str] = field(default_factory=dict)
     asks_help: bool = False
 
 
-Typed: TypeAlias = Plain | TaskCall
+ReplCommand: TypeAlias = SimpleCommand | TaskCall
 
 
-def read_line(line: str) -> Typed | None:
+def parse_line(line: str) -> ReplCommand | None:
     """Parse one line like a shell; None if it is empty.
 
     Raises:
@@ -57,26 +57,28 @@ def read_line(line: str) -> Typed | None:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        message = f"{_shown(line.strip())}: cannot be split like a shell command: {_lower(str(error))}; close it"
+        message = (
+            f"{_shorten(line.strip())}: cannot be split like a shell command: {_lower_first(str(error))}; close it"
+        )
         raise UsageError(message) from error
     match words:
         case []:
             return None
-        case [word] if word in _PLAIN:
-            return Plain(word)
+        case [word] if word in _SIMPLE_COMMANDS:
+            return SimpleCommand(word)
         case ["/task"]:
             message = "/task: missing task name; /tasks lists them"
             raise UsageError(message)
         case ["/task", name, "help"]:
             return TaskCall(name=name, asks_help=True)
         case ["/task", name, *arguments]:
-            return TaskCall(name=name, arguments=_arguments(arguments))
+            return TaskCall(name=name, arguments=_split_arguments(arguments))
         case _:
-            message = f"expected one of {', '.join(WORDS)}, got {_shown(words[0])}; see /help"
+            message = f"expected one of {', '.join(COMMANDS)}, got {_shorten(words[0])}; see /help"
             raise UsageError(message)
 
 
-def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
+def parse_arguments(task: LoopTask, arguments: Mapping[str, str]) -> LoopCommandOptions:
     """Parse the parameters of a task.
 
     Raises:
@@ -91,17 +93,17 @@ def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
         if parameter.required and not arguments.get(parameter.name, "").strip():
             message = f"/task {task.name}: missing --{parameter.name}=… ({parameter.summary})"
             raise UsageError(message)
-    values = {name: _value(name, text) for name, text in arguments.items()}
+    values = {name: _parse_value(name, text) for name, text in arguments.items()}
     try:
-        return LoopChoice.model_validate(values)
+        return LoopCommandOptions.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
-        message = f"--{first['loc'][0]}: {told}, got {_shown(first['input'])}"
+        message = f"--{first['loc'][0]}: {told}, got {_shorten(first['input'])}"
         raise UsageError(message) from error
 
 
-def as_typed(task: LoopTask, message: str) -> str:
+def with_parameter_names(task: LoopTask, message: str) -> str:
     """Return a message with command-line options replaced by task parameters."""
     for parameter in task.parameters:
         option = parameter.name.replace("_", "-").removesuffix("s" if parameter.name == "target_files" else "")
@@ -109,7 +111,7 @@ def as_typed(task: LoopTask, message: str) -> str:
     return message
 
 
-def demand_loop(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:
+def require_task(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:
     """Return a task by name.
 
     Raises:
@@ -121,12 +123,12 @@ def demand_loop(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:
     return tasks[name]
 
 
-def _arguments(words: list[str]) -> dict[str, str]:
+def _split_arguments(words: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not equals or not name:
-            message = f"expected --name=value, got {_shown(word)}; join them with ="
+            message = f"expected --name=value, got {_shorten(word)}; join them with ="
             raise UsageError(message)
         if name in found:
             message = f"--{name}: given twice; remove one"
@@ -135,49 +137,51 @@ def _arguments(words: list[str]) -> dict[str, str]:
     return found
 
 
-def _value(name: str, text: str) -> object:
+def _parse_value(name: str, text: str) -> object:
     match name:
         case "target_files":
-            return _texts(name, text)
+            return _parse_paths(name, text)
         case "max_cycles":
-            return _number(name, text, int, "a whole number")
+            return _parse_number(name, text, int, "a whole number")
         case "timeout":
-            return _number(name, text, float, "a number of seconds")
+            return _parse_number(name, text, float, "a number of seconds")
         case "keep" | "allow_dirty":
-            if text not in _TRUTH:
-                message = f"--{name}: expected true or false, got {_shown(text)}"
+            if text not in _BOOLEANS:
+                message = f"--{name}: expected true or false, got {_shorten(text)}"
                 raise UsageError(message)
-            return _TRUTH[text]
+            return _BOOLEANS[text]
         case _:
             return text
 
 
-def _texts(name: str, text: str) -> tuple[str, ...]:
+def _parse_paths(name: str, text: str) -> tuple[str, ...]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _no_list(name, text) from error
+        raise _invalid_list_error(name, text) from error
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise _no_list(name, text)
+        raise _invalid_list_error(name, text)
     return tuple(value)
 
 
-def _no_list(name: str, text: str) -> UsageError:
-    return UsageError(f"--{name}: expected a JSON list of paths, got {_shown(text)}; write it as '[\"src/logic.py\"]'")
+def _invalid_list_error(name: str, text: str) -> UsageError:
+    return UsageError(
+        f"--{name}: expected a JSON list of paths, got {_shorten(text)}; write it as '[\"src/logic.py\"]'"
+    )
 
 
-def _shown(value: object) -> str:
+def _shorten(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-def _number(name: str, text: str, kind: type[int | float], wanted: str) -> float:
+def _parse_number(name: str, text: str, kind: type[int | float], wanted: str) -> float:
     try:
         return kind(text)
     except ValueError as error:
-        message = f"--{name}: expected {wanted}, got {_shown(text)}"
+        message = f"--{name}: expected {wanted}, got {_shorten(text)}"
         raise UsageError(message) from error
 
 
-def _lower(text: str) -> str:
+def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options, debug_dir_session
 from eikon_engine.replay.mission_options import browser_option, redact_option, secret_options, variable_option
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ if TYPE_CHECKING:
 @browser_option
 @click.option("--no-certify", is_flag=True, help="With --mode record: do not certify the mission.")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json and the gate results on standard output.")
-@debug_options
+@debug_dir_options
 def run_command(
     *,
     file: Path,
     as_json: bool,
-    debug: DebugChoice,
-    **chosen: Unpack[Chosen],
+    debug: DebugDirChoice,
+    **chosen: Unpack[CommandOptions],
 ) -> int:
     """Record SCENARIO.yaml into a new run folder, or replay a recording of it.
 
@@ -80,25 +80,28 @@ def run_command(
     from eikon_engine.scenario.read import read_scenario
     from eikon_engine.trace.redaction import Redactor
 
-    _demand_mode(chosen, debug)
+    _require_mode_options(chosen, debug)
     scenario = read_scenario(file)
     options = _options(chosen)
     if chosen["mode"] == "record":
         from eikon_engine.scenario.record_scenario import record_scenario
 
-        with debugging(debug, clean=Redactor(options.secrets).text) as responses, _live(responses) as live:
-            result = _run(partial(record_scenario, scenario, replace(options, live=live)))
-            status = _conclude(result, as_json=as_json)
+        with (
+            debug_dir_session(debug, redact=Redactor(options.secrets).redact_text) as responses,
+            _model_client_factory(responses) as live,
+        ):
+            result = _run(partial(record_scenario, scenario, replace(options, make_model_client=live)))
+            status = _print_result(result, as_json=as_json)
     else:
         from eikon_engine.scenario.replay_scenario import replay_scenario
 
-        with debugging(debug):
-            result = _run(partial(replay_scenario, scenario, _recording(scenario, chosen), options))
-            status = _conclude(result, as_json=as_json)
+        with debug_dir_session(debug):
+            result = _run(partial(replay_scenario, scenario, _open_recording(scenario, chosen), options))
+            status = _print_result(result, as_json=as_json)
     return status
 
 
-class Chosen(TypedDict):
+class CommandOptions(TypedDict):
     """Options of the command, except for debugging and output."""
 
     mode: Literal["record", "replay"]
@@ -116,7 +119,7 @@ class Chosen(TypedDict):
     no_certify: bool
 
 
-def _demand_mode(chosen: Chosen, debug: DebugChoice) -> None:
+def _require_mode_options(chosen: CommandOptions, debug: DebugDirChoice) -> None:
     """Check that a replay names one recording, and that no option contradicts the mode.
 
     Raises:
@@ -145,37 +148,37 @@ def _demand_mode(chosen: Chosen, debug: DebugChoice) -> None:
             raise UsageError(message)
 
 
-def _options(chosen: Chosen) -> ScenarioOptions:
-    from eikon_engine.replay.secret_sources import gather_secrets
+def _options(chosen: CommandOptions) -> ScenarioOptions:
+    from eikon_engine.replay.secret_sources import collect_secrets
     from eikon_engine.scenario.options import ScenarioOptions
-    from eikon_engine.trace.variables import demand_whole, parse_variables
+    from eikon_engine.trace.variables import parse_variables, require_utf8
 
     if chosen["run_id"] is not None:
-        demand_whole(chosen["run_id"], "--run-id")
-        _demand_name(chosen["run_id"])
+        require_utf8(chosen["run_id"], "--run-id")
+        _require_run_id(chosen["run_id"])
     return ScenarioOptions(
         runs=chosen["runs_dir"],
         run_id=chosen["run_id"],
         variables=parse_variables(chosen["variables"]),
-        secrets=gather_secrets(chosen["secrets"], chosen["secret_file"]),
+        secrets=collect_secrets(chosen["secrets"], chosen["secret_file"]),
         redact=chosen["redact"],
-        tools=_tools(chosen["modules"]),
+        tools=_import_tools(chosen["modules"]),
         headless=not chosen["headed"],
         browser_path=chosen["browser_path"],
         certify=None if chosen["no_certify"] else _certify,
     )
 
 
-def _demand_name(run_id: str) -> None:
+def _require_run_id(run_id: str) -> None:
     from eikon_engine.errors import UsageError
-    from eikon_engine.trace.file_name import file_name_for
+    from eikon_engine.trace.file_name import safe_file_name
 
-    if file_name_for(run_id, "") != run_id:
+    if safe_file_name(run_id, "") != run_id:
         message = f"--run-id: expected at most 100 letters, digits, '.', '_' and '-', got {run_id!r}"
         raise UsageError(message)
 
 
-def _tools(modules: tuple[str, ...]) -> ToolBox:
+def _import_tools(modules: tuple[str, ...]) -> ToolBox:
     """Import the tools of `--tools`.
 
     Raises:
@@ -204,24 +207,24 @@ def _tools(modules: tuple[str, ...]) -> ToolBox:
     return box
 
 
-def _recording(scenario: ScenarioFile, chosen: Chosen) -> Recording:
+def _open_recording(scenario: ScenarioFile, chosen: CommandOptions) -> Recording:
     """Open the recording to replay; with `--latest`, print which one it is."""
-    from eikon_engine.scenario.recording import latest_recording, passed_over, recording_at
+    from eikon_engine.scenario.recording import latest_recording, recording_at, skipped_recordings
 
     if chosen["fixtures_dir"] is not None:
         named = recording_at(chosen["fixtures_dir"])
         if named.failure is not None:
-            _tell(named.failure)
+            _print_stderr(named.failure)
         return named
     recording = latest_recording(chosen["runs_dir"], scenario.scenario.id)
-    for line in passed_over(chosen["runs_dir"], recording):
-        _tell(line)
-    _tell(f"replaying {recording.fixtures.folder}")
+    for line in skipped_recordings(chosen["runs_dir"], recording):
+        _print_stderr(line)
+    _print_stderr(f"replaying {recording.fixtures.folder}")
     return recording
 
 
 @contextmanager
-def _live(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]]:
+def _model_client_factory(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]]:
     """Yield a factory of the live model client: that of `--debug-dir`, else one configured by the environment."""
     from contextlib import ExitStack
 
@@ -241,14 +244,14 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     from eikon_engine.certify.render import render_certification
     from eikon_engine.errors import EikonError
 
-    chosen = CertifyOptions(secrets=secrets, progress=lambda line: _tell(f"[CERTIFY] {line}"))
+    chosen = CertifyOptions(secrets=secrets, progress=lambda line: _print_stderr(f"[CERTIFY] {line}"))
     try:
         report = await certify_recording(bundle, chosen)
     except EikonError as error:
-        _tell(f"{bundle}: not certified: {error.message}")
+        _print_stderr(f"{bundle}: not certified: {error.message}")
         return "not certified"
     if report.status != "certified":
-        _tell(render_certification(report))
+        _print_stderr(render_certification(report))
     return report.status
 
 
@@ -260,14 +263,14 @@ def _run(work: Callable[[], Awaitable[RunResult]]) -> RunResult:
         return portal.call(work)
 
 
-def _conclude(result: RunResult, *, as_json: bool) -> int:
+def _print_result(result: RunResult, *, as_json: bool) -> int:
     """Print the result, and return the exit status."""
     import json
 
     from eikon_engine.scenario.run_note import SUMMARY_FILE
 
     if as_json:
-        facts = {**result.note.model_dump(mode="json"), "folder": str(result.folder)}
+        facts = {**result.record.model_dump(mode="json"), "folder": str(result.folder)}
         gates = [each.model_dump(mode="json") for each in result.gates]
         click.echo(json.dumps({**facts, "gates": gates, "exit_status": result.exit_status}, indent=1))
     else:
@@ -278,7 +281,7 @@ def _conclude(result: RunResult, *, as_json: bool) -> int:
     return result.exit_status
 
 
-def _tell(line: str) -> None:
-    from eikon_engine.outcome.printable import printable
+def _print_stderr(line: str) -> None:
+    from eikon_engine.outcome.printable import escape_control_characters
 
-    click.echo(printable(line), err=True)
+    click.echo(escape_control_characters(line), err=True)

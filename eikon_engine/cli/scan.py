@@ -21,8 +21,8 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
     Exit status: 0 no findings, 1 findings, 2 usage error, 65 unreadable file.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.outcome.printable import printable
-    from eikon_engine.redact.scan import read_allowed, scan_folder
+    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.redact.scan import parse_allow_rules, scan_folder
 
     try:
         text = "" if allow is None else allow.read_text(encoding="utf-8")
@@ -30,10 +30,10 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
         message = f"cannot read --allow {allow}: {error}"
         raise UsageError(message) from error
     root = bundle if bundle.is_dir() or not bundle.exists() else bundle.parent
-    found = scan_folder(root, read_allowed(text, str(allow)))
+    found = scan_folder(root, parse_allow_rules(text, str(allow)))
     for each in found:
-        click.echo(printable(str(each)))
+        click.echo(escape_control_characters(str(each)))
     pictures = sum(path.suffix in {".png", ".jpg", ".jpeg"} for path in root.rglob("*"))
     shown = f"; {pictures} images were not scanned, check them manually" if pictures else ""
-    click.echo(printable(f"{root}: {len(found)} findings{shown}"), err=True)
+    click.echo(escape_control_characters(f"{root}: {len(found)} findings{shown}"), err=True)
     return 1 if found else 0

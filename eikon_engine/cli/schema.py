@@ -20,12 +20,12 @@ def schema_command(of: str, output: Path | None) -> None:
     """Print the JSON Schema of trace.json, of a line of events.jsonl, or of a scenario."""
     from eikon_engine.outcome.events_schema import events_schema
     from eikon_engine.scenario.schema import scenario_schema
-    from eikon_engine.trace.schema import schema_text, trace_schema
-    from eikon_engine.trace.whole_file import write_whole
+    from eikon_engine.trace.schema import render_schema, trace_schema
+    from eikon_engine.trace.whole_file import write_atomically
 
     schemas = {"trace": trace_schema, "events": events_schema, "scenario": scenario_schema}
-    text = schema_text(schemas[of]())
+    text = render_schema(schemas[of]())
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_whole(output, text.encode())
+        write_atomically(output, text.encode())

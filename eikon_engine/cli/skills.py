@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options, debug_dir_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,71 +17,71 @@ if TYPE_CHECKING:
     from eikon_engine.rerun.many import RerunOptions
     from eikon_engine.rerun.report import BundleRerun, RerunReport
 
-HELP = {"help_option_names": ["-h", "--help"]}
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 
-@click.group("skills", context_settings=HELP)
+@click.group("skills", context_settings=HELP_OPTIONS)
 def skills_command() -> None:
     """List skills, run them on a stored page, and rerun recorded uses."""
 
 
-@skills_command.command("list", context_settings=HELP)
+@skills_command.command("list", context_settings=HELP_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_command(*, as_json: bool) -> None:
     """List all skills with version, origin and description; skills that cannot be used are reported on stderr."""
-    from eikon_engine.cli.skills_shown import listed, rendered_list
+    from eikon_engine.cli.skills_shown import list_skills, render_skill_list
 
-    rows, broken = listed()
-    click.echo(rendered_list(rows, broken, as_json=as_json), nl=False)
-    _warn(broken if not as_json else ())
+    rows, broken = list_skills()
+    click.echo(render_skill_list(rows, broken, as_json=as_json), nl=False)
+    _print_broken(broken if not as_json else ())
 
 
-@skills_command.command("show", context_settings=HELP)
+@skills_command.command("show", context_settings=HELP_OPTIONS)
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print description, schemas and example as JSON.")
 def show_command(*, name: str, as_json: bool) -> None:
     """Show the description of the skill NAME, the JSON Schemas of its parameters and output, and an example."""
-    from eikon_engine.cli.skills_shown import rendered_skill
+    from eikon_engine.cli.skills_shown import render_skill
 
-    click.echo(rendered_skill(name, as_json=as_json), nl=False)
+    click.echo(render_skill(name, as_json=as_json), nl=False)
 
 
-@skills_command.command("run", context_settings=HELP)
+@skills_command.command("run", context_settings=HELP_OPTIONS)
 @click.argument("name")
 @click.argument("page", type=click.Path(path_type=Path))
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter, JSON or text; repeatable.")
 @click.option("--url", help="URL of the page.  [default: as recorded; empty for an HTML file]")
 @click.option("--step", help="Id of the action or skill use whose page to use, if the bundle has several pages.")
-@debug_options
+@debug_dir_options
 def run_skill_command(
-    *, name: str, page: Path, params: tuple[str, ...], url: str | None, step: str | None, debug: DebugChoice
+    *, name: str, page: Path, params: tuple[str, ...], url: str | None, step: str | None, debug: DebugDirChoice
 ) -> None:
     """Run the skill NAME on PAGE, an HTML file or a bundle, and print its output as JSON."""
     import json
 
-    from eikon_engine.cli.skills_input import read_page, read_params
+    from eikon_engine.cli.skills_input import parse_parameters, read_page
     from eikon_engine.skills import SkillInput, default_skills
 
-    skill = default_skills().named(name)
+    skill = default_skills().get(name)
     html, address = read_page(page, step)
-    with debugging(debug) as responses:
+    with debug_dir_session(debug) as responses:
         given = SkillInput(
             html=html,
             url=address if url is None else url,
-            parameters=read_params(params, skill.parameters),
-            ask=None if responses is None else responses.client,
+            parameters=parse_parameters(params, skill.parameters),
+            completion_client=None if responses is None else responses.client,
         )
         output = skill.run(given)
     click.echo(json.dumps(output, ensure_ascii=False, indent=1))
 
 
-@skills_command.command("rerun", context_settings=HELP)
+@skills_command.command("rerun", context_settings=HELP_OPTIONS)
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="BUNDLE|FOLDER…")
 @click.option("--skill", "only", multiple=True, metavar="NAME", help="Rerun only this skill; repeatable.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Number of processes.  [default: one per core]")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--accept", "accepted", is_flag=True, help="Write the new outputs into the bundles.")
-@debug_options
+@debug_dir_options
 def rerun_command(
     *,
     paths: tuple[Path, ...],
@@ -89,50 +89,50 @@ def rerun_command(
     jobs: int | None,
     as_json: bool,
     accepted: bool,
-    debug: DebugChoice,
+    debug: DebugDirChoice,
 ) -> int:
     """Rerun recorded skills on their stored pages and show what changed.
 
     Exit status: 0 nothing changed or changes were accepted, 1 an output changed, 3 a skill could not be rerun, 65 a
     bundle cannot be read. The remaining bundles are processed in any case.
     """
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.outcome.printable import escape_control_characters
     from eikon_engine.rerun.find import find_bundles
     from eikon_engine.rerun.many import RerunOptions
-    from eikon_engine.rerun.render import render_total
+    from eikon_engine.rerun.render import render_rerun_summary
     from eikon_engine.rerun.report import RerunReport
     from eikon_engine.skills import default_skills
 
     for name in only:
-        default_skills().named(name)
+        default_skills().get(name)
     bundles = find_bundles(paths)
     if accepted:
-        _demand_no_runs(bundles)
+        _require_no_scenario_runs(bundles)
     begin = time.perf_counter()
-    with debugging(debug) as responses:
+    with debug_dir_session(debug) as responses:
         ask = None if responses is None else responses.client
-        options = RerunOptions(only=frozenset(only), jobs=jobs, ask=ask)
-        done = tuple(_shown(bundles, options, accepted=accepted, quiet=as_json))
+        options = RerunOptions(skill_names=frozenset(only), jobs=jobs, completion_client=ask)
+        done = tuple(_rerun_and_print(bundles, options, accepted=accepted, quiet=as_json))
     report = RerunReport(bundles=done)
     if as_json:
         click.echo(report.model_dump_json(indent=1))
-    click.echo(printable(render_total(report, time.perf_counter() - begin)), err=True)
-    _advise(report, accepted=accepted)
+    click.echo(escape_control_characters(render_rerun_summary(report, time.perf_counter() - begin)), err=True)
+    _print_next_steps(report, accepted=accepted)
     return report.exit_status
 
 
-def _demand_no_runs(bundles: Sequence[Path]) -> None:
+def _require_no_scenario_runs(bundles: Sequence[Path]) -> None:
     """Check that no bundle is the mission of a scenario run, whose stored outputs would become stale.
 
     Raises:
         UsageError: a bundle is the mission of a run.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.scenario.run_note import MISSION, OUTPUTS_FILE, RUN_FILE
+    from eikon_engine.scenario.run_note import MISSION_FOLDER, OUTPUTS_FILE, RUN_FILE
 
     for bundle in bundles:
         folder = (bundle if bundle.is_dir() else bundle.parent).resolve()
-        if folder.name == MISSION and (folder.parent / RUN_FILE).exists():
+        if folder.name == MISSION_FOLDER and (folder.parent / RUN_FILE).exists():
             message = (
                 f"--accept: {bundle} is the mission of a scenario run, whose {OUTPUTS_FILE} would no longer match. "
                 "Omit it, and record the scenario again with `eikon run`."
@@ -140,20 +140,22 @@ def _demand_no_runs(bundles: Sequence[Path]) -> None:
             raise UsageError(message)
 
 
-def _shown(bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, quiet: bool) -> Iterator[BundleRerun]:
+def _rerun_and_print(
+    bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, quiet: bool
+) -> Iterator[BundleRerun]:
     """Rerun bundles, accept changes if requested, and print each result as soon as it is available."""
-    from eikon_engine.outcome.printable import printable
-    from eikon_engine.rerun.accept import accept
+    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.rerun.accept import accept_outputs
     from eikon_engine.rerun.many import rerun_bundles
-    from eikon_engine.rerun.render import render_bundle
+    from eikon_engine.rerun.render import render_rerun
 
     for number, rerun in enumerate(rerun_bundles(bundles, options), start=1):
-        done = accept(rerun) if accepted else rerun
-        text = render_bundle(done)
+        done = accept_outputs(rerun) if accepted else rerun
+        text = render_rerun(done)
         if text:
             _progress("")
         if text and not quiet:
-            click.echo(printable(text), nl=False)
+            click.echo(escape_control_characters(text), nl=False)
         _progress(f"{number} of {len(bundles)} bundles")
         yield done
     _progress("")
@@ -165,8 +167,8 @@ def _progress(text: str) -> None:
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
-def _advise(report: RerunReport, *, accepted: bool) -> None:
-    from eikon_engine.trace.wording import counted
+def _print_next_steps(report: RerunReport, *, accepted: bool) -> None:
+    from eikon_engine.trace.wording import pluralize
 
     if not sum(len(bundle.uses) for bundle in report.bundles):
         click.echo("no skill use found; nothing was compared", err=True)
@@ -174,12 +176,12 @@ def _advise(report: RerunReport, *, accepted: bool) -> None:
         click.echo("next: pass --accept to write the new outputs into the bundles", err=True)
     outdated = [bundle.path for bundle in report.bundles if bundle.certificate_outdated]
     if outdated:
-        number = counted(len(outdated), "certificate")
+        number = pluralize(len(outdated), "certificate")
         click.echo(f"{number} invalidated, first {outdated[0]}; next: eikon certify {outdated[0]}", err=True)
 
 
-def _warn(broken: Sequence[str]) -> None:
-    from eikon_engine.outcome.printable import printable
+def _print_broken(broken: Sequence[str]) -> None:
+    from eikon_engine.outcome.printable import escape_control_characters
 
     for line in broken:
-        click.echo(printable(f"broken: {line}"), err=True)
+        click.echo(escape_control_characters(f"broken: {line}"), err=True)

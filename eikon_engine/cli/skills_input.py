@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.cli.html_text import html_text
+from eikon_engine.cli.html_text import decode_html
 from eikon_engine.errors import TraceError, TraceMissingError, UsageError
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.dom.quick_html import plain_frames
+from eikon_engine.trace.dom.quick_html import render_stored_frames
 from eikon_engine.trace.execution import SkillUsage
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.serializer import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.json_value import JsonValue
 
-_LISTED: Final = 8
+_MAX_LISTED: Final = 8
 
 
 def read_page(path: Path, step: str | None) -> tuple[str, str]:
@@ -40,7 +40,7 @@ def read_page(path: Path, step: str | None) -> tuple[str, str]:
         message = f"--step applies to bundles, but {path} is a file. Omit --step."
         raise UsageError(message)
     try:
-        return html_text(path.read_bytes(), path), ""
+        return decode_html(path.read_bytes(), path), ""
     except FileNotFoundError as error:
         message = f"{path}: expected an HTML file or a bundle, but the path does not exist"
         raise TraceMissingError(message) from error
@@ -49,7 +49,7 @@ def read_page(path: Path, step: str | None) -> tuple[str, str]:
         raise TraceError(message) from error
 
 
-def read_params(texts: Sequence[str], model: type[BaseModel]) -> dict[str, JsonValue]:
+def parse_parameters(texts: Sequence[str], model: type[BaseModel]) -> dict[str, JsonValue]:
     """Read NAME=VALUE parameters; a value is parsed as JSON unless the parameter accepts a string.
 
     Raises:
@@ -62,11 +62,11 @@ def read_params(texts: Sequence[str], model: type[BaseModel]) -> dict[str, JsonV
             found = f"{name!r} twice" if name in given else repr(text)
             message = f"--param: expected NAME=VALUE, each name once, got {found}"
             raise UsageError(message)
-        given[name] = value if _takes_text(model, name) else _json_or_text(value)
+        given[name] = value if _accepts_string(model, name) else _json_or_text(value)
     return given
 
 
-def _takes_text(model: type[BaseModel], name: str) -> bool:
+def _accepts_string(model: type[BaseModel], name: str) -> bool:
     schema = model.model_json_schema().get("properties", {}).get(name, {})
     types = {each.get("type") for each in schema.get("anyOf", [schema])}
     return "string" in types
@@ -81,26 +81,26 @@ def _json_or_text(value: str) -> JsonValue:
 
 
 def _stored_page(bundle: Bundle, step: str | None) -> tuple[str, str]:
-    pages = _pages(bundle)
+    pages = _stored_pages(bundle)
     if step is None and len({ref.sha256 for ref, _, _ in pages.values()}) == 1:
         step = next(iter(pages))
     if step not in pages:
-        known = ", ".join(list(pages)[:_LISTED]) + (" …" if len(pages) > _LISTED else "")
+        known = ", ".join(list(pages)[:_MAX_LISTED]) + (" …" if len(pages) > _MAX_LISTED else "")
         found = "none" if step is None else repr(step)
         message = f"{bundle.root}: expected --step to be one of {known or 'none, as no page is stored'}, got {found}"
         raise UsageError(message)
     ref, frame, url = pages[step]
-    stored = plain_frames(bundle.dom.get(ref)).get(frame)
+    stored = render_stored_frames(bundle.dom.get(ref)).get(frame)
     if stored is None:
         message = f"{bundle.root}: the snapshot of {step} has no frame {frame!r}. Choose another step."
         raise UsageError(message)
     return stored.html, url
 
 
-def _pages(bundle: Bundle) -> dict[str, tuple[BlobRef, str, str]]:
+def _stored_pages(bundle: Bundle) -> dict[str, tuple[BlobRef, str, str]]:
     """Return snapshot, frame and URL by step id: the input page of a skill, the resulting page of an action."""
     found: dict[str, tuple[BlobRef, str, str]] = {}
-    for _, step in positions(bundle.trace):
+    for _, step in iter_steps(bundle.trace):
         if isinstance(step, SkillUsage):
             if step.source is not None:
                 found[step.id] = (step.source.snapshot, step.source.frame, step.source.url)

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 from eikon_engine.skills import default_skills
-from eikon_engine.skills.foreign_skill import ForeignSkill
+from eikon_engine.skills.foreign_skill import InstalledSkill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from eikon_engine.skills.protocol import Skill, SkillInput
     from eikon_engine.trace.json_value import JsonValue
 
-BUILT_IN: Final = "built-in"
+BUILT_IN_ORIGIN: Final = "built-in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class SkillRow:
     """One row of the list of skills."""
 
     name: str
@@ -29,17 +29,17 @@ class Row:
     description: str
 
 
-def listed() -> tuple[tuple[Row, ...], tuple[str, ...]]:
+def list_skills() -> tuple[tuple[SkillRow, ...], tuple[str, ...]]:
     """Return all usable skills, and messages on the broken ones; imports all installed skills."""
     registry = default_skills()
     rows = tuple(
-        Row(name=each.name, version=each.version, origin=_origin(each), description=each.description)
+        SkillRow(name=each.name, version=each.version, origin=_origin_of(each), description=each.description)
         for each in registry
     )
-    return rows, registry.broken
+    return rows, registry.errors
 
 
-def rendered_list(rows: Sequence[Row], broken: Sequence[str], *, as_json: bool) -> str:
+def render_skill_list(rows: Sequence[SkillRow], broken: Sequence[str], *, as_json: bool) -> str:
     """Render the list as a table, or as JSON including the broken skills."""
     if as_json:
         text = json.dumps(
@@ -48,17 +48,17 @@ def rendered_list(rows: Sequence[Row], broken: Sequence[str], *, as_json: bool) 
         return f"{text}\n"
     name, origin = (max(len(getattr(row, part)) for row in rows) for part in ("name", "origin"))
     lines = (f"{row.name:{name}}  {row.version:>3}  {row.origin:{origin}}  {row.description}" for row in rows)
-    return "".join(f"{printable(line)}\n" for line in lines)
+    return "".join(f"{escape_control_characters(line)}\n" for line in lines)
 
 
-def rendered_skill(name: str, *, as_json: bool) -> str:
+def render_skill(name: str, *, as_json: bool) -> str:
     """Render the details of a skill.
 
     Raises:
         UnknownSkillError: no skill has this name.
         SkillBrokenError: the skill cannot be used.
     """
-    skill = default_skills().named(name)
+    skill = default_skills().get(name)
     example: SkillInput | None = getattr(skill, "example", None)
     schemas: dict[str, JsonValue] = {
         "parameters": skill.parameters.model_json_schema(),
@@ -69,14 +69,14 @@ def rendered_skill(name: str, *, as_json: bool) -> str:
         head: dict[str, JsonValue] = {
             "name": skill.name,
             "version": skill.version,
-            "origin": _origin(skill),
+            "origin": _origin_of(skill),
             "description": skill.description,
         }
         return f"{_json({**head, **schemas, **shown})}\n"
-    lines = [f"{skill.name}, version {skill.version}, {_origin(skill)}", skill.description]
+    lines = [f"{skill.name}, version {skill.version}, {_origin_of(skill)}", skill.description]
     for title, value in {**schemas, **shown}.items():
         lines += ["", f"{title}:", _json(value)]
-    return printable("\n".join(lines)) + "\n"
+    return escape_control_characters("\n".join(lines)) + "\n"
 
 
 def _example(skill: Skill, example: SkillInput) -> JsonValue:
@@ -88,8 +88,8 @@ def _example(skill: Skill, example: SkillInput) -> JsonValue:
     }
 
 
-def _origin(skill: Skill) -> str:
-    return skill.origin if isinstance(skill, ForeignSkill) else BUILT_IN
+def _origin_of(skill: Skill) -> str:
+    return skill.origin if isinstance(skill, InstalledSkill) else BUILT_IN_ORIGIN
 
 
 def _json(value: JsonValue) -> str:

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., None]")
 
-HELP = {"help_option_names": ["-h", "--help"]}
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 BUNDLE = click.argument("bundle", type=click.Path(path_type=Path))
 
 
-class _Ways(TypedDict):
+class _Destinations(TypedDict):
     """Where a change is written."""
 
     output: Path | None
     saved: Path | None
 
 
-class _Insertion(_Ways):
+class _InsertOptions(_Destinations):
     """Where an action is inserted, and where the change is written."""
 
     before: str | None
@@ -41,7 +41,7 @@ class _NewSubgoal(TypedDict):
     subgoal_id: str | None
 
 
-def _goes_somewhere(command: Command) -> Command:
+def _output_options(command: Command) -> Command:
     """Add the options for where a change is written."""
     output = click.option(
         "-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle to this folder."
@@ -50,7 +50,7 @@ def _goes_somewhere(command: Command) -> Command:
     return output(save(command))
 
 
-def _said(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+def _require_reason(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
     if not text.strip():
         message = "expected a reason, got an empty text"
         raise click.BadParameter(message)
@@ -58,11 +58,11 @@ def _said(_context: click.Context, _parameter: click.Parameter, text: str) -> st
 
 
 _REASON = click.option(
-    "--reason", default="manual edit", show_default=True, callback=_said, help="Reason, stored in the trace."
+    "--reason", default="manual edit", show_default=True, callback=_require_reason, help="Reason, stored in the trace."
 )
 
 
-@click.group("trace", context_settings=HELP)
+@click.group("trace", context_settings=HELP_OPTIONS)
 def trace_command() -> None:
     """Show what is in a bundle, or edit a copy of it; the bundle itself is never modified.
 
@@ -70,28 +70,28 @@ def trace_command() -> None:
     """
 
 
-@trace_command.command("show", context_settings=HELP)
+@trace_command.command("show", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("step", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole trace as JSON.")
 def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
     """List the attempts and steps of BUNDLE, or print one of them (STEP, its id) as JSON."""
-    from eikon_engine.edit.listing import demand_one_form, render_listing, render_step
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.edit.listing import render_listing, render_step, require_one_format
+    from eikon_engine.outcome.printable import escape_control_characters
     from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.serializer import trace_bytes
+    from eikon_engine.trace.serializer import serialize_trace
 
-    demand_one_form(step=step, as_json=as_json)
+    require_one_format(step=step, as_json=as_json)
     trace = open_bundle(bundle).trace
     if as_json:
-        click.echo(trace_bytes(trace).decode(), nl=False)
+        click.echo(serialize_trace(trace).decode(), nl=False)
     elif step is not None:
         click.echo(render_step(trace, step), nl=False)
     else:
-        click.echo(printable(render_listing(trace)), nl=False)
+        click.echo(escape_control_characters(render_listing(trace)), nl=False)
 
 
-@trace_command.command("set", context_settings=HELP)
+@trace_command.command("set", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("arguments", nargs=-1, metavar="[STEP] FIELD=VALUE…")
 @click.option(
@@ -99,7 +99,7 @@ def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
 )
 @click.option("--same-element", is_flag=True, help="The new selector finds the same element; keep its recorded data.")
 @_REASON
-@_goes_somewhere
+@_output_options
 def set_command(
     bundle: Path,
     *,
@@ -107,69 +107,69 @@ def set_command(
     variables: tuple[str, ...],
     same_element: bool,
     reason: str,
-    **ways: Unpack[_Ways],
+    **ways: Unpack[_Destinations],
 ) -> None:
     """Change fields of a step of BUNDLE, of an attempt, or of the trace if STEP is omitted.
 
     STEP is an id listed by `eikon trace show`, FIELD a path such as action.target.selector, VALUE JSON or plain text.
     """
-    from eikon_engine.edit.assignments import read_declarations, read_fields
+    from eikon_engine.edit.assignments import parse_declarations, parse_field_edits
     from eikon_engine.trace.patch import TracePatch, apply_patch
 
-    trace = _read(bundle)
-    declared = read_declarations(variables, reason)
+    trace = _read_trace(bundle)
+    declared = parse_declarations(variables, reason)
     trace_with = apply_patch(trace, TracePatch(operations=declared))
     named = arguments[:1] if arguments and "=" not in arguments[0] else ()
     step, texts = "".join(named), arguments[len(named) :]
     operations: tuple[Operation, ...] = declared
     if texts or named or not declared:
-        operations = (*declared, read_fields(trace_with, step, texts, same_element=same_element, reason=reason))
-    _conclude(bundle, trace, operations, ways)
+        operations = (*declared, parse_field_edits(trace_with, step, texts, same_element=same_element, reason=reason))
+    _finish_edit(bundle, trace, operations, ways)
 
 
-@trace_command.command("delete", context_settings=HELP)
+@trace_command.command("delete", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("steps", nargs=-1, required=True, metavar="STEP…")
 @_REASON
-@_goes_somewhere
-def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways: Unpack[_Ways]) -> None:
+@_output_options
+def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways: Unpack[_Destinations]) -> None:
     """Delete actions, skills or whole attempts of BUNDLE."""
-    from eikon_engine.edit.assignments import make_edit
+    from eikon_engine.edit.assignments import build_edit
     from eikon_engine.trace.edits import DeleteStep
 
-    operations = tuple(make_edit(DeleteStep, step=step, reason=reason) for step in steps)
-    _conclude(bundle, _read(bundle), operations, ways)
+    operations = tuple(build_edit(DeleteStep, step=step, reason=reason) for step in steps)
+    _finish_edit(bundle, _read_trace(bundle), operations, ways)
 
 
-@trace_command.command("insert", context_settings=HELP)
+@trace_command.command("insert", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("action")
 @click.option("--before", metavar="STEP", help="Insert before this step.")
 @click.option("--after", metavar="STEP", help="Insert after this step.")
 @click.option("--id", "name", help="Id of the new step.  [default: derived from its attempt]")
 @_REASON
-@_goes_somewhere
-def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, **rest: Unpack[_Insertion]) -> None:
+@_output_options
+def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, **rest: Unpack[_InsertOptions]) -> None:
     """Insert an action into BUNDLE, before or after a step.
 
-    ACTION is JSON as printed by `eikon trace show BUNDLE STEP`, such as '{"type": "press", "key": "Tab"}'.
+    ACTION is JSON as printed by `eikon trace show BUNDLE SLOT_DISTANCE`, such as '{"type": "press", "key": "Tab"}'.
     """
-    from eikon_engine.edit.assignments import demand_one_place, make_insertion, read_action
+    from eikon_engine.edit.assignments import build_insertion, parse_action, require_one_side
 
-    beside = demand_one_place(rest["before"], rest["after"])
-    trace = _read(bundle)
-    edit = make_insertion(trace, beside, read_action(action), reason=reason, name=name)
-    _conclude(bundle, trace, (edit,), {"output": rest["output"], "saved": rest["saved"]})
+    beside = require_one_side(rest["before"], rest["after"])
+    trace = _read_trace(bundle)
+    edit = build_insertion(trace, beside, parse_action(action), reason=reason, name=name)
+    _finish_edit(bundle, trace, (edit,), {"output": rest["output"], "saved": rest["saved"]})
 
 
-@trace_command.command("split", context_settings=HELP)
+@trace_command.command("split", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("attempt")
 @click.option("--before", required=True, metavar="STEP", help="First step of the new subgoal.")
 @click.option("--description", required=True, help="Description of the new subgoal.")
 @click.option("--subgoal-id", help="Id of the new subgoal.  [default: derived from the old one]")
 @_REASON
-@_goes_somewhere
+@_output_options
 def split_command(
     bundle: Path,
     *,
@@ -180,32 +180,32 @@ def split_command(
     **new: Unpack[_NewSubgoal],
 ) -> None:
     """Split a subgoal in two: the steps of ATTEMPT from --before on become a subgoal of their own."""
-    from eikon_engine.edit.assignments import make_edit
+    from eikon_engine.edit.assignments import build_edit
     from eikon_engine.trace.edits import SplitAttempt
 
-    edit = make_edit(SplitAttempt, attempt=attempt, reason=reason, **new)
-    _conclude(bundle, _read(bundle), (edit,), {"output": output, "saved": saved})
+    edit = build_edit(SplitAttempt, attempt=attempt, reason=reason, **new)
+    _finish_edit(bundle, _read_trace(bundle), (edit,), {"output": output, "saved": saved})
 
 
-@trace_command.command("merge", context_settings=HELP)
+@trace_command.command("merge", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("first")
 @click.argument("second")
 @click.option("--description", help="Description of the merged subgoal.  [default: that of the first]")
 @_REASON
-@_goes_somewhere
+@_output_options
 def merge_command(
-    bundle: Path, *, first: str, second: str, description: str | None, reason: str, **ways: Unpack[_Ways]
+    bundle: Path, *, first: str, second: str, description: str | None, reason: str, **ways: Unpack[_Destinations]
 ) -> None:
     """Merge two adjacent attempts."""
-    from eikon_engine.edit.assignments import make_edit
+    from eikon_engine.edit.assignments import build_edit
     from eikon_engine.trace.edits import MergeAttempts
 
-    edit = make_edit(MergeAttempts, first=first, second=second, description=description, reason=reason)
-    _conclude(bundle, _read(bundle), (edit,), ways)
+    edit = build_edit(MergeAttempts, first=first, second=second, description=description, reason=reason)
+    _finish_edit(bundle, _read_trace(bundle), (edit,), ways)
 
 
-@trace_command.command("apply", context_settings=HELP)
+@trace_command.command("apply", context_settings=HELP_OPTIONS)
 @BUNDLE
 @click.argument("patch", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle here.")
@@ -213,22 +213,24 @@ def apply_command(bundle: Path, *, patch: Path, output: Path | None) -> None:
     """Apply PATCH, a file written by --save."""
     from eikon_engine.edit.saved_patch import read_patch
 
-    _conclude(bundle, _read(bundle), read_patch(patch).operations, {"output": output, "saved": None})
+    _finish_edit(bundle, _read_trace(bundle), read_patch(patch).operations, {"output": output, "saved": None})
 
 
-def _read(bundle: Path) -> ExecutionTrace:
+def _read_trace(bundle: Path) -> ExecutionTrace:
     from eikon_engine.trace.bundle import open_bundle
 
     return open_bundle(bundle).trace
 
 
-def _conclude(bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, ...], ways: _Ways) -> None:
+def _finish_edit(
+    bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, ...], destinations: _Destinations
+) -> None:
     """Print a change; save it or apply it to a copy if requested."""
-    from eikon_engine.edit.assignments import undeclared
-    from eikon_engine.edit.changed_copy import write_changed_copy
+    from eikon_engine.edit.assignments import undeclared_variables
+    from eikon_engine.edit.changed_copy import copy_bundle
     from eikon_engine.edit.saved_patch import write_patch
     from eikon_engine.errors import UsageError
-    from eikon_engine.outcome.printable import printable
+    from eikon_engine.outcome.printable import escape_control_characters
     from eikon_engine.trace.patch import TracePatch, apply_patch, render_patch
 
     patch = TracePatch(operations=operations)
@@ -236,21 +238,24 @@ def _conclude(bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, 
     if changed == trace:
         message = f"{bundle}: expected a change, got the recorded values; nothing was written"
         raise UsageError(message)
-    output, saved = ways["output"], ways["saved"]
+    output, saved = destinations["output"], destinations["saved"]
     if output is not None:
-        write_changed_copy(bundle, changed, output)
+        copy_bundle(bundle, changed, output)
     if saved is not None:
         write_patch(saved, patch)
-    click.echo(printable(render_patch(trace, patch)), nl=False)
+    click.echo(escape_control_characters(render_patch(trace, patch)), nl=False)
     for line in changed.warnings[len(trace.warnings) :]:
-        click.echo(printable(line), err=True)
-    for name in undeclared(changed, patch):
+        click.echo(escape_control_characters(line), err=True)
+    for name in undeclared_variables(changed, patch):
         click.echo(f"{{{{{name}}}}} is not a variable and stays plain text; declare it with --var {name}=…", err=True)
     if saved is not None:
-        click.echo(printable(f"wrote the patch {saved}; next: eikon trace apply {bundle} {saved} -o …"), err=True)
+        click.echo(
+            escape_control_characters(f"wrote the patch {saved}; next: eikon trace apply {bundle} {saved} -o …"),
+            err=True,
+        )
     if output is not None:
         click.echo(
-            printable(
+            escape_control_characters(
                 f"wrote the changed copy {output}; next: eikon certify {output}, or eikon record --trace {output} -o …"
             ),
             err=True,

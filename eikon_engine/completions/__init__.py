@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eikon_engine.completions.answered import Answered
+    from eikon_engine.completions.answered import ServedResponse
     from eikon_engine.completions.capture import CapturingClient
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.completion import Completion, CompletionRequest, Message
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from eikon_engine.completions.echo import EchoClient
     from eikon_engine.completions.model_response import ModelResponse
     from eikon_engine.completions.openai_client import OpenAIClient
-    from eikon_engine.completions.replay import ReplayExecutor
+    from eikon_engine.completions.replay import ReplayClient
     from eikon_engine.trace.token_usage import TokenUsage
 
 __all__ = [
-    "Answered",
+    "ServedResponse",
     "CapturingClient",
     "Completion",
     "CompletionClient",
@@ -31,14 +31,14 @@ __all__ = [
     "Message",
     "ModelResponse",
     "OpenAIClient",
-    "ReplayExecutor",
+    "ReplayClient",
     "TokenUsage",
     "open_debug_dir",
     "prompt_digest",
 ]
 
 _MODULES = {
-    "Answered": "completions.answered",
+    "ServedResponse": "completions.answered",
     "CapturingClient": "completions.capture",
     "Completion": "completions.completion",
     "CompletionClient": "completions.client",
@@ -49,7 +49,7 @@ _MODULES = {
     "Message": "completions.completion",
     "ModelResponse": "completions.model_response",
     "OpenAIClient": "completions.openai_client",
-    "ReplayExecutor": "completions.replay",
+    "ReplayClient": "completions.replay",
     "TokenUsage": "trace.token_usage",
     "open_debug_dir": "completions.debug_dir",
     "prompt_digest": "completions.digest",

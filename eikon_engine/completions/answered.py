@@ -6,24 +6,24 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eikon_engine.completions.model_response import ModelResponse
 
-Source: TypeAlias = Literal["captured", "replayed"]
+ResponseSource: TypeAlias = Literal["captured", "replayed"]
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ServedResponse:
     """One served response: a completion, or a failure that is raised."""
 
     response: ModelResponse
-    source: Source
+    source: ResponseSource
     latency_seconds: float
     """How long it took now; `response.duration_seconds` is how long the model took."""
 
@@ -32,20 +32,20 @@ class Answered:
         response, usage = self.response, self.response.usage
         tokens = f"{_count(usage.prompt_tokens)} + {_count(usage.completion_tokens)} tokens"
         ended = tokens if response.error is None else f"failed ({response.error.code})"
-        return printable(
+        return escape_control_characters(
             f"completion {response.key} sample {response.sample_index}: {self.source}, "
             f"{self.latency_seconds * 1000:.0f} ms, {ended}, {response.file_name}"
         )
 
 
-def ignore(_answered: Answered) -> None:
+def ignore_response(_served: ServedResponse) -> None:
     """Ignore a served response."""
 
 
-def tell_of(answered: Answered, watch: Callable[[Answered], None]) -> None:
+def report_response(served: ServedResponse, on_response: Callable[[ServedResponse], None]) -> None:
     """Log a served response and pass it to `watch`."""
-    _logger.debug("%s", answered)
-    watch(answered)
+    _logger.debug("%s", served)
+    on_response(served)
 
 
 def _count(number: int | None) -> str:

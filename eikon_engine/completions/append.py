@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.completion import Completion, CompletionRequest
-    from eikon_engine.completions.replay import ReplayExecutor
+    from eikon_engine.completions.replay import ReplayClient
 
 
 class AppendingClient:
     """Serve recorded responses first; a recorded failure is raised and not requested again."""
 
-    def __init__(self, recorded: ReplayExecutor, capturing: CompletionClient) -> None:
+    def __init__(self, recorded: ReplayClient, live: CompletionClient) -> None:
         """Ask `capturing` when `recorded` has no response left for a prompt."""
         self._recorded = recorded
-        self._capturing = capturing
+        self._live = live
 
     def complete(self, request: CompletionRequest) -> Completion:
         """Return the recorded completion, else a new one.
@@ -28,16 +28,16 @@ class AppendingClient:
             CompletionError: the model failed, when recorded or now.
         """
         found = self._recorded.find(request)
-        return self._capturing.complete(request) if found is None else found
+        return self._live.complete(request) if found is None else found
 
 
-class ClientOnDemand:
+class LazyClient:
     """Create a client on first use: a run without requests needs neither key nor library."""
 
-    def __init__(self, make: Callable[[], CompletionClient]) -> None:
+    def __init__(self, create: Callable[[], CompletionClient]) -> None:
         """Create the client with `make`, once."""
-        self._make = make
-        self._made: CompletionClient | None = None
+        self._create = create
+        self._client: CompletionClient | None = None
         self._lock = threading.Lock()
 
     def complete(self, request: CompletionRequest) -> Completion:
@@ -48,5 +48,5 @@ class ClientOnDemand:
             CompletionError: the model failed.
         """
         with self._lock:
-            client = self._made = self._made or self._make()
+            client = self._client = self._client or self._create()
         return client.complete(request)

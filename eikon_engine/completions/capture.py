@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from eikon_engine.completions.answered import Answered, ignore, tell_of
-from eikon_engine.completions.cleaned import as_it_is, cleaned_request
+from eikon_engine.completions.answered import ServedResponse, ignore_response, report_response
+from eikon_engine.completions.cleaned import no_redaction, redact_request
 from eikon_engine.completions.digest import prompt_digest
-from eikon_engine.completions.failures import code_of
+from eikon_engine.completions.failures import code_for_error
 from eikon_engine.completions.model_response import FORMAT_VERSION, ModelFailure, ModelResponse
 from eikon_engine.errors import CompletionError, CompletionTimeoutError, CompletionUnreachableError
 from eikon_engine.trace.token_usage import TokenUsage
@@ -16,12 +16,12 @@ from eikon_engine.trace.token_usage import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.cleaned import RedactText
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.completion import Completion, CompletionRequest
     from eikon_engine.completions.writer import ResponseWriter
 
-_OUTAGES: Final = (CompletionTimeoutError, CompletionUnreachableError)
+_OUTAGE_ERRORS: Final = (CompletionTimeoutError, CompletionUnreachableError)
 """Failures without any response of the model."""
 
 
@@ -36,56 +36,60 @@ class CapturingClient:
         live: CompletionClient,
         writer: ResponseWriter,
         *,
-        clean: Clean = as_it_is,
-        watch: Callable[[Answered], None] = ignore,
-        keeps_outages: bool = True,
+        redact: RedactText = no_redaction,
+        on_response: Callable[[ServedResponse], None] = ignore_response,
+        records_outages: bool = True,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Ask `live`; `watch` receives each stored response, `clock` returns seconds.
 
-        `keeps_outages` records timeouts and unreachable servers too; otherwise the recording becomes incomplete, so
+        `records_outages` records timeouts and unreachable servers too; otherwise the recording becomes incomplete, so
         that the request is repeated and no replay reproduces a temporary outage.
         """
         self._live = live
         self._writer = writer
-        self._clean = clean
-        self._watch = watch
-        self._keeps_outages = keeps_outages
+        self._redact = redact
+        self._on_response = on_response
+        self._records_outages = records_outages
         self._clock = clock
 
     def complete(self, request: CompletionRequest) -> Completion:
         """Ask once and record the result.
 
         Raises:
-            CompletionError: the model failed; that is recorded too, see `keeps_outages`.
+            CompletionError: the model failed; that is recorded too, see `records_outages`.
             OutputError: the response cannot be written.
             UsageError: it arrived after the recording had ended.
         """
         started = self._clock()
-        cleaned = cleaned_request(request, self._clean)
-        with self._writer.awaiting():
+        cleaned = redact_request(request, self._redact)
+        with self._writer.pending_request():
             try:
                 completion = self._live.complete(request)
             except CompletionError as error:
-                if isinstance(error, _OUTAGES) and not self._keeps_outages:
-                    self._writer.go_without()
+                if isinstance(error, _OUTAGE_ERRORS) and not self._records_outages:
+                    self._writer.mark_incomplete()
                     raise
-                self._keep(self._recorded(cleaned, error, self._seconds_since(started)))
+                self._store(self._build_response(cleaned, error, self._seconds_since(started)))
                 raise
-            self._keep(self._recorded(cleaned, completion, self._seconds_since(started)))
+            self._store(self._build_response(cleaned, completion, self._seconds_since(started)))
         return completion
 
-    def _seconds_since(self, begun: float) -> float:
-        return max(0.0, self._clock() - begun)
+    def _seconds_since(self, started: float) -> float:
+        return max(0.0, self._clock() - started)
 
-    def _keep(self, response: ModelResponse) -> None:
+    def _store(self, response: ModelResponse) -> None:
         kept = self._writer.add(response)
-        tell_of(Answered(response=kept, source="captured", latency_seconds=kept.duration_seconds), self._watch)
+        report_response(
+            ServedResponse(response=kept, source="captured", latency_seconds=kept.duration_seconds), self._on_response
+        )
 
-    def _recorded(
-        self, request: CompletionRequest, came: Completion | CompletionError, seconds: float
+    def _build_response(
+        self, request: CompletionRequest, result: Completion | CompletionError, seconds: float
     ) -> ModelResponse:
-        outcome = self._failure(came) if isinstance(came, CompletionError) else self._answer(came)
+        outcome = (
+            self._failure_fields(result) if isinstance(result, CompletionError) else self._completion_fields(result)
+        )
         return ModelResponse(
             format_version=FORMAT_VERSION,
             recording=self._writer.recording,
@@ -100,17 +104,17 @@ class CapturingClient:
             **outcome,
         )
 
-    def _failure(self, error: CompletionError) -> _Outcome:
+    def _failure_fields(self, error: CompletionError) -> _OutcomeFields:
         return {
             "response": None,
-            "error": ModelFailure(code=code_of(error), message=self._clean(error.message)),
+            "error": ModelFailure(code=code_for_error(error), message=self._redact(error.message)),
             "answered_by": None,
             "usage": TokenUsage(),
             "finish_reason": None,
         }
 
-    def _answer(self, completion: Completion) -> _Outcome:
-        clean = self._clean
+    def _completion_fields(self, completion: Completion) -> _OutcomeFields:
+        clean = self._redact
         return {
             "response": clean(completion.text),
             "error": None,
@@ -120,7 +124,7 @@ class CapturingClient:
         }
 
 
-class _Outcome(TypedDict):
+class _OutcomeFields(TypedDict):
     """The fields of a recorded response that the model determines."""
 
     response: str | None

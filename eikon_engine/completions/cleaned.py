@@ -10,35 +10,35 @@ from eikon_engine.completions.completion import CompletionRequest, Message
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-Clean: TypeAlias = Callable[[str], str]
+RedactText: TypeAlias = Callable[[str], str]
 """Redacts a text, as `Redactor.text` does; idempotent."""
 
 
-def as_it_is(text: str) -> str:
+def no_redaction(text: str) -> str:
     """Return the text unchanged."""
     return text
 
 
-def cleaned_request(request: CompletionRequest, clean: Clean) -> CompletionRequest:
+def redact_request(request: CompletionRequest, redact: RedactText) -> CompletionRequest:
     """Return the request as it is written; its digest is the one that is compared."""
-    if clean is as_it_is:
+    if redact is no_redaction:
         return request
     return CompletionRequest(
-        metric_id=clean(request.metric_id),
-        messages=tuple(Message(role=each.role, content=clean(each.content)) for each in request.messages),
-        model=None if request.model is None else clean(request.model),
-        parameters={clean(name): _cleaned(value, clean) for name, value in request.parameters.items()},
-        file_path=clean(request.file_path),
+        metric_id=redact(request.metric_id),
+        messages=tuple(Message(role=each.role, content=redact(each.content)) for each in request.messages),
+        model=None if request.model is None else redact(request.model),
+        parameters={redact(name): _redact_json(value, redact) for name, value in request.parameters.items()},
+        file_path=redact(request.file_path),
     )
 
 
-def _cleaned(value: JsonValue, clean: Clean) -> JsonValue:
+def _redact_json(value: JsonValue, redact: RedactText) -> JsonValue:
     match value:
         case str():
-            return clean(value)
+            return redact(value)
         case list():
-            return [_cleaned(each, clean) for each in value]
+            return [_redact_json(each, redact) for each in value]
         case dict():
-            return {clean(name): _cleaned(each, clean) for name, each in value.items()}
+            return {redact(name): _redact_json(each, redact) for name, each in value.items()}
         case _:
             return value

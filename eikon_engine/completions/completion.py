@@ -6,20 +6,20 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 from eikon_engine.trace.token_usage import TokenUsage
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
-class Message(Record):
+class Message(FileModel):
     """One message of a prompt."""
 
     role: Role
     content: str
 
 
-class CompletionRequest(Record):
+class CompletionRequest(FileModel):
     """One request to a model."""
 
     metric_id: str = Field(min_length=1)
@@ -33,7 +33,7 @@ class CompletionRequest(Record):
     """File the request is about, for display only; it is not read."""
 
 
-class Completion(Record):
+class Completion(FileModel):
     """One completion of a model."""
 
     text: str

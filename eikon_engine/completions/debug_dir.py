@@ -7,34 +7,40 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
-from eikon_engine.completions.answered import ignore
-from eikon_engine.completions.append import AppendingClient, ClientOnDemand
+from eikon_engine.completions.answered import ignore_response
+from eikon_engine.completions.append import AppendingClient, LazyClient
 from eikon_engine.completions.capture import CapturingClient
-from eikon_engine.completions.cleaned import as_it_is
+from eikon_engine.completions.cleaned import no_redaction
 from eikon_engine.completions.folder import read_folder, response_files
-from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh, is_ready, left_by_refresh
-from eikon_engine.completions.replay import ReplayExecutor
-from eikon_engine.completions.rewrite import rewrite_own
-from eikon_engine.completions.sole_writer import sole_writer
-from eikon_engine.completions.told import told_at_close, told_at_open
+from eikon_engine.completions.refresh import (
+    commit_refresh,
+    count_stale_responses,
+    finish_refresh,
+    is_refresh_ready,
+    start_refresh,
+)
+from eikon_engine.completions.replay import ReplayClient
+from eikon_engine.completions.rewrite import redact_locked_folder
+from eikon_engine.completions.sole_writer import exclusive_writer
+from eikon_engine.completions.told import closing_lines, opening_lines
 from eikon_engine.completions.writer import ResponseWriter
 from eikon_engine.errors import EikonError, UsageError
-from eikon_engine.trace.wall_clock import fresh_id
+from eikon_engine.trace.wall_clock import random_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
-    from eikon_engine.completions.answered import Answered
-    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.answered import ServedResponse
+    from eikon_engine.completions.cleaned import RedactText
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.folder import ResponseFolder
     from eikon_engine.completions.model_response import ModelResponse
 
-Mode: TypeAlias = Literal["capture", "replay", "append", "refresh"]
+DebugDirMode: TypeAlias = Literal["capture", "replay", "append", "refresh"]
 
-_FAILED: Final = 1
+_RUN_FAILED: Final = 1
 """Exit status of a run that finished with a failure: its recording is complete."""
 _logger = logging.getLogger(__name__)
 
@@ -43,20 +49,20 @@ _logger = logging.getLogger(__name__)
 class DebugDirOptions:
     """Options of a folder of responses."""
 
-    clean: Clean = as_it_is
+    redact: RedactText = no_redaction
     """Redacts what is written and what is matched."""
-    tell: Callable[[str], None] = _logger.info
+    report: Callable[[str], None] = _logger.info
     """Receives report lines when the folder is opened and closed."""
-    watch: Callable[[Answered], None] = ignore
+    on_response: Callable[[ServedResponse], None] = ignore_response
     """Receives each served response, in the thread of its request."""
-    keeps_outages: bool = False
+    records_outages: bool = False
     """Whether to record timeouts and unreachable servers; without them the folder is incomplete."""
-    new_id: Callable[[], str] = fresh_id
+    new_id: Callable[[], str] = random_id
     """Generates the recording id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class ResponseCounts:
     """Response counts of one run."""
 
     recorded: int
@@ -68,42 +74,44 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class DebugDirSetup:
     """Mode of a folder and the parts that implement it."""
 
     root: Path
-    mode: Mode
+    mode: DebugDirMode
     client: CompletionClient
-    executor: ReplayExecutor
+    executor: ReplayClient
     writer: ResponseWriter | None = None
 
 
 class DebugDir:
     """An open folder of responses, until its block ends or `close` is called."""
 
-    def __init__(self, use: Use, options: DebugDirOptions, held: ExitStack) -> None:
+    def __init__(self, setup: DebugDirSetup, options: DebugDirOptions, resources: ExitStack) -> None:
         """Use a folder as chosen by `open_debug_dir`; `held` is closed at the end."""
-        self.root = use.root
-        self.mode: Final[Mode] = use.mode
-        self.client: Final = use.client
+        self.root = setup.root
+        self.mode: Final[DebugDirMode] = setup.mode
+        self.client: Final = setup.client
         """The client for requests; thread-safe."""
-        self._executor = use.executor
-        self._writer = use.writer
-        self._recorded = len(use.executor.unused)
-        self._before = 0 if use.writer is None else use.writer.count
-        self._clean = options.clean
-        self._tell = options.tell
-        self._held = held
+        self._executor = setup.executor
+        self._writer = setup.writer
+        self._recorded = len(setup.executor.unused)
+        self._count_before = 0 if setup.writer is None else setup.writer.count
+        self._redact = options.redact
+        self._report = options.report
+        self._resources = resources
         self._is_open = True
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ResponseCounts:
         """Return the counts so far."""
-        captured = 0 if self._writer is None else self._writer.count - self._before
+        captured = 0 if self._writer is None else self._writer.count - self._count_before
         executor = self._executor
-        return Counts(recorded=self._recorded, replayed=executor.given, captured=captured, missed=executor.missed)
+        return ResponseCounts(
+            recorded=self._recorded, replayed=executor.served, captured=captured, missed=executor.missed
+        )
 
-    def close(self, *, whole: bool = True) -> tuple[ModelResponse, ...]:
+    def close(self, *, finished: bool = True) -> tuple[ModelResponse, ...]:
         """End the recording, report the result, and return the recorded responses that were not requested.
 
         `whole` says whether the run finished; the folder of an interrupted run is rejected next time, and an
@@ -115,10 +123,10 @@ class DebugDir:
         unused = self._executor.unused
         if self._is_open:
             self._is_open = False
-            with self._held:
-                is_whole = self._end(whole=whole)
-            for line in told_at_close(self, unused, whole=is_whole):
-                self._tell(line)
+            with self._resources:
+                is_whole = self._end(finished=finished)
+            for line in closing_lines(self, unused, is_complete=is_whole):
+                self._report(line)
         return unused
 
     def __enter__(self) -> Self:
@@ -128,16 +136,16 @@ class DebugDir:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close; a run that ended with one of our failures is complete, an interrupted one is not."""
-        failed = isinstance(error, EikonError) and error.exit_status == _FAILED
-        self.close(whole=error is None or failed)
+        failed = isinstance(error, EikonError) and error.exit_status == _RUN_FAILED
+        self.close(finished=error is None or failed)
 
-    def _end(self, *, whole: bool) -> bool:
+    def _end(self, *, finished: bool) -> bool:
         """End the recording; return whether it is complete."""
         if self._writer is None:
-            return whole
-        is_whole = self._writer.end(whole=whole)
-        if self._clean is not as_it_is:
-            rewrite_own(self._writer.root, self._clean)  # with secrets found in the meantime
+            return finished
+        is_whole = self._writer.end(finished=finished)
+        if self._redact is not no_redaction:
+            redact_locked_folder(self._writer.root, self._redact)  # with secrets found in the meantime
         if self.mode == "refresh" and is_whole:
             commit_refresh(self.root)
         return is_whole
@@ -158,7 +166,7 @@ def open_debug_dir(
 
     Raises:
         UsageError: both are given.
-        ResponsesError: the folder is unreadable, corrupt, incomplete, or in use by another run.
+        ResponseFolderError: the folder is unreadable, corrupt, incomplete, or in use by another run.
         OutputError: it cannot be written.
     """
     if refresh and append:
@@ -166,53 +174,63 @@ def open_debug_dir(
         raise UsageError(message)
     chosen = options or DebugDirOptions()
     with ExitStack() as stack:
-        if refresh or append or is_ready(path) or read_folder(path).is_fresh:
-            stack.enter_context(sole_writer(path))
+        if refresh or append or is_refresh_ready(path) or read_folder(path).is_empty:
+            stack.enter_context(exclusive_writer(path))
             finish_refresh(path)
-        left = left_by_refresh(path)
+        left = count_stale_responses(path)
         is_refresh = refresh and bool(response_files(path))
-        setup = _anew(path, live, chosen) if is_refresh else _by_content(read_folder(path), live, chosen, append=append)
+        setup = (
+            _refresh_setup(path, live, chosen)
+            if is_refresh
+            else _setup_for_content(read_folder(path), live, chosen, append=append)
+        )
         opened = DebugDir(setup, chosen, stack.pop_all())
-    for line in told_at_open(opened, left):
-        chosen.tell(line)
+    for line in opening_lines(opened, left):
+        chosen.report(line)
     return opened
 
 
-def _anew(path: Path, live: Callable[[], CompletionClient], options: DebugDirOptions) -> Use:
-    writer = ResponseWriter(begin_refresh(path), options.new_id())
-    writer.begin()
-    client = _capturing(live, writer, options)
-    return Use(root=path, mode="refresh", client=client, executor=_executor((), options), writer=writer)
+def _refresh_setup(path: Path, live: Callable[[], CompletionClient], options: DebugDirOptions) -> DebugDirSetup:
+    writer = ResponseWriter(start_refresh(path), options.new_id())
+    writer.start()
+    client = _create_capturing_client(live, writer, options)
+    return DebugDirSetup(
+        root=path, mode="refresh", client=client, executor=_create_executor((), options), writer=writer
+    )
 
 
-def _by_content(
+def _setup_for_content(
     folder: ResponseFolder, live: Callable[[], CompletionClient], options: DebugDirOptions, *, append: bool
-) -> Use:
-    root, executor = folder.root, _executor(folder.responses, options)
-    if not folder.is_fresh and not append:
-        folder.demand_whole()
-        return Use(root=root, mode="replay", client=executor, executor=executor)
-    writer = ResponseWriter(root, folder.recording or options.new_id(), folder.responses)
-    capturing = _capturing(live, writer, options)
-    if folder.is_fresh:
-        writer.begin()
-        return Use(root=root, mode="capture", client=capturing, executor=executor, writer=writer)
+) -> DebugDirSetup:
+    root, executor = folder.root, _create_executor(folder.responses, options)
+    if not folder.is_empty and not append:
+        folder.require_complete()
+        return DebugDirSetup(root=root, mode="replay", client=executor, executor=executor)
+    writer = ResponseWriter(root, folder.recording_id or options.new_id(), folder.responses)
+    capturing = _create_capturing_client(live, writer, options)
+    if folder.is_empty:
+        writer.start()
+        return DebugDirSetup(root=root, mode="capture", client=capturing, executor=executor, writer=writer)
     client = AppendingClient(executor, capturing)
-    return Use(root=root, mode="append", client=client, executor=executor, writer=writer)
+    return DebugDirSetup(root=root, mode="append", client=client, executor=executor, writer=writer)
 
 
-def _executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) -> ReplayExecutor:
-    return ReplayExecutor(responses, clean=options.clean, watch=options.watch)
+def _create_executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) -> ReplayClient:
+    return ReplayClient(responses, redact=options.redact, on_response=options.on_response)
 
 
-def _capturing(
+def _create_capturing_client(
     live: Callable[[], CompletionClient], writer: ResponseWriter, options: DebugDirOptions
 ) -> CompletionClient:
     """Create the client on first use, before the latency measurement starts."""
 
     def make() -> CompletionClient:
         return CapturingClient(
-            live(), writer, clean=options.clean, watch=options.watch, keeps_outages=options.keeps_outages
+            live(),
+            writer,
+            redact=options.redact,
+            on_response=options.on_response,
+            records_outages=options.records_outages,
         )
 
-    return ClientOnDemand(make)
+    return LazyClient(make)

@@ -15,7 +15,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.cleaned import RedactText
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.debug_dir import DebugDir
 
@@ -25,7 +25,7 @@ _PACKAGE: Final = "eikon_engine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DebugChoice:
+class DebugDirChoice:
     """Values of the options."""
 
     debug: bool = False
@@ -34,12 +34,12 @@ class DebugChoice:
     append: bool = False
 
 
-def debug_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
-    """Add the options to a command; it receives them as the keyword argument `debug`, a `DebugChoice`."""
+def debug_dir_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
+    """Add the options to a command; it receives them as the keyword argument `debug`, a `DebugDirChoice`."""
 
     @wraps(command)
     def chosen(*, debug: bool, debug_dir: Path | None, refresh: bool, append: bool, **others: object) -> Returned:
-        choice = DebugChoice(debug=debug, debug_dir=debug_dir, refresh=refresh, append=append)
+        choice = DebugDirChoice(debug=debug, debug_dir=debug_dir, refresh=refresh, append=append)
         return command(debug=choice, **others)
 
     options = (
@@ -59,8 +59,8 @@ def debug_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
 
 
 @contextmanager
-def debugging(
-    chosen: DebugChoice, *, live: Callable[[], CompletionClient] | None = None, clean: Clean | None = None
+def debug_dir_session(
+    chosen: DebugDirChoice, *, live: Callable[[], CompletionClient] | None = None, redact: RedactText | None = None
 ) -> Iterator[DebugDir | None]:
     """Apply the options until the block ends; yield the folder of responses, None without one.
 
@@ -69,28 +69,28 @@ def debugging(
 
     Raises:
         UsageError: `--refresh` or `--append` without `--debug-dir`, or both.
-        ResponsesError: the folder cannot be used, see `open_debug_dir`.
+        ResponseFolderError: the folder cannot be used, see `open_debug_dir`.
     """
-    from eikon_engine.completions.cleaned import as_it_is  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.completions.cleaned import no_redaction  # noqa: PLC0415 - keeps `--help` fast
     from eikon_engine.completions.debug_dir import DebugDirOptions, open_debug_dir  # noqa: PLC0415 - as above
     from eikon_engine.completions.openai_client import OpenAIClient  # noqa: PLC0415 - as above
 
-    _demand_folder(chosen)
+    _require_folder(chosen)
     folder = chosen.debug_dir
     with ExitStack() as held:
         if chosen.debug or folder is not None:
-            held.enter_context(_log_shown())
+            held.enter_context(_log_to_stderr())
         if folder is None:
             yield None
             return
         make = live or (lambda: held.enter_context(OpenAIClient.from_environment()))
-        options = DebugDirOptions(clean=clean or as_it_is, tell=_tell)
+        options = DebugDirOptions(redact=redact or no_redaction, report=_print_line)
         yield held.enter_context(
             open_debug_dir(folder, make, refresh=chosen.refresh, append=chosen.append, options=options)
         )
 
 
-def _demand_folder(chosen: DebugChoice) -> None:
+def _require_folder(chosen: DebugDirChoice) -> None:
     from eikon_engine.errors import UsageError  # noqa: PLC0415 - as above
 
     for name, given in (("--refresh", chosen.refresh), ("--append", chosen.append)):
@@ -99,12 +99,12 @@ def _demand_folder(chosen: DebugChoice) -> None:
             raise UsageError(message)
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     click.echo(line, err=True)
 
 
 @contextmanager
-def _log_shown() -> Iterator[None]:
+def _log_to_stderr() -> Iterator[None]:
     """Log the package to standard error."""
     logger = logging.getLogger(_PACKAGE)
     handler, level = logging.StreamHandler(sys.stderr), logger.level

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from eikon_engine.completions.completion import CompletionRequest
 
-SHOWN: Final = 12
+DIGITS_SHOWN: Final = 12
 """Digest digits shown in messages."""
-_IN_NAMES: Final = 16
+_DIGITS_IN_FILE_NAMES: Final = 16
 
 
 def prompt_digest(request: CompletionRequest) -> str:
@@ -28,9 +28,9 @@ def prompt_digest(request: CompletionRequest) -> str:
     return _sha256({"messages": messages, "model": request.model, "parameters": request.parameters})
 
 
-def name_digest(metric_id: str, digest: str) -> str:
+def file_name_digest(metric_id: str, digest: str) -> str:
     """Return the part of a file name that distinguishes metrics whose readable names are equal."""
-    return _sha256([metric_id, digest])[:_IN_NAMES]
+    return _sha256([metric_id, digest])[:_DIGITS_IN_FILE_NAMES]
 
 
 def _sha256(value: JsonValue) -> str:

@@ -18,7 +18,7 @@ from eikon_engine.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FAILURES: Final[Mapping[str, type[CompletionError]]] = MappingProxyType(
+ERRORS_BY_CODE: Final[Mapping[str, type[CompletionError]]] = MappingProxyType(
     {
         error.code: error
         for error in (
@@ -34,11 +34,11 @@ FAILURES: Final[Mapping[str, type[CompletionError]]] = MappingProxyType(
 )
 
 
-def failure_of(code: str, message: str) -> CompletionError:
+def error_from_code(code: str, message: str) -> CompletionError:
     """Create the error of a recorded failure."""
-    return FAILURES[code](message)
+    return ERRORS_BY_CODE[code](message)
 
 
-def code_of(error: CompletionError) -> str:
+def code_for_error(error: CompletionError) -> str:
     """Return the code a failure is recorded under: that of its nearest base class of ours."""
-    return next(code for each in type(error).__mro__ for code, known in FAILURES.items() if known is each)
+    return next(code for each in type(error).__mro__ for code, known in ERRORS_BY_CODE.items() if known is each)

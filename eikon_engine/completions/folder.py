@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import Field, ValidationError
 
 from eikon_engine.completions.model_response import FILE_NAME, FORMAT_VERSION, ModelResponse, parse_response
-from eikon_engine.errors import ResponseCorruptError, ResponsesError, ResponsesIncompleteError
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.whole_file import write_whole
-from eikon_engine.trace.wording import counted
+from eikon_engine.errors import ResponseCorruptError, ResponseFolderError, ResponsesIncompleteError
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.whole_file import write_atomically
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 RESPONSES_FOLDER: Final = "responses"
 """Name of the folder in a bundle or run."""
-MARK_FILE: Final = "recording.json"
-_CHOOSE: Final = "--append records missing responses, --refresh records all of them"
+STATE_FILE: Final = "recording.json"
+_RECORD_AGAIN_ADVICE: Final = "--append records missing responses, --refresh records all of them"
 
 
-class RecordingMark(Record):
+class RecordingState(FileModel):
     """Progress of a recording; written before its first response and at its end."""
 
     format_version: Literal[1] = FORMAT_VERSION
@@ -41,39 +41,39 @@ class ResponseFolder:
     """Validated content of a folder."""
 
     root: Path
-    mark: RecordingMark | None
+    state: RecordingState | None
     responses: tuple[ModelResponse, ...]
     """Sorted by key, then in recorded order."""
 
     @property
-    def is_fresh(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing was recorded yet and nothing is missing."""
-        return not self.responses and (self.mark is None or self.mark.responses == 0)
+        return not self.responses and (self.state is None or self.state.responses == 0)
 
     @property
-    def recording(self) -> str | None:
+    def recording_id(self) -> str | None:
         """Return the recording id; None if nothing was recorded."""
-        if self.mark is not None:
-            return self.mark.recording
+        if self.state is not None:
+            return self.state.recording
         return self.responses[0].recording if self.responses else None
 
-    def demand_whole(self) -> None:
+    def require_complete(self) -> None:
         """Check that every response of the recording is present.
 
         Raises:
             ResponsesIncompleteError: the recording was interrupted, or files are missing.
         """
-        count = counted(len(self.responses), "response")
-        if self.mark is None:
-            message = f"{self.root}: incomplete recording: {count} without {MARK_FILE}; {_CHOOSE}"
+        count = pluralize(len(self.responses), "response")
+        if self.state is None:
+            message = f"{self.root}: incomplete recording: {count} without {STATE_FILE}; {_RECORD_AGAIN_ADVICE}"
             raise ResponsesIncompleteError(message)
-        if self.mark.state != "complete":
-            message = f"{self.root}: incomplete recording: interrupted after {count}, or still in progress; {_CHOOSE}"
+        if self.state.state != "complete":
+            message = f"{self.root}: incomplete recording: interrupted after {count}, or still in progress; {_RECORD_AGAIN_ADVICE}"
             raise ResponsesIncompleteError(message)
-        if len(self.responses) < self.mark.responses:
+        if len(self.responses) < self.state.responses:
             message = (
-                f"{self.root}: expected {counted(self.mark.responses, 'response')} according to {MARK_FILE}, got "
-                f"{len(self.responses)}; restore the missing files, or {_CHOOSE}"
+                f"{self.root}: expected {pluralize(self.state.responses, 'response')} according to {STATE_FILE}, got "
+                f"{len(self.responses)}; restore the missing files, or {_RECORD_AGAIN_ADVICE}"
             )
             raise ResponsesIncompleteError(message)
 
@@ -84,29 +84,29 @@ def read_folder(root: Path) -> ResponseFolder:
     Names starting with a dot are ignored.
 
     Raises:
-        ResponsesError: it is unreadable, contains other files, or mixes two recordings.
+        ResponseFolderError: it is unreadable, contains other files, or mixes two recordings.
         ResponseCorruptError: a file is corrupt.
         ResponsesIncompleteError: an earlier response to the same prompt is missing.
     """
     files = response_files(root)
-    mark = read_mark(root / MARK_FILE)
-    read = [(path, parse_response(_content(path), path)) for path in files]
-    _demand_distinct(read)
-    _demand_one_recording(mark, read)
+    mark = read_state(root / STATE_FILE)
+    read = [(path, parse_response(_read_bytes(path), path)) for path in files]
+    _require_distinct(read)
+    _require_one_recording(mark, read)
     responses = sorted((each for _, each in read), key=lambda each: (each.key, each.sample_index))
-    _demand_unbroken(root, responses)
-    return ResponseFolder(root=root, mark=mark, responses=tuple(responses))
+    _require_no_gaps(root, responses)
+    return ResponseFolder(root=root, state=mark, responses=tuple(responses))
 
 
-def read_whole_folder(root: Path) -> tuple[ModelResponse, ...]:
+def read_complete_folder(root: Path) -> tuple[ModelResponse, ...]:
     """Read the responses of a bundle or run; without a folder there are none.
 
     Raises:
-        ResponsesError: as `read_folder`, or the recording was interrupted.
+        ResponseFolderError: as `read_folder`, or the recording was interrupted.
     """
     folder = read_folder(root)
-    if not folder.is_fresh:
-        folder.demand_whole()
+    if not folder.is_empty:
+        folder.require_complete()
     return folder.responses
 
 
@@ -114,33 +114,33 @@ def response_files(root: Path) -> tuple[Path, ...]:
     """Return the response files of a folder, sorted; none if the folder is missing.
 
     Raises:
-        ResponsesError: it is unreadable or contains other files.
+        ResponseFolderError: it is unreadable or contains other files.
     """
     try:
         entries = sorted(root.iterdir()) if root.exists() else []
-        unknown = [each.name for each in entries if not _belongs(each)]
+        unknown = [each.name for each in entries if not _is_folder_entry(each)]
     except OSError as error:
         message = f"{root}: cannot read the folder of model responses: {error.strerror}; check the path"
-        raise ResponsesError(message) from error
+        raise ResponseFolderError(message) from error
     if unknown:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         message = (
             f"{root}: expected only model responses, got {unknown[0]}{more}; choose another folder or remove the others"
         )
-        raise ResponsesError(message)
+        raise ResponseFolderError(message)
     return tuple(each for each in entries if FILE_NAME.fullmatch(each.name))
 
 
-def write_mark(root: Path, mark: RecordingMark) -> None:
+def write_state(root: Path, state: RecordingState) -> None:
     """Write the state of the recording.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    write_whole(root / MARK_FILE, mark.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(root / STATE_FILE, state.model_dump_json(indent=1).encode() + b"\n")
 
 
-def read_mark(path: Path) -> RecordingMark | None:
+def read_state(path: Path) -> RecordingState | None:
     """Read the state of a recording; None if there is no state file.
 
     Raises:
@@ -148,22 +148,22 @@ def read_mark(path: Path) -> RecordingMark | None:
     """
     if not path.exists():
         return None
-    data = _content(path)
+    data = _read_bytes(path)
     try:
-        return RecordingMark.model_validate_json(data)
+        return RecordingState.model_validate_json(data)
     except ValidationError as error:
-        message = f"{trace_error(error, data, str(path)).message}; record again with --refresh"
+        message = f"{validation_error(error, data, str(path)).message}; record again with --refresh"
         raise ResponseCorruptError(message) from error
 
 
-def _belongs(path: Path) -> bool:
+def _is_folder_entry(path: Path) -> bool:
     if path.name.startswith("."):
         return True
-    is_ours = path.name == MARK_FILE or FILE_NAME.fullmatch(path.name) is not None
+    is_ours = path.name == STATE_FILE or FILE_NAME.fullmatch(path.name) is not None
     return is_ours and path.is_file() and not path.is_symlink()
 
 
-def _content(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -171,7 +171,7 @@ def _content(path: Path) -> bytes:
         raise ResponseCorruptError(message) from error
 
 
-def _demand_distinct(read: Iterable[tuple[Path, ModelResponse]]) -> None:
+def _require_distinct(read: Iterable[tuple[Path, ModelResponse]]) -> None:
     """Reject two files for one response, and files with a wrong name."""
     places: dict[tuple[str, str, int], Path] = {}
     for path, response in read:
@@ -191,18 +191,18 @@ def _demand_distinct(read: Iterable[tuple[Path, ModelResponse]]) -> None:
             raise ResponseCorruptError(message)
 
 
-def _demand_one_recording(mark: RecordingMark | None, read: list[tuple[Path, ModelResponse]]) -> None:
-    known = mark.recording if mark is not None else read[0][1].recording if read else ""
+def _require_one_recording(state: RecordingState | None, read: list[tuple[Path, ModelResponse]]) -> None:
+    known = state.recording if state is not None else read[0][1].recording if read else ""
     for path, response in read:
         if response.recording != known:
             message = (
                 f"{path}: expected a response of recording {known}, got one of {response.recording}; store each "
                 "recording in its own folder"
             )
-            raise ResponsesError(message)
+            raise ResponseFolderError(message)
 
 
-def _demand_unbroken(root: Path, responses: list[ModelResponse]) -> None:
+def _require_no_gaps(root: Path, responses: list[ModelResponse]) -> None:
     for missing in _gaps(responses):
         message = (
             f"{root / missing.file_name}: sample {missing.sample_index} of {missing.key} is missing, but later samples "

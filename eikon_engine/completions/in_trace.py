@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-def usage_of(response: ModelResponse, usage_id: str, sequence: int) -> CompletionUsage:
+def usage_from_response(response: ModelResponse, usage_id: str, sequence: int) -> CompletionUsage:
     """Convert a recorded response to a completion at a step of an attempt."""
     error = response.error
     prompt: list[JsonValue] = [{"role": each.role, "content": each.content} for each in response.prompt]
@@ -37,7 +37,7 @@ def usage_of(response: ModelResponse, usage_id: str, sequence: int) -> Completio
     )
 
 
-def response_of(usage: CompletionUsage, recording: str) -> ModelResponse | None:
+def response_from_usage(usage: CompletionUsage, recording: str) -> ModelResponse | None:
     """Convert a completion of a trace back to a recorded response; None if data is missing."""
     known = (usage.metric_id, usage.sample_index, usage.prompt_digest, usage.duration_seconds)
     match known:
@@ -50,10 +50,10 @@ def response_of(usage: CompletionUsage, recording: str) -> ModelResponse | None:
                 file_path=usage.file_path,
                 model=usage.model,
                 parameters=usage.parameters,
-                prompt=_messages(usage.prompt),
+                prompt=_parse_messages(usage.prompt),
                 prompt_digest=digest,
                 response=usage.response if isinstance(usage.response, str) else None,
-                error=_failure(usage),
+                error=_parse_failure(usage),
                 answered_by=usage.answered_by,
                 usage=usage.usage,
                 finish_reason=usage.finish_reason,
@@ -63,10 +63,10 @@ def response_of(usage: CompletionUsage, recording: str) -> ModelResponse | None:
             return None
 
 
-def _messages(prompt: Iterable[JsonValue]) -> tuple[Message, ...]:
+def _parse_messages(prompt: Iterable[JsonValue]) -> tuple[Message, ...]:
     return tuple(Message.model_validate(each) for each in prompt)
 
 
-def _failure(usage: CompletionUsage) -> ModelFailure | None:
+def _parse_failure(usage: CompletionUsage) -> ModelFailure | None:
     failed = usage.result
     return ModelFailure(code=failed.code, message=failed.message) if isinstance(failed, Failed) else None

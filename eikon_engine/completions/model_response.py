@@ -9,11 +9,11 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import from_json
 
 from eikon_engine.completions.completion import Completion, CompletionRequest, Message
-from eikon_engine.completions.digest import SHOWN, name_digest, prompt_digest
-from eikon_engine.completions.failures import FAILURES, failure_of
+from eikon_engine.completions.digest import DIGITS_SHOWN, file_name_digest, prompt_digest
+from eikon_engine.completions.failures import ERRORS_BY_CODE, error_from_code
 from eikon_engine.errors import ResponseCorruptError
-from eikon_engine.trace.field_errors import shown, trace_error
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.field_errors import describe_value, validation_error
+from eikon_engine.trace.record import FileModel, FiniteJson
 from eikon_engine.trace.token_usage import TokenUsage
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 FORMAT_VERSION: Final = 1
 
 FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}-[0-9a-f]{16}-[0-9]{4,}\.json")
-_LONGEST: Final = 60
-_MEND: Final = "restore the file, or record again with --refresh"
+_MAX_NAME_LENGTH: Final = 60
+_RESTORE_ADVICE: Final = "restore the file, or record again with --refresh"
 
 Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class ModelFailure(Record):
+class ModelFailure(FileModel):
     """The error of a failed request."""
 
     code: str
@@ -44,10 +44,10 @@ class ResponseKey(NamedTuple):
 
     def __str__(self) -> str:
         """Return the key for messages."""
-        return f"{self.metric_id} {self.prompt_digest[:SHOWN]}"
+        return f"{self.metric_id} {self.prompt_digest[:DIGITS_SHOWN]}"
 
 
-class ModelResponse(Record):
+class ModelResponse(FileModel):
     """One response or failure of a model; the file has exactly these fields, all of them."""
 
     format_version: Literal[1]
@@ -86,8 +86,8 @@ class ModelResponse(Record):
     @property
     def file_name(self) -> str:
         """Return a short, portable file name that is unique even on case-insensitive file systems."""
-        readable = re.sub(r"[^A-Za-z0-9]+", "_", self.metric_id)[:_LONGEST].strip("_") or "metric"
-        return f"{readable}-{name_digest(*self.key)}-{self.sample_index:04d}.json"
+        readable = re.sub(r"[^A-Za-z0-9]+", "_", self.metric_id)[:_MAX_NAME_LENGTH].strip("_") or "metric"
+        return f"{readable}-{file_name_digest(*self.key)}-{self.sample_index:04d}.json"
 
     @property
     def request(self) -> CompletionRequest:
@@ -107,7 +107,7 @@ class ModelResponse(Record):
             CompletionError: the model failed when it was recorded; the same error is raised again.
         """
         if self.error is not None:
-            raise failure_of(self.error.code, self.error.message)
+            raise error_from_code(self.error.code, self.error.message)
         return Completion(
             text=self.response or "", model=self.answered_by, usage=self.usage, finish_reason=self.finish_reason
         )
@@ -127,28 +127,26 @@ def parse_response(data: bytes, source: Path) -> ModelResponse:
     try:
         response = ModelResponse.model_validate_json(data)
     except ValidationError as error:
-        raise ResponseCorruptError(_fault(error, data, source)) from error
+        raise ResponseCorruptError(_describe_error(error, data, source)) from error
     found = prompt_digest(response.request)
     if found != response.prompt_digest:
         message = (
-            f"{source}: digest mismatch: expected {response.prompt_digest[:SHOWN]}, got {found[:SHOWN]}; the prompt, "
-            f"model, parameters or digest were edited after recording; {_MEND}"
+            f"{source}: digest mismatch: expected {response.prompt_digest[:DIGITS_SHOWN]}, got {found[:DIGITS_SHOWN]}; the prompt, "
+            f"model, parameters or digest were edited after recording; {_RESTORE_ADVICE}"
         )
         raise ResponseCorruptError(message)
-    if response.error is not None and response.error.code not in FAILURES:
-        message = (
-            f"{source}: error.code: expected the code of a failed completion, got {response.error.code!r}; {_MEND}"
-        )
+    if response.error is not None and response.error.code not in ERRORS_BY_CODE:
+        message = f"{source}: error.code: expected the code of a failed completion, got {response.error.code!r}; {_RESTORE_ADVICE}"
         raise ResponseCorruptError(message)
     return response
 
 
-def _fault(error: ValidationError, data: bytes, source: Path) -> str:
+def _describe_error(error: ValidationError, data: bytes, source: Path) -> str:
     fault = error.errors(include_url=False)[0]
     if fault["type"] == "json_invalid":
-        return f"{source}: malformed JSON: {fault['msg'].removeprefix('Invalid JSON: ')}; {_MEND}"
+        return f"{source}: malformed JSON: {fault['msg'].removeprefix('Invalid JSON: ')}; {_RESTORE_ADVICE}"
     plain = from_json(data)
     version = plain.get("format_version", FORMAT_VERSION) if isinstance(plain, dict) else FORMAT_VERSION
     if version != FORMAT_VERSION or isinstance(version, bool):
-        return f"{source}: expected format_version {FORMAT_VERSION}, got {shown(version)}; update Eikon, or {_MEND}"
-    return f"{trace_error(error, data, str(source)).message}; {_MEND}"
+        return f"{source}: expected format_version {FORMAT_VERSION}, got {describe_value(version)}; update Eikon, or {_RESTORE_ADVICE}"
+    return f"{validation_error(error, data, str(source)).message}; {_RESTORE_ADVICE}"

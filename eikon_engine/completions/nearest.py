@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.completions.digest import prompt_digest
 from eikon_engine.completions.model_response import ResponseKey
 from eikon_engine.errors import NoReplayDataError
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,22 +22,24 @@ if TYPE_CHECKING:
     from eikon_engine.completions.completion import CompletionRequest, Message
     from eikon_engine.completions.model_response import ModelResponse
 
-CLOSER_LOOKS: Final = 5
+DETAILED_COMPARISONS: Final = 5
 """Number of candidates compared in detail."""
-SHOWN_LINES: Final = 60
-LINE_LIMIT: Final = 300
-_VALUE_LIMIT: Final = 60
-_METRICS_SHOWN: Final = 5
-RECORD_ANEW: Final = "undo the change, record again with --refresh, or record missing responses with --append"
+MAX_DIFF_LINES: Final = 60
+MAX_LINE_LENGTH: Final = 300
+_MAX_VALUE_LENGTH: Final = 60
+_MAX_METRICS_SHOWN: Final = 5
+RECORD_AGAIN_ADVICE: Final = "undo the change, record again with --refresh, or record missing responses with --append"
 
 
-def no_replay_data(
-    request: CompletionRequest, recorded: Mapping[ResponseKey, Sequence[ModelResponse]], advice: str = RECORD_ANEW
+def explain_missing_response(
+    request: CompletionRequest,
+    recorded: Mapping[ResponseKey, Sequence[ModelResponse]],
+    advice: str = RECORD_AGAIN_ADVICE,
 ) -> NoReplayDataError:
     """Explain a request without a recorded response: requested too often, other model, other metric, or changed."""
     key = ResponseKey(request.metric_id, prompt_digest(request))
     reason, difference = _reason(request, key, recorded)
-    return NoReplayDataError(printable(f"no replay data for {key}: {reason}; {advice}"), difference)
+    return NoReplayDataError(escape_control_characters(f"no replay data for {key}: {reason}; {advice}"), difference)
 
 
 def _reason(
@@ -45,74 +47,77 @@ def _reason(
 ) -> tuple[str, str]:
     times = len(recorded.get(key, ()))
     if times:
-        return f"its prompt was recorded {counted(times, 'time')} and requested once more", ""
+        return f"its prompt was recorded {pluralize(times, 'time')} and requested once more", ""
     elsewhere = sorted({each.metric_id for each in recorded if each.prompt_digest == key.prompt_digest})
     if elsewhere:
-        return f"the same prompt was recorded for {_listed(elsewhere)}", ""
+        return f"the same prompt was recorded for {_join_names(elsewhere)}", ""
     candidates = [queue[0] for each, queue in recorded.items() if each.metric_id == request.metric_id and queue]
     if not candidates:
         metrics = sorted({each.metric_id for each in recorded})
-        only = f"nothing was recorded for this metric; recorded metrics: {_listed(metrics)}"
+        only = f"nothing was recorded for this metric; recorded metrics: {_join_names(metrics)}"
         return only if metrics else "no response was recorded", ""
     same = [each for each in candidates if each.prompt == request.messages]
     nearest = _nearest(request, same or candidates)
-    others = "; ".join(_other_settings(request, nearest))
+    others = "; ".join(_setting_differences(request, nearest))
     if same:
         return f"the same prompt was recorded with a different {others}", ""
     what = f"the nearest recorded prompt is {nearest.file_name}" + (f", with a different {others}" if others else "")
-    return what, _difference(nearest, request)
+    return what, _prompt_diff(nearest, request)
 
 
 def _nearest(request: CompletionRequest, candidates: list[ModelResponse]) -> ModelResponse:
     """Return the candidate with the most common lines; the best ones are compared by characters."""
-    wanted = _lines(request.messages)
+    wanted = _prompt_lines(request.messages)
     lines = Counter(wanted)
-    best = heapq.nlargest(CLOSER_LOOKS, candidates, key=lambda each: _in_common(lines, each))
-    return max(best, key=lambda each: (_likeness(wanted, each), -len(tuple(_other_settings(request, each)))))
+    best = heapq.nlargest(DETAILED_COMPARISONS, candidates, key=lambda each: _common_line_ratio(lines, each))
+    return max(best, key=lambda each: (_similarity(wanted, each), -len(tuple(_setting_differences(request, each)))))
 
 
-def _in_common(wanted: Counter[str], candidate: ModelResponse) -> float:
-    lines = Counter(_lines(candidate.prompt))
+def _common_line_ratio(wanted: Counter[str], candidate: ModelResponse) -> float:
+    lines = Counter(_prompt_lines(candidate.prompt))
     return 2 * (wanted & lines).total() / max(1, wanted.total() + lines.total())
 
 
-def _likeness(wanted: list[str], candidate: ModelResponse) -> float:
-    lines = _lines(candidate.prompt)
+def _similarity(wanted: list[str], candidate: ModelResponse) -> float:
+    lines = _prompt_lines(candidate.prompt)
     by_lines = difflib.SequenceMatcher(None, lines, wanted, autojunk=False).ratio()
     begin, other = "\n".join(lines)[:2000], "\n".join(wanted)[:2000]
     return by_lines + difflib.SequenceMatcher(None, begin, other, autojunk=False).quick_ratio()
 
 
-def _lines(messages: Iterable[Message]) -> list[str]:
+def _prompt_lines(messages: Iterable[Message]) -> list[str]:
     return [line for each in messages for line in (f"[{each.role}]", *each.content.split("\n"))]
 
 
-def _difference(nearest: ModelResponse, request: CompletionRequest) -> str:
+def _prompt_diff(nearest: ModelResponse, request: CompletionRequest) -> str:
     """Return a unified diff from the recorded prompt to the requested one."""
-    before, after = _lines(nearest.prompt), _lines(request.messages)
+    before, after = _prompt_lines(nearest.prompt), _prompt_lines(request.messages)
     found = list(difflib.unified_diff(before, after, f"recorded {nearest.file_name}", "requested", lineterm="", n=2))
-    shown = [printable(line if len(line) <= LINE_LIMIT else f"{line[:LINE_LIMIT]}…") for line in found[:SHOWN_LINES]]
+    shown = [
+        escape_control_characters(line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…")
+        for line in found[:MAX_DIFF_LINES]
+    ]
     left = len(found) - len(shown)
-    return "\n".join([*shown, *([f"… {counted(left, 'more line')}"] if left else [])])
+    return "\n".join([*shown, *([f"… {pluralize(left, 'more line')}"] if left else [])])
 
 
-def _other_settings(request: CompletionRequest, recorded: ModelResponse) -> Iterator[str]:
+def _setting_differences(request: CompletionRequest, recorded: ModelResponse) -> Iterator[str]:
     """Yield differences of model and parameters."""
     if request.model != recorded.model:
         yield f"model: recorded {recorded.model or 'none'}, requested {request.model or 'none'}"
     for name in sorted({*request.parameters, *recorded.parameters}):
-        before, after = _shown(recorded.parameters, name), _shown(request.parameters, name)
+        before, after = _parameter_text(recorded.parameters, name), _parameter_text(request.parameters, name)
         if before != after:
             yield f"parameter {name}: recorded {before}, requested {after}"
 
 
-def _shown(parameters: Mapping[str, JsonValue], name: str) -> str:
+def _parameter_text(parameters: Mapping[str, JsonValue], name: str) -> str:
     if name not in parameters:
         return "none"
     text = canonical_json(parameters[name])
-    return text if len(text) <= _VALUE_LIMIT else f"{text[:_VALUE_LIMIT]}…"
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…"
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _METRICS_SHOWN} more" if len(names) > _METRICS_SHOWN else ""
-    return ", ".join(names[:_METRICS_SHOWN]) + more
+def _join_names(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_METRICS_SHOWN} more" if len(names) > _MAX_METRICS_SHOWN else ""
+    return ", ".join(names[:_MAX_METRICS_SHOWN]) + more

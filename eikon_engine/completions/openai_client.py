@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
-from eikon_engine.completions.chat_answer import parse_answer
+from eikon_engine.completions.chat_answer import parse_chat_completion
 from eikon_engine.errors import (
     CompletionError,
     CompletionLimitedError,
@@ -18,7 +18,7 @@ from eikon_engine.errors import (
     ModelClientMissingError,
     UsageError,
 )
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 KEY_VARIABLE: Final = "OPENAI_API_KEY"
 URL_VARIABLE: Final = "OPENAI_BASE_URL"
 MODEL_VARIABLE: Final = "OPENAI_MODEL"
-STANDARD_URL: Final = "https://api.openai.com/v1"
-TIMEOUT_SECONDS: Final = 120.0
+DEFAULT_URL: Final = "https://api.openai.com/v1"
+DEFAULT_TIMEOUT_SECONDS: Final = 120.0
 
-_OURS: Final = ("messages", "model", "n", "stream", "stream_options")
-_SERVER_FAULT: Final = 500
-_LONGEST: Final = 300
+_RESERVED_PARAMETERS: Final = ("messages", "model", "n", "stream", "stream_options")
+_FIRST_SERVER_ERROR: Final = 500
+_MAX_REASON_LENGTH: Final = 300
 _MASKED_KEY: Final = re.compile(r"\S*\*{3,}\S*|\bsk-[\w-]{8,}")
 """How servers quote a rejected key."""
 
@@ -48,9 +48,9 @@ class OpenAIClient:
         self,
         *,
         api_key: str,
-        base_url: str = STANDARD_URL,
+        base_url: str = DEFAULT_URL,
         model: str | None = None,
-        timeout_seconds: float = TIMEOUT_SECONDS,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         """Ask the server at `base_url`; `model` is the default model.
 
@@ -60,14 +60,14 @@ class OpenAIClient:
             ModelClientMissingError: the library is not installed, or the key is malformed.
             UsageError: the URL is not an HTTP URL.
         """
-        library = _library()
+        library = _import_openai()
         if not re.fullmatch(r"[!-~]+", api_key):
             message = f"{KEY_VARIABLE} contains unprintable characters; set it again"
             raise ModelClientMissingError(message)
         self._model = model
         self._key = api_key
         self._timeout = timeout_seconds
-        self._server = _shown(base_url)
+        self._server = _display_url(base_url)
         self._library = library
         self._client: openai.OpenAI = library.OpenAI(
             api_key=api_key, base_url=base_url, timeout=timeout_seconds, max_retries=0
@@ -85,7 +85,7 @@ class OpenAIClient:
             UsageError: the URL is not an HTTP URL.
         """
         environment = os.environ if environ is None else environ
-        _library()
+        _import_openai()
         key = environment.get(KEY_VARIABLE, "")
         if not key:
             message = (
@@ -93,7 +93,7 @@ class OpenAIClient:
                 f"{URL_VARIABLE} for a server other than OpenAI's"
             )
             raise ModelClientMissingError(message)
-        url = environment.get(URL_VARIABLE) or STANDARD_URL
+        url = environment.get(URL_VARIABLE) or DEFAULT_URL
         return cls(api_key=key, base_url=url, model=environment.get(MODEL_VARIABLE) or None)
 
     def complete(self, request: CompletionRequest) -> Completion:
@@ -108,11 +108,11 @@ class OpenAIClient:
         if model is None:
             message = f"{request.metric_id}: no model given; name one, or set {MODEL_VARIABLE}"
             raise ModelClientMissingError(message)
-        taken = sorted(set(request.parameters) & set(_OURS))
+        taken = sorted(set(request.parameters) & set(_RESERVED_PARAMETERS))
         if taken:
             message = f"{request.metric_id}: parameter {taken[0]} is set by the client; remove it"
             raise UsageError(message)
-        return parse_answer(self._post(model, request), self._server, model)
+        return parse_chat_completion(self._post(model, request), self._server, model)
 
     def close(self) -> None:
         """Close the connections."""
@@ -135,10 +135,10 @@ class OpenAIClient:
         try:
             answer = self._completions.with_raw_response.create(model=model, messages=[], extra_body=body)
         except self._library.OpenAIError as error:
-            raise self._failure(error, model) from error
+            raise self._translate_error(error, model) from error
         return bytes(answer.http_response.content)
 
-    def _failure(self, error: openai.OpenAIError, model: str) -> CompletionError:
+    def _translate_error(self, error: openai.OpenAIError, model: str) -> CompletionError:
         """Map an error of the library to ours."""
         library, server = self._library, self._server
         if isinstance(error, library.APITimeoutError):
@@ -157,7 +157,7 @@ class OpenAIClient:
             return CompletionLimitedError(
                 f"{server}: {model} was rate limited with status {status}: {reason}; retry later, or less often"
             )
-        if status >= _SERVER_FAULT:
+        if status >= _FIRST_SERVER_ERROR:
             return CompletionServerError(f"{server}: {model} failed with status {status}: {reason}; retry later")
         return CompletionRefusedError(
             f"{server}: {model} rejected the request with status {status}: {reason}; correct the request"
@@ -167,11 +167,11 @@ class OpenAIClient:
         """Return the message of the server on one line, without the key."""
         body = error.body
         reason = body.get("message") if isinstance(body, dict) else body
-        text = printable(" ".join(str(reason or "no reason given").split())).replace(self._key, "…")
-        return _MASKED_KEY.sub("…", text)[:_LONGEST].rstrip(".;")
+        text = escape_control_characters(" ".join(str(reason or "no reason given").split())).replace(self._key, "…")
+        return _MASKED_KEY.sub("…", text)[:_MAX_REASON_LENGTH].rstrip(".;")
 
 
-def _library() -> ModuleType:
+def _import_openai() -> ModuleType:
     try:
         import openai  # noqa: PLC0415 - optional, and takes a second to load
     except ImportError as error:
@@ -180,17 +180,17 @@ def _library() -> ModuleType:
     return openai
 
 
-def demand_address(option: str, base_url: str | None) -> None:
+def require_http_url(option: str, base_url: str | None) -> None:
     """Validate the URL of an option early.
 
     Raises:
         UsageError: it is not an HTTP URL.
     """
     if base_url is not None:
-        _shown(base_url, option)
+        _display_url(base_url, option)
 
 
-def _shown(base_url: str, told_by: str = URL_VARIABLE) -> str:
+def _display_url(base_url: str, source: str = URL_VARIABLE) -> str:
     """Return a URL for messages, without credentials and query."""
     try:
         parts = urlsplit(base_url)
@@ -199,7 +199,7 @@ def _shown(base_url: str, told_by: str = URL_VARIABLE) -> str:
         parts, host, port = urlsplit(""), None, None
     if parts.scheme not in {"http", "https"} or not host:
         found = repr(base_url) if re.fullmatch(r"[\w.:/-]*", base_url) else "another URL"  # may contain a password
-        message = f"{told_by}: expected a URL with http:// or https://, got {found}; correct it"
+        message = f"{source}: expected a URL with http:// or https://, got {found}; correct it"
         raise UsageError(message)
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}{f':{port}' if port is not None else ''}{parts.path}"

@@ -5,94 +5,94 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.completions.folder import MARK_FILE, RecordingMark, read_mark, response_files
+from eikon_engine.completions.folder import STATE_FILE, RecordingState, read_state, response_files
 from eikon_engine.completions.model_response import parse_response
 from eikon_engine.errors import OutputError, ResponseCorruptError
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-STAGING: Final = ".refresh"
+STAGING_FOLDER: Final = ".refresh"
 """Subfolder of the new responses until they are complete."""
-READY: Final = ".refreshed"
+READY_FOLDER: Final = ".refreshed"
 """Its name once they are complete."""
 
 
-def begin_refresh(root: Path) -> Path:
+def start_refresh(root: Path) -> Path:
     """Create an empty staging folder; leftovers of an interrupted refresh are deleted.
 
     Raises:
-        ResponsesError: the folder contains other files, which would be lost.
+        ResponseFolderError: the folder contains other files, which would be lost.
         OutputError: the folder cannot be written.
     """
     response_files(root)
-    staging = root / STAGING
+    staging = root / STAGING_FOLDER
     try:
         if staging.exists():
             shutil.rmtree(staging)
         staging.mkdir(parents=True)
     except OSError as error:
-        raise OutputError(cannot_write(staging, error)) from error
+        raise OutputError(write_error_message(staging, error)) from error
     return staging
 
 
-def left_by_refresh(root: Path) -> int:
+def count_stale_responses(root: Path) -> int:
     """Count the unused responses an interrupted refresh left behind."""
-    return len(response_files(root / STAGING))
+    return len(response_files(root / STAGING_FOLDER))
 
 
 def commit_refresh(root: Path) -> None:
     """Replace the old responses by the staged ones.
 
     Raises:
-        ResponsesError: one of the folders contains other files.
+        ResponseFolderError: one of the folders contains other files.
         OutputError: a file cannot be moved.
     """
     try:
-        (root / STAGING).rename(root / READY)
+        (root / STAGING_FOLDER).rename(root / READY_FOLDER)
     except OSError as error:
-        raise OutputError(cannot_write(root, error)) from error
+        raise OutputError(write_error_message(root, error)) from error
     finish_refresh(root)
 
 
-def is_ready(root: Path) -> bool:
+def is_refresh_ready(root: Path) -> bool:
     """Return whether complete new responses wait to replace the old ones."""
-    return (root / READY).is_dir()
+    return (root / READY_FOLDER).is_dir()
 
 
 def finish_refresh(root: Path) -> None:
     """Replace the old responses if new ones are ready; completes the swap of a killed process.
 
     Raises:
-        ResponsesError: one of the folders contains other files.
+        ResponseFolderError: one of the folders contains other files.
         OutputError: a file cannot be moved.
     """
-    if not is_ready(root):
+    if not is_refresh_ready(root):
         return
-    ready = root / READY
-    mark = read_mark(ready / MARK_FILE)
+    ready = root / READY_FOLDER
+    mark = read_state(ready / STATE_FILE)
     try:
         if mark is not None:
             _replace(root, ready, mark)
         shutil.rmtree(ready)
     except OSError as error:
-        raise OutputError(cannot_write(root, error)) from error
+        raise OutputError(write_error_message(root, error)) from error
 
 
-def _replace(root: Path, ready: Path, mark: RecordingMark) -> None:
+def _replace(root: Path, ready: Path, state: RecordingState) -> None:
     """Move the state file last: until then, files of another recording are old and files of this one are new."""
     for path in response_files(root):
-        if not _is_of(path, mark):
+        if not _is_of_recording(path, state):
             path.unlink()
     for path in response_files(ready):
         path.replace(root / path.name)
-    (ready / MARK_FILE).replace(root / MARK_FILE)
+    (ready / STATE_FILE).replace(root / STATE_FILE)
 
 
-def _is_of(path: Path, mark: RecordingMark) -> bool:
+def _is_of_recording(path: Path, state: RecordingState) -> bool:
     """Return whether a response belongs to a recording; an unreadable one belongs to none."""
     try:
-        return parse_response(path.read_bytes(), path).recording == mark.recording
+        return parse_response(path.read_bytes(), path).recording == state.recording
     except (OSError, ResponseCorruptError):
         return False

@@ -5,67 +5,67 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eikon_engine.completions.cleaned import cleaned_request
+from eikon_engine.completions.cleaned import redact_request
 from eikon_engine.completions.digest import prompt_digest
-from eikon_engine.completions.folder import RecordingMark, read_folder, write_mark
+from eikon_engine.completions.folder import RecordingState, read_folder, write_state
 from eikon_engine.completions.model_response import response_bytes
-from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh
-from eikon_engine.completions.sole_writer import lock
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.completions.refresh import commit_refresh, finish_refresh, start_refresh
+from eikon_engine.completions.sole_writer import try_lock
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.cleaned import RedactText
     from eikon_engine.completions.model_response import ModelResponse, ResponseKey
 
 
-def rewrite_responses(root: Path, clean: Clean) -> bool:
+def redact_responses(root: Path, redact: RedactText) -> bool:
     """Redact a folder of responses; return whether anything changed.
 
     A folder in use by another run is skipped: that run redacts it when it ends.
 
     Raises:
-        ResponsesError: the folder cannot be read.
+        ResponseFolderError: the folder cannot be read.
         OutputError: the folder cannot be written.
     """
     if not root.is_dir():
         return False
-    with lock(root) as is_ours:
+    with try_lock(root) as is_ours:
         if not is_ours:
             return False
         finish_refresh(root)
-        return rewrite_own(root, clean)
+        return redact_locked_folder(root, redact)
 
 
-def rewrite_own(root: Path, clean: Clean) -> bool:
+def redact_locked_folder(root: Path, redact: RedactText) -> bool:
     """Redact a folder we have locked, including digests and file names.
 
     All responses are swapped at once. An interrupted recording stays interrupted.
 
     Raises:
-        ResponsesError: the folder cannot be read.
+        ResponseFolderError: the folder cannot be read.
         OutputError: the folder cannot be written.
     """
     folder = read_folder(root)
-    cleaned = [_cleaned(each, clean) for each in folder.responses]
+    cleaned = [_redact_response(each, redact) for each in folder.responses]
     if cleaned == list(folder.responses):
         return False
-    recording = f"{folder.recording}-redacted"
-    staging = begin_refresh(root)
+    recording = f"{folder.recording_id}-redacted"
+    staging = start_refresh(root)
     places: Counter[ResponseKey] = Counter()
     for each in cleaned:
         placed = each.model_copy(update={"recording": recording, "sample_index": places[each.key]})
         places[each.key] += 1
-        write_whole(staging / placed.file_name, response_bytes(placed))
-    mark = folder.mark or RecordingMark(recording=recording, state="stopped", responses=len(cleaned))
-    write_mark(staging, mark.model_copy(update={"recording": recording}))
+        write_atomically(staging / placed.file_name, response_bytes(placed))
+    mark = folder.state or RecordingState(recording=recording, state="stopped", responses=len(cleaned))
+    write_state(staging, mark.model_copy(update={"recording": recording}))
     commit_refresh(root)
     return True
 
 
-def _cleaned(response: ModelResponse, clean: Clean) -> ModelResponse:
-    request = cleaned_request(response.request, clean)
+def _redact_response(response: ModelResponse, redact: RedactText) -> ModelResponse:
+    request = redact_request(response.request, redact)
     error = response.error
     return response.model_copy(
         update={
@@ -75,13 +75,13 @@ def _cleaned(response: ModelResponse, clean: Clean) -> ModelResponse:
             "parameters": request.parameters,
             "file_path": request.file_path,
             "prompt_digest": prompt_digest(request),
-            "response": _text(response.response, clean),
-            "answered_by": _text(response.answered_by, clean),
-            "finish_reason": _text(response.finish_reason, clean),
-            "error": None if error is None else error.model_copy(update={"message": clean(error.message)}),
+            "response": _redact_optional(response.response, redact),
+            "answered_by": _redact_optional(response.answered_by, redact),
+            "finish_reason": _redact_optional(response.finish_reason, redact),
+            "error": None if error is None else error.model_copy(update={"message": redact(error.message)}),
         }
     )
 
 
-def _text(text: str | None, clean: Clean) -> str | None:
-    return None if text is None else clean(text)
+def _redact_optional(text: str | None, redact: RedactText) -> str | None:
+    return None if text is None else redact(text)

@@ -7,8 +7,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import OutputError, ResponsesError
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.errors import OutputError, ResponseFolderError
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def sole_writer(root: Path) -> Iterator[None]:
+def exclusive_writer(root: Path) -> Iterator[None]:
     """Lock the folder, created if missing, until the block or the process ends.
 
     Raises:
-        ResponsesError: another run holds the lock.
+        ResponseFolderError: another run holds the lock.
         OutputError: the folder cannot be written.
     """
-    with lock(root) as is_ours:
+    with try_lock(root) as is_ours:
         if not is_ours:
             message = f"{root}: another run is writing responses here; wait until it ends"
-            raise ResponsesError(message)
+            raise ResponseFolderError(message)
         yield
 
 
 @contextmanager
-def lock(root: Path) -> Iterator[bool]:
+def try_lock(root: Path) -> Iterator[bool]:
     """Try to lock the folder; yield whether it succeeded.
 
     Raises:
@@ -41,18 +41,18 @@ def lock(root: Path) -> Iterator[bool]:
         root.mkdir(parents=True, exist_ok=True)
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise OutputError(cannot_write(root, error)) from error
+        raise OutputError(write_error_message(root, error)) from error
     try:
-        yield _is_taken(folder, root)
+        yield _try_flock(folder, root)
     finally:
         os.close(folder)
 
 
-def _is_taken(folder: int, root: Path) -> bool:
+def _try_flock(folder: int, root: Path) -> bool:
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:
-        raise OutputError(cannot_write(root, error)) from error
+        raise OutputError(write_error_message(root, error)) from error
     return True

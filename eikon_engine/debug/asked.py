@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Output:
     """The output of a command, as text and as JSON."""
 
     text: str
@@ -24,28 +24,28 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class SessionRequest:
     """A command for the session; it may depend on the session's current position."""
 
     command: Callable[[SessionFolder], Command]
-    question: Callable[[SessionFolder], str | None] = lambda _folder: None
+    confirmation: Callable[[SessionFolder], str | None] = lambda _folder: None
     """Question the user must confirm first; None if no confirmation is needed."""
-    agreed: Callable[[Command], Command] = lambda command: command
+    confirmed: Callable[[Command], Command] = lambda command: command
     """Mark the command as confirmed."""
-    ended: Callable[[SessionFolder], Told] | None = None
+    run_offline: Callable[[SessionFolder], Output] | None = None
     """Run the command on the files of a named session that no longer runs; None if that is not possible."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FileQuery:
     """A query answered from the session's files, whether or not the session runs."""
 
-    tell: Callable[[SessionFolder], Told]
+    run: Callable[[SessionFolder], Output]
 
 
-Asked: TypeAlias = Ask | Look
+UserRequest: TypeAlias = SessionRequest | FileQuery
 
 
-def plainly(command: Command) -> Ask:
+def send(command: Command) -> SessionRequest:
     """Wrap a command that does not depend on the session's position."""
-    return Ask(lambda _folder: command)
+    return SessionRequest(lambda _folder: command)

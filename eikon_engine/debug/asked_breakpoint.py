@@ -21,12 +21,12 @@ from eikon_engine.debug.stop_patterns import RequestPattern, TextPattern
 from eikon_engine.errors import BreakpointError
 from eikon_engine.outcome.debug_events import BreakpointType
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eikon_engine.debug.breakpoints import Stop
+    from eikon_engine.debug.breakpoints import StopCondition
     from eikon_engine.replay.plan import Plan
 
 BREAKPOINT_TYPES: Final[tuple[BreakpointType, ...]] = get_args(BreakpointType)
@@ -34,7 +34,7 @@ ACTION_TYPES: Final = tuple(sorted(each.model_fields["type"].default for each in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class BreakpointTargets:
     """What the breakpoints of a mission may refer to."""
 
     tools: tuple[str, ...]
@@ -45,7 +45,7 @@ class Places:
     """Ids of the subgoals that have steps, and of their attempts."""
 
     @classmethod
-    def of(cls, plan: Plan, skills: Iterable[str]) -> Places:
+    def from_plan(cls, plan: Plan, skills: Iterable[str]) -> BreakpointTargets:
         """Collect the targets of a plan; `skills` are the names of the installed skills."""
         attempts = [each.subgoal for each in plan.subgoals if each.steps]
         names = [name for attempt in attempts for name in (attempt.subgoal_id, attempt.id)]
@@ -56,17 +56,17 @@ class Places:
         )
 
 
-def parse_break(text: str) -> BreakpointAdd:
+def parse_breakpoint(text: str) -> BreakpointAdd:
     """Parse the value of `--break`: a type, or a type and a value such as `tool:click`.
 
     Raises:
         BreakpointError: unknown breakpoint type.
     """
     kind, colon, value = text.partition(":")
-    return BreakpointAdd(on=demand_type(kind), value=value if colon else None)
+    return BreakpointAdd(on=require_breakpoint_type(kind), value=value if colon else None)
 
 
-def demand_type(name: str) -> BreakpointType:
+def require_breakpoint_type(name: str) -> BreakpointType:
     """Return a breakpoint type by name.
 
     Raises:
@@ -78,7 +78,7 @@ def demand_type(name: str) -> BreakpointType:
     return name
 
 
-def read_stop(asked: BreakpointAdd, places: Places) -> Stop:  # noqa: PLR0911 - one case a kind
+def parse_condition(command: BreakpointAdd, targets: BreakpointTargets) -> StopCondition:  # noqa: PLR0911 - one case a kind
     """Build the stop condition of a breakpoint command.
 
     Does not check that a selector is valid; only the browser can (`require_selector`).
@@ -86,60 +86,66 @@ def read_stop(asked: BreakpointAdd, places: Places) -> Stop:  # noqa: PLR0911 - 
     Raises:
         BreakpointError: the value is missing, superfluous, or refers to something the mission does not have.
     """
-    if asked.condition is not None and asked.on != "tool":
-        message = f"{asked.on}: only tool breakpoints take --condition, got {asked.condition!r}; remove it"
+    if command.condition is not None and command.on != "tool":
+        message = f"{command.on}: only tool breakpoints take --condition, got {command.condition!r}; remove it"
         raise BreakpointError(message)
-    match asked.on:
+    match command.on:
         case "tool":
-            condition = None if asked.condition is None else TextPattern.read(asked.condition, "--condition")
-            name = _known(_text(asked), places.tools, "tool", "an action type or the name of a skill")
+            condition = None if command.condition is None else TextPattern.parse(command.condition, "--condition")
+            name = _require_known(
+                _required_value(command), targets.tools, "tool", "an action type or the name of a skill"
+            )
             return AtTool(name, condition)
         case "iteration":
-            return AtIteration(_iteration(asked, places))
+            return AtIteration(_parse_iteration(command, targets))
         case "pattern":
-            return AtPattern(TextPattern.read(_text(asked), "pattern"))
+            return AtPattern(TextPattern.parse(_required_value(command), "pattern"))
         case "error":
-            _demand_no_value(asked)
+            _require_no_value(command)
             return AtError()
         case "divergence":
-            _demand_no_value(asked)
+            _require_no_value(command)
             return AtDivergence()
         case "subgoal":
-            return AtSubgoal(_known(_text(asked), places.subgoals, "subgoal", "the id of a subgoal that has steps"))
+            return AtSubgoal(
+                _require_known(
+                    _required_value(command), targets.subgoals, "subgoal", "the id of a subgoal that has steps"
+                )
+            )
         case "request":
-            return AtRequest(RequestPattern.read(_text(asked)))
+            return AtRequest(RequestPattern.parse(_required_value(command)))
         case "selector":
-            return AtSelector(_text(asked))
+            return AtSelector(_required_value(command))
         case _:
-            assert_never(asked.on)
+            assert_never(command.on)
 
 
-def _text(asked: BreakpointAdd) -> str:
-    value = "" if asked.value is None else str(asked.value)
+def _required_value(command: BreakpointAdd) -> str:
+    value = "" if command.value is None else str(command.value)
     if not value.strip():
-        usage = f"eikon debug breakpoint add {asked.on} {_WANTED[asked.on]}"
-        message = f"{asked.on}: missing value; write {usage}"
+        usage = f"eikon debug breakpoint add {command.on} {_VALUE_SYNTAX[command.on]}"
+        message = f"{command.on}: missing value; write {usage}"
         raise BreakpointError(message)
     return value
 
 
-def _iteration(asked: BreakpointAdd, places: Places) -> int:
-    text = _text(asked)
+def _parse_iteration(command: BreakpointAdd, targets: BreakpointTargets) -> int:
+    text = _required_value(command)
     number = int(text) if _is_number(text) else 0
-    if not 1 <= number <= places.iterations:
+    if not 1 <= number <= targets.iterations:
         message = (
-            f"iteration: expected a step number from 1 to {places.iterations}, got {text!r}; "
-            f"the mission has {counted(places.iterations, 'step')}"
+            f"iteration: expected a step number from 1 to {targets.iterations}, got {text!r}; "
+            f"the mission has {pluralize(targets.iterations, 'step')}"
         )
         raise BreakpointError(message)
     return number
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < _DIGITS
+    return text.isascii() and text.isdecimal() and len(text) < _MAX_DIGITS
 
 
-def _known(name: str, known: tuple[str, ...], kind: str, expected: str) -> str:
+def _require_known(name: str, known: tuple[str, ...], kind: str, expected: str) -> str:
     if name in known:
         return name
     near = get_close_matches(name, known, n=1)
@@ -148,14 +154,14 @@ def _known(name: str, known: tuple[str, ...], kind: str, expected: str) -> str:
     raise BreakpointError(message)
 
 
-def _demand_no_value(asked: BreakpointAdd) -> None:
-    if asked.value is not None:
-        message = f"{asked.on}: takes no value because it stops at every {asked.on}, got {str(asked.value)!r}"
+def _require_no_value(command: BreakpointAdd) -> None:
+    if command.value is not None:
+        message = f"{command.on}: takes no value because it stops at every {command.on}, got {str(command.value)!r}"
         raise BreakpointError(message)
 
 
-_DIGITS: Final = 10
-_WANTED: Final = {
+_MAX_DIGITS: Final = 10
+_VALUE_SYNTAX: Final = {
     "tool": "NAME",
     "iteration": "N",
     "pattern": "REGEX",

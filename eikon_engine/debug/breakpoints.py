@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from eikon_engine.errors import BreakpointError
-from eikon_engine.outcome.debug_events import BreakpointNamed, BreakpointType
-from eikon_engine.trace.record import Record
+from eikon_engine.outcome.debug_events import BreakpointRef, BreakpointType
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,9 @@ class AtSelector:
     selector: str
 
 
-Stop: TypeAlias = AtTool | AtIteration | AtPattern | AtError | AtDivergence | AtSubgoal | AtRequest | AtSelector
+StopCondition: TypeAlias = (
+    AtTool | AtIteration | AtPattern | AtError | AtDivergence | AtSubgoal | AtRequest | AtSelector
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ class Breakpoint:
     """One breakpoint of a session."""
 
     id: str
-    stop: Stop
+    condition: StopCondition
     is_enabled: bool = True
     hit_count: int = 0
     """How often it stopped the session."""
@@ -85,24 +87,24 @@ class Breakpoint:
     @property
     def type(self) -> BreakpointType:
         """Return its type."""
-        return _described(self.stop)[0]
+        return _describe(self.condition)[0]
 
     @property
-    def named(self) -> BreakpointNamed:
+    def event_reference(self) -> BreakpointRef:
         """Return the reference that events use."""
-        kind, condition = _described(self.stop)
-        return BreakpointNamed(id=self.id, type=kind, condition=condition)
+        kind, condition = _describe(self.condition)
+        return BreakpointRef(id=self.id, type=kind, condition=condition)
 
     @property
-    def listed(self) -> ListedBreakpoint:
+    def listing(self) -> ListedBreakpoint:
         """Return its list entry."""
-        kind, condition = _described(self.stop)
+        kind, condition = _describe(self.condition)
         return ListedBreakpoint(
             id=self.id, type=kind, condition=condition, is_enabled=self.is_enabled, hit_count=self.hit_count
         )
 
 
-class ListedBreakpoint(Record):
+class ListedBreakpoint(FileModel):
     """One breakpoint, as `eikon debug breakpoint list --json` prints it."""
 
     id: str
@@ -124,7 +126,7 @@ class BreakpointTable:
     """The breakpoints of a session, in the order they were added."""
 
     breakpoints: tuple[Breakpoint, ...] = ()
-    added: int = 0
+    added_count: int = 0
     """How many were ever added; ids are not reused."""
 
     @property
@@ -135,73 +137,73 @@ class BreakpointTable:
     @property
     def selectors(self) -> tuple[str, ...]:
         """Return the selectors to check after each step."""
-        stops = (each.stop for each in self.enabled)
+        stops = (each.condition for each in self.enabled)
         return tuple(dict.fromkeys(stop.selector for stop in stops if isinstance(stop, AtSelector)))
 
-    def add(self, stop: Stop) -> tuple[BreakpointTable, Breakpoint]:
+    def add(self, condition: StopCondition) -> tuple[BreakpointTable, Breakpoint]:
         """Return the table with a new breakpoint, and that breakpoint.
 
         Raises:
             BreakpointError: an equal breakpoint exists.
         """
         for each in self.breakpoints:
-            if each.stop == stop:
+            if each.condition == condition:
                 advice = "" if each.is_enabled else f"; enable it: eikon debug breakpoint enable {each.id}"
-                message = f"breakpoint add: the same breakpoint already exists: {each.listed}{advice}"
+                message = f"breakpoint add: the same breakpoint already exists: {each.listing}{advice}"
                 raise BreakpointError(message)
-        new = Breakpoint(id=f"bp-{self.added + 1}", stop=stop)
-        return BreakpointTable((*self.breakpoints, new), self.added + 1), new
+        new = Breakpoint(id=f"bp-{self.added_count + 1}", condition=condition)
+        return BreakpointTable((*self.breakpoints, new), self.added_count + 1), new
 
-    def remove(self, name: str) -> BreakpointTable:
+    def remove(self, breakpoint_id: str) -> BreakpointTable:
         """Return the table without a breakpoint.
 
         Raises:
             BreakpointError: unknown id.
         """
-        gone = self.named(name)
+        gone = self.get(breakpoint_id)
         return replace(self, breakpoints=tuple(each for each in self.breakpoints if each is not gone))
 
     def clear(self) -> BreakpointTable:
         """Return an empty table; ids continue."""
         return replace(self, breakpoints=())
 
-    def enable(self, name: str) -> BreakpointTable:
+    def enable(self, breakpoint_id: str) -> BreakpointTable:
         """Return the table with a breakpoint enabled.
 
         Raises:
             BreakpointError: unknown id.
         """
-        return self.updated((replace(self.named(name), is_enabled=True),))
+        return self.with_updated((replace(self.get(breakpoint_id), is_enabled=True),))
 
-    def disable(self, name: str) -> BreakpointTable:
+    def disable(self, breakpoint_id: str) -> BreakpointTable:
         """Return the table with a breakpoint disabled.
 
         Raises:
             BreakpointError: unknown id.
         """
-        return self.updated((replace(self.named(name), is_enabled=False),))
+        return self.with_updated((replace(self.get(breakpoint_id), is_enabled=False),))
 
-    def named(self, name: str) -> Breakpoint:
+    def get(self, breakpoint_id: str) -> Breakpoint:
         """Return a breakpoint by id.
 
         Raises:
             BreakpointError: unknown id.
         """
         for each in self.breakpoints:
-            if each.id == name:
+            if each.id == breakpoint_id:
                 return each
         known = f"available: {', '.join(each.id for each in self.breakpoints) or 'none'}"
-        message = f"breakpoint: no breakpoint with id {name!r}; {known}"
+        message = f"breakpoint: no breakpoint with id {breakpoint_id!r}; {known}"
         raise BreakpointError(message)
 
-    def updated(self, changed: Iterable[Breakpoint]) -> BreakpointTable:
+    def with_updated(self, changed: Iterable[Breakpoint]) -> BreakpointTable:
         """Return the table with some breakpoints replaced, matched by id."""
         by_id = {each.id: each for each in changed}
         return replace(self, breakpoints=tuple(by_id.get(each.id, each) for each in self.breakpoints))
 
 
-def _described(stop: Stop) -> tuple[BreakpointType, str | int | None]:  # noqa: PLR0911 - one case a kind
-    match stop:
+def _describe(stop_condition: StopCondition) -> tuple[BreakpointType, str | int | None]:  # noqa: PLR0911 - one case a kind
+    match stop_condition:
         case AtTool(name=name, condition=condition):
             return "tool", name if condition is None else f"{name} --condition {condition.source}"
         case AtIteration(number=number):
@@ -219,4 +221,4 @@ def _described(stop: Stop) -> tuple[BreakpointType, str | int | None]:  # noqa: 
         case AtSelector(selector=selector):
             return "selector", selector
         case _:
-            assert_never(stop)
+            assert_never(stop_condition)

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.debug.state_digest import Sha256, StateDigest
-from eikon_engine.debug.way import Evaluation, Way, trace_sha256
+from eikon_engine.debug.way import Evaluation, History, steps_sha256
 from eikon_engine.errors import CheckpointError, TraceError
 from eikon_engine.outcome.debug_events import CheckpointReason
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 from eikon_engine.trace.dom.stored import store_snapshot
-from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.field_errors import validation_error
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.line import ReplayContext
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
 
@@ -38,7 +38,7 @@ DOM_FOLDER: Final = "dom"
 CheckpointId = Annotated[str, Field(pattern=r"^cp_[0-9]+_[0-9]{8}T[0-9]{12}$")]
 
 
-class KeptPage(Record):
+class CheckpointPage(FileModel):
     """The document of one page."""
 
     page: int
@@ -46,7 +46,7 @@ class KeptPage(Record):
     """Blob in `dom/` beside the checkpoint."""
 
 
-class CheckpointState(Record):
+class CheckpointState(FileModel):
     """What the pages showed at a checkpoint."""
 
     digests: StateDigest
@@ -56,12 +56,12 @@ class CheckpointState(Record):
     """URL of the first open page; empty if no page is open."""
     storage_sha256: Sha256
     """Digest of `<id>.storage.json`."""
-    pages: tuple[KeptPage, ...]
+    pages: tuple[CheckpointPage, ...]
     screenshot_sha256: Sha256 | None
     """Digest of `<id>.png`; None if no page could be captured."""
 
 
-class SavedCheckpoint(Record):
+class CheckpointFile(FileModel):
     """A checkpoint as stored in its file."""
 
     checkpoint_version: Literal[1] = CHECKPOINT_VERSION
@@ -83,13 +83,13 @@ class SavedCheckpoint(Record):
     sha256: Sha256
     """Digest over all other fields, as canonical JSON."""
 
-    def way(self, bundle: Bundle) -> Way:
+    def history(self, bundle: Bundle) -> History:
         """Return the history that leads to it, on the bundle of its branch."""
-        return Way(bundle=bundle, evaluations=self.evaluations, seen=dict(enumerate(self.seen)))
+        return History(bundle=bundle, evaluations=self.evaluations, digests=dict(enumerate(self.seen)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointName:
+class CheckpointInfo:
     """Label, branch, reason and time of a new checkpoint."""
 
     label: str = ""
@@ -98,48 +98,50 @@ class CheckpointName:
     now: datetime
 
 
-async def make_checkpoint(line: Line, folder: Path, name: CheckpointName) -> SavedCheckpoint:
+async def save_checkpoint(context: ReplayContext, folder: Path, info: CheckpointInfo) -> CheckpointFile:
     """Save the current state of a context as a checkpoint; the context is unchanged.
 
     Raises:
         OutputError: the folder cannot be written.
         BrowserDiedError: the browser crashed or was closed.
     """
-    checkpoint_id = f"cp_{line.iteration}_{name.now:%Y%m%dT%H%M%S%f}"
-    checkpoint = _sealed(
-        SavedCheckpoint(
+    checkpoint_id = f"cp_{context.iteration}_{info.now:%Y%m%dT%H%M%S%f}"
+    checkpoint = _with_digest(
+        CheckpointFile(
             id=checkpoint_id,
-            label=name.label,
-            iteration=line.iteration,
-            timestamp=name.now,
-            branch=name.branch,
-            reason=name.reason,
-            trace_id=line.bundle.trace.id,
-            trace_sha256=trace_sha256(line.bundle.trace, line.iteration),
-            evaluations=line.evaluations,
-            seen=tuple(line.seen[iteration] for iteration in range(line.iteration + 1)),
-            state=await _keep_state(line, folder, checkpoint_id),
+            label=info.label,
+            iteration=context.iteration,
+            timestamp=info.now,
+            branch=info.branch,
+            reason=info.reason,
+            trace_id=context.bundle.trace.id,
+            trace_sha256=steps_sha256(context.bundle.trace, context.iteration),
+            evaluations=context.evaluations,
+            seen=tuple(context.digests[iteration] for iteration in range(context.iteration + 1)),
+            state=await _save_state(context, folder, checkpoint_id),
             sha256="0" * 64,
         )
     )
-    write_whole(checkpoint_file(folder, checkpoint_id), checkpoint.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(checkpoint_path(folder, checkpoint_id), checkpoint.model_dump_json(indent=1).encode() + b"\n")
     return checkpoint
 
 
-async def _keep_state(line: Line, folder: Path, checkpoint_id: str) -> CheckpointState:
+async def _save_state(context: ReplayContext, folder: Path, checkpoint_id: str) -> CheckpointState:
     """Write the files beside a checkpoint; return the state that refers to them."""
-    sight = line.sight
+    sight = context.last_observed
     seen = sight.observation
     first = seen.pages[0] if seen.pages else None
-    storage = _json(await line.storage_state())
-    picture = None if first is None else await line.worker.picture(first.page)
+    storage = _to_json(await context.storage_state())
+    picture = None if first is None else await context.worker.screenshot(first.page)
     store = BlobStore(folder / DOM_FOLDER)
-    pages = tuple(KeptPage(page=page, snapshot=store_snapshot(store, shown)) for page, shown in sight.snapshots.items())
-    write_whole(storage_file(folder, checkpoint_id), storage)
+    pages = tuple(
+        CheckpointPage(page=page, snapshot=store_snapshot(store, shown)) for page, shown in sight.snapshots.items()
+    )
+    write_atomically(storage_path(folder, checkpoint_id), storage)
     if picture is not None:
-        write_whole(screenshot_file(folder, checkpoint_id), picture)
+        write_atomically(screenshot_path(folder, checkpoint_id), picture)
     return CheckpointState(
-        digests=line.state(),
+        digests=context.state_digest(),
         observation=seen,
         url="" if first is None else first.url,
         storage_sha256=_sha256(storage),
@@ -148,21 +150,21 @@ async def _keep_state(line: Line, folder: Path, checkpoint_id: str) -> Checkpoin
     )
 
 
-def read_checkpoint(path: Path, trace: ExecutionTrace | None = None) -> SavedCheckpoint:
+def read_checkpoint(path: Path, trace: ExecutionTrace | None = None) -> CheckpointFile:
     """Read a checkpoint and verify its integrity and, if a trace is given, that it belongs to that trace.
 
     Raises:
         CheckpointError: it is missing, was modified, or belongs to another trace.
     """
-    checkpoint = _parsed(path)
-    if checkpoint.id != path.stem or _sealed(checkpoint) != checkpoint:
+    checkpoint = _parse(path)
+    if checkpoint.id != path.stem or _with_digest(checkpoint) != checkpoint:
         message = f"{path}: the checkpoint was modified after it was written; delete it"
         raise CheckpointError(message)
     if len(checkpoint.seen) != checkpoint.iteration + 1:
         message = f"{path}: expected {checkpoint.iteration + 1} state digests, got {len(checkpoint.seen)}; delete it"
         raise CheckpointError(message)
-    _demand_files(path, checkpoint)
-    if trace is not None and checkpoint.trace_sha256 != trace_sha256(trace, checkpoint.iteration):
+    _verify_files(path, checkpoint)
+    if trace is not None and checkpoint.trace_sha256 != steps_sha256(trace, checkpoint.iteration):
         other = "another trace" if checkpoint.trace_id != trace.id else "different steps of it"
         message = f"{path}: expected a checkpoint of trace {trace.id}, got one of {other}; create a new checkpoint"
         raise CheckpointError(message)
@@ -176,10 +178,10 @@ def delete_checkpoint(folder: Path, checkpoint_id: str) -> None:
         CheckpointError: it cannot be deleted.
     """
     try:
-        checkpoint_file(folder, checkpoint_id).unlink(missing_ok=True)
-        storage_file(folder, checkpoint_id).unlink(missing_ok=True)
-        screenshot_file(folder, checkpoint_id).unlink(missing_ok=True)
-        used = _documents_in(folder)
+        checkpoint_path(folder, checkpoint_id).unlink(missing_ok=True)
+        storage_path(folder, checkpoint_id).unlink(missing_ok=True)
+        screenshot_path(folder, checkpoint_id).unlink(missing_ok=True)
+        used = _referenced_documents(folder)
         for blob in (folder / DOM_FOLDER).glob("*.zst"):
             if used is not None and blob.name.removesuffix(".zst") not in used:
                 blob.unlink()
@@ -188,48 +190,48 @@ def delete_checkpoint(folder: Path, checkpoint_id: str) -> None:
         raise CheckpointError(message) from error
 
 
-def checkpoint_file(folder: Path, checkpoint_id: str) -> Path:
+def checkpoint_path(folder: Path, checkpoint_id: str) -> Path:
     """Return the path of a checkpoint."""
     return folder / f"{checkpoint_id}.json"
 
 
-def storage_file(folder: Path, checkpoint_id: str) -> Path:
+def storage_path(folder: Path, checkpoint_id: str) -> Path:
     """Return the path of its storage state."""
     return folder / f"{checkpoint_id}.storage.json"
 
 
-def screenshot_file(folder: Path, checkpoint_id: str) -> Path:
+def screenshot_path(folder: Path, checkpoint_id: str) -> Path:
     """Return the path of its screenshot."""
     return folder / f"{checkpoint_id}.png"
 
 
-def _parsed(path: Path) -> SavedCheckpoint:
+def _parse(path: Path) -> CheckpointFile:
     try:
         data = path.read_bytes()
     except OSError as error:
         message = f"{path}: the checkpoint cannot be read ({error.strerror}); create a new one"
         raise CheckpointError(message) from error
     try:
-        return SavedCheckpoint.model_validate_json(data)
+        return CheckpointFile.model_validate_json(data)
     except ValidationError as error:
-        raise CheckpointError(str(trace_error(error, data, str(path)))) from error
+        raise CheckpointError(str(validation_error(error, data, str(path)))) from error
 
 
-def _documents_in(folder: Path) -> set[str] | None:
+def _referenced_documents(folder: Path) -> set[str] | None:
     """Return the digests of all documents that checkpoints use; None if a checkpoint cannot be read."""
     paths = [path for path in folder.glob("cp_*.json") if not path.name.endswith(".storage.json")]
     try:
-        return {each.snapshot.sha256 for path in paths for each in _parsed(path).state.pages}
+        return {each.snapshot.sha256 for path in paths for each in _parse(path).state.pages}
     except CheckpointError:
         return None
 
 
-def _demand_files(path: Path, checkpoint: SavedCheckpoint) -> None:
+def _verify_files(path: Path, checkpoint: CheckpointFile) -> None:
     """Check that the files beside a checkpoint are unchanged."""
     state, folder = checkpoint.state, path.parent
-    _demand_content(storage_file(folder, checkpoint.id), state.storage_sha256)
+    _verify_content(storage_path(folder, checkpoint.id), state.storage_sha256)
     if state.screenshot_sha256 is not None:
-        _demand_content(screenshot_file(folder, checkpoint.id), state.screenshot_sha256)
+        _verify_content(screenshot_path(folder, checkpoint.id), state.screenshot_sha256)
     for each in state.pages:
         try:
             BlobStore(folder / DOM_FOLDER).verify(each.snapshot)
@@ -238,7 +240,7 @@ def _demand_files(path: Path, checkpoint: SavedCheckpoint) -> None:
             raise CheckpointError(message) from error
 
 
-def _demand_content(path: Path, sha256: str) -> None:
+def _verify_content(path: Path, sha256: str) -> None:
     try:
         found = _sha256(path.read_bytes())
     except OSError as error:
@@ -249,13 +251,13 @@ def _demand_content(path: Path, sha256: str) -> None:
         raise CheckpointError(message)
 
 
-def _sealed(checkpoint: SavedCheckpoint) -> SavedCheckpoint:
+def _with_digest(checkpoint: CheckpointFile) -> CheckpointFile:
     """Return a checkpoint with the digest over its content."""
     content = checkpoint.model_dump(mode="json", exclude={"sha256"})
     return checkpoint.model_copy(update={"sha256": _sha256(json.dumps(content, sort_keys=True).encode())})
 
 
-def _json(value: object) -> bytes:
+def _to_json(value: object) -> bytes:
     return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
 
 

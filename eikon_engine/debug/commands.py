@@ -8,42 +8,42 @@ from pydantic import AwareDatetime, Field
 
 from eikon_engine.outcome.debug_events import BreakpointType
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 
-class Pause(Record):
+class Pause(FileModel):
     """Pause before the next step."""
 
     type: Literal["pause"] = "pause"
 
 
-class Resume(Record):
+class Resume(FileModel):
     """Run until something stops the session."""
 
     type: Literal["resume"] = "resume"
 
 
-class Step(Record):
+class Step(FileModel):
     """Run the next steps, then pause."""
 
     type: Literal["step"] = "step"
     count: int = Field(default=1, ge=1)
 
 
-class NextSubgoal(Record):
+class NextSubgoal(FileModel):
     """Run until the next subgoal attempt begins."""
 
     type: Literal["next_subgoal"] = "next_subgoal"
 
 
-class RunTo(Record):
+class RunTo(FileModel):
     """Run until this many steps are done."""
 
     type: Literal["run_to"] = "run_to"
     iteration: int = Field(ge=0)
 
 
-class Inspect(Record):
+class Inspect(FileModel):
     """Inspect the paused session."""
 
     type: Literal["inspect"] = "inspect"
@@ -51,7 +51,7 @@ class Inspect(Record):
     page: int = Field(default=0, ge=0)
 
 
-class Locate(Record):
+class Locate(FileModel):
     """Count and list the elements that a selector matches; read-only."""
 
     type: Literal["locate"] = "locate"
@@ -60,7 +60,7 @@ class Locate(Record):
     frame: str = ""
 
 
-class Evaluate(Record):
+class Evaluate(FileModel):
     """Run JavaScript in a page; the session counts as modified from then on."""
 
     type: Literal["evaluate"] = "evaluate"
@@ -69,13 +69,13 @@ class Evaluate(Record):
     frame: str = ""
 
 
-class Quit(Record):
+class Quit(FileModel):
     """End the session."""
 
     type: Literal["quit"] = "quit"
 
 
-class BreakpointAdd(Record):
+class BreakpointAdd(FileModel):
     """Add a breakpoint."""
 
     type: Literal["breakpoint_add"] = "breakpoint_add"
@@ -86,13 +86,13 @@ class BreakpointAdd(Record):
     """Regular expression that the input must match as well."""
 
 
-class BreakpointList(Record):
+class BreakpointList(FileModel):
     """List the breakpoints."""
 
     type: Literal["breakpoint_list"] = "breakpoint_list"
 
 
-class BreakpointChange(Record):
+class BreakpointChange(FileModel):
     """Remove, enable or disable one breakpoint."""
 
     type: Literal["breakpoint_change"] = "breakpoint_change"
@@ -100,20 +100,20 @@ class BreakpointChange(Record):
     change: Literal["remove", "enable", "disable"]
 
 
-class BreakpointClear(Record):
+class BreakpointClear(FileModel):
     """Remove all breakpoints."""
 
     type: Literal["breakpoint_clear"] = "breakpoint_clear"
 
 
-class CheckpointCreate(Record):
+class CheckpointCreate(FileModel):
     """Create a checkpoint at the current position."""
 
     type: Literal["checkpoint_create"] = "checkpoint_create"
     label: str = ""
 
 
-class CheckpointDelete(Record):
+class CheckpointDelete(FileModel):
     """Delete a checkpoint."""
 
     type: Literal["checkpoint_delete"] = "checkpoint_delete"
@@ -121,7 +121,7 @@ class CheckpointDelete(Record):
     """Id or label."""
 
 
-class Rewind(Record):
+class Rewind(FileModel):
     """Restore a checkpoint, or an iteration of the active branch; exactly one of the two is given."""
 
     type: Literal["rewind"] = "rewind"
@@ -132,7 +132,7 @@ class Rewind(Record):
     """Whether the user agreed to discard steps."""
 
 
-class BranchCreate(Record):
+class BranchCreate(FileModel):
     """Create a branch at a checkpoint and switch to it."""
 
     type: Literal["branch_create"] = "branch_create"
@@ -143,21 +143,21 @@ class BranchCreate(Record):
     """Whether requests missing from the recording go to the network."""
 
 
-class BranchSwitch(Record):
+class BranchSwitch(FileModel):
     """Switch to where another branch was left, or to its fork."""
 
     type: Literal["branch_switch"] = "branch_switch"
     name: str
 
 
-class BranchDelete(Record):
+class BranchDelete(FileModel):
     """Delete a branch that is not active and has no child branches."""
 
     type: Literal["branch_delete"] = "branch_delete"
     name: str
 
 
-class BranchSkip(Record):
+class BranchSkip(FileModel):
     """Skip the next step. On `main`, this creates a branch."""
 
     type: Literal["branch_skip"] = "branch_skip"
@@ -166,7 +166,7 @@ class BranchSkip(Record):
     reason: str = "skipped manually"
 
 
-class BranchEdit(Record):
+class BranchEdit(FileModel):
     """Change fields of an upcoming step. On `main`, this creates a branch."""
 
     type: Literal["branch_edit"] = "branch_edit"
@@ -178,7 +178,7 @@ class BranchEdit(Record):
     reason: str = "edited manually"
 
 
-class BranchInsert(Record):
+class BranchInsert(FileModel):
     """Insert an action before the next step, after those inserted just before.
 
     On `main`, this creates a branch.
@@ -192,7 +192,7 @@ class BranchInsert(Record):
     reason: str = "inserted manually"
 
 
-class BranchRecord(Record):
+class BranchRecord(FileModel):
     """Begin or end recording the user's actions in the window as steps of the branch."""
 
     type: Literal["branch_record"] = "branch_record"
@@ -200,7 +200,7 @@ class BranchRecord(Record):
     name: str | None = None
 
 
-class BranchSave(Record):
+class BranchSave(FileModel):
     """Save a branch as a bundle of its own, or as a patch on the original."""
 
     type: Literal["branch_save"] = "branch_save"
@@ -210,13 +210,13 @@ class BranchSave(Record):
     """Absolute path of the folder or file."""
 
 
-GoingCommand: TypeAlias = Resume | Step | NextSubgoal | RunTo
+RunCommand: TypeAlias = Resume | Step | NextSubgoal | RunTo
 """Commands that run steps."""
 BranchCommand: TypeAlias = (
     BranchCreate | BranchDelete | BranchSkip | BranchEdit | BranchInsert | BranchRecord | BranchSave
 )
 """Commands that create, change or save branches."""
-StandingCommand: TypeAlias = (
+PausedCommand: TypeAlias = (
     Inspect
     | Locate
     | Evaluate
@@ -231,10 +231,10 @@ StandingCommand: TypeAlias = (
 AnytimeCommand: TypeAlias = Pause | Quit | BreakpointList | BreakpointChange | BreakpointClear
 """Commands allowed while the session runs."""
 
-Command: TypeAlias = Annotated[GoingCommand | StandingCommand | AnytimeCommand, Field(discriminator="type")]
+Command: TypeAlias = Annotated[RunCommand | PausedCommand | AnytimeCommand, Field(discriminator="type")]
 
 
-class CommandLine(Record):
+class CommandLine(FileModel):
     """One line of `commands.jsonl`."""
 
     id: str = Field(min_length=1, max_length=64)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.asked import Told
+from eikon_engine.debug.asked import Output
 from eikon_engine.debug.checkpoint import delete_checkpoint
-from eikon_engine.debug.place_in_timeline import demand_no_fork, find_checkpoint
-from eikon_engine.debug.results import Marked
-from eikon_engine.debug.session_lock import held_lock
+from eikon_engine.debug.place_in_timeline import find_checkpoint, require_no_fork
+from eikon_engine.debug.results import CheckpointChange
+from eikon_engine.debug.session_lock import hold_lock
 
 if TYPE_CHECKING:
     from eikon_engine.debug.session_folder import SessionFolder
 
 
-def delete_in_files(folder: SessionFolder, name: str) -> Told:
+def delete_checkpoint_offline(folder: SessionFolder, name: str) -> Output:
     """Remove a checkpoint from the timeline of a session, then its files.
 
     Raises:
@@ -24,12 +24,12 @@ def delete_in_files(folder: SessionFolder, name: str) -> Told:
         CheckpointError: its files cannot be deleted.
         OutputError: the timeline cannot be written.
     """
-    with held_lock(folder.lock):
+    with hold_lock(folder.lock_path):
         timeline = folder.read_timeline()
         branch, entry = find_checkpoint(timeline, name, "checkpoint delete")
-        demand_no_fork(timeline, entry)
+        require_no_fork(timeline, entry)
         left = tuple(each for each in branch.checkpoints if each.id != entry.id)
         folder.write_timeline(timeline.with_branch(branch.model_copy(update={"checkpoints": left})))
         delete_checkpoint(folder.checkpoints, entry.id)
-    deleted = Marked(change="deleted", branch=branch.name, checkpoint=entry)
-    return Told(f"{deleted}\n", deleted.model_dump(mode="json"))
+    deleted = CheckpointChange(change="deleted", branch=branch.name, checkpoint=entry)
+    return Output(f"{deleted}\n", deleted.model_dump(mode="json"))

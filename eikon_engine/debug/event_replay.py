@@ -6,45 +6,45 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.debug.iterations import Iterations
-from eikon_engine.debug.session_folder import session_folders
+from eikon_engine.debug.iterations import IterationCounter
+from eikon_engine.debug.session_folder import list_session_folders
 from eikon_engine.errors import EventsError, SessionMissingError, UsageError
 from eikon_engine.gates.trace_events import events_of_bundle
 from eikon_engine.outcome.event_filter import EVENT_TYPES
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.outcome.read_events import EventsReader, ReadLine
+from eikon_engine.outcome.read_events import EventsParser, ParsedLine
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.outcome.events import Event, JournalLine
+    from eikon_engine.outcome.events import Event, EventLine
 
-LONGEST_WAIT_S: Final = 5.0
+MAX_GAP_S: Final = 5.0
 """Longer gaps between events are shortened to this."""
 COMPLETE: Final = "--- Replay complete ---"
 _CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldLine:
+class ReplayedLine:
     """A line to print, parsed."""
 
     text: str
-    lines: tuple[JournalLine, ...]
+    lines: tuple[EventLine, ...]
     """Only those of the selected event types."""
     iterations: tuple[int | None, ...]
     """One per line; None if the recording is not a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventReplay:
+class EventReplayOptions:
     """Which events to print, and how fast."""
 
     is_timed: bool = False
@@ -55,18 +55,18 @@ class EventReplay:
     """Begin with the first event of this step or a later one; everything after it is printed."""
     from_sequence: int = 0
 
-    def told(self, lines: Iterable[ReadLine], wait: Callable[[float], None]) -> Iterator[ToldLine]:
+    def replay(self, lines: Iterable[ParsedLine], wait: Callable[[float], None]) -> Iterator[ReplayedLine]:
         """Yield the lines to print, each after its original delay; `wait` takes seconds.
 
         Raises:
             UsageError: the recording ends before the requested start.
         """
-        iterations = Iterations()
+        iterations = IterationCounter()
         steps = events = 0
         has_begun = is_session = False
         before: datetime | None = None
         for read in lines:
-            numbers = [iterations.at(line.event) for line in read.lines]
+            numbers = [iterations.advance(line.event) for line in read.lines]
             here = max(numbers)
             steps, events = max(steps, here), read.lines[-1].sequence
             has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
@@ -80,17 +80,17 @@ class EventReplay:
                 continue
             if self.is_timed and before is not None:
                 passed = (selected[0][0].at - before).total_seconds() / self.speed
-                wait(min(max(passed, 0.0), LONGEST_WAIT_S))
+                wait(min(max(passed, 0.0), MAX_GAP_S))
             before = selected[-1][0].at
-            yield ToldLine(
+            yield ReplayedLine(
                 text=read.text,
                 lines=tuple(line for line, _ in selected),
                 iterations=tuple(number for _, number in selected),
             )
         if not has_begun and (self.from_iteration or self.from_sequence):
             asked = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
-            message = f"{asked}: the recording has only {counted(steps, 'step')}"
-            raise UsageError(f"{message} and {counted(events, 'event')}; begin earlier")
+            message = f"{asked}: the recording has only {pluralize(steps, 'step')}"
+            raise UsageError(f"{message} and {pluralize(events, 'event')}; begin earlier")
 
 
 def _begins_session(event: Event) -> bool:
@@ -132,7 +132,7 @@ def find_recording(parent: Path, source: Path) -> Path:
     Raises:
         SessionMissingError: neither exists.
     """
-    named = next((folder.root for folder in session_folders(parent) if folder.name == str(source)), None)
+    named = next((folder.root for folder in list_session_folders(parent) if folder.name == str(source)), None)
     place = named or source
     if place.is_dir() and (place / EVENTS_FILE).exists():
         return place / EVENTS_FILE
@@ -143,7 +143,7 @@ def find_recording(parent: Path, source: Path) -> Path:
     raise SessionMissingError(message)
 
 
-def recorded_lines(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
+def read_recording(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine]:
     """Yield the events of a recording; `note` is called with a warning if it has no proper end.
 
     Raises:
@@ -151,14 +151,14 @@ def recorded_lines(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine
         TraceError: the bundle cannot be read.
     """
     if path.suffix == ".jsonl" and path.name != JOURNAL_FILE:
-        yield from _from_events(path, note)
+        yield from _read_events(path, warn)
         return
     for line in events_of_bundle(open_bundle(path)):
-        yield ReadLine(text=line.model_dump_json(), lines=(line,))
+        yield ParsedLine(text=line.model_dump_json(), lines=(line,))
 
 
-def _from_events(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
-    reader = EventsReader(str(path))
+def _read_events(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine]:
+    reader = EventsParser(str(path))
     try:
         with path.open("rb", buffering=0) as file:
             while data := file.read(_CHUNK):
@@ -169,6 +169,6 @@ def _from_events(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
     if last is not None:
         yield last
     if torn is not None:
-        note(torn)
+        warn(torn)
     if not reader.has_ended:
-        note(f"{path}: no run_end: the session still runs, or was killed")
+        warn(f"{path}: no run_end: the session still runs, or was killed")

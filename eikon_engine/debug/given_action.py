@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from eikon_engine.edit.assignments import MOST_READINGS
+from eikon_engine.edit.assignments import MAX_INTERPRETATIONS
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.field_errors import validation_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _ACTIONS: Final[TypeAdapter[Action]] = TypeAdapter(Action)
-_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
+_POSITIONAL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "answer_dialog": ("accept",),
     "close_page": ("page",),
     "fill": ("target.selector", "text"),
@@ -32,18 +32,18 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "type": ("target.selector", "text"),
 }
 """Fields that may be given without a name, in this order; for all other actions, the selector."""
-_TARGET: Final = ("target.selector",)
-_ENGINES: Final = frozenset({"css", "id", "role", "text", "xpath"})
+_SELECTOR_FIELD: Final = ("target.selector",)
+_SELECTOR_ENGINES: Final = frozenset({"css", "id", "role", "text", "xpath"})
 """Playwright selector engines that could be mistaken for a field name in front of `=`."""
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     model.model_fields["type"].default: frozenset(model.model_fields) for model in get_args(get_args(Action)[0])
 }
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*")
+_FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*")
 """Matches anything that looks like a field name; text before `=` in a URL does not."""
 
 
-def read_action(kind: str, texts: Sequence[str]) -> Action:
+def parse_action(kind: str, texts: Sequence[str]) -> Action:
     """Parse `fill '#name' Ada` or `click target.selector='#buy' page=1`.
 
     `name=value` sets a field of the action; other arguments are, in order, the selector, URL, text or key. A selector
@@ -53,10 +53,10 @@ def read_action(kind: str, texts: Sequence[str]) -> Action:
     Raises:
         UsageError: not a valid action.
     """
-    pairs = _named(kind, texts)
+    pairs = _split_arguments(kind, texts)
     refused: ValidationError | None = None
     text = b""
-    for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
+    for values in islice(product(*(_parse_value(value) for _, value in pairs)), MAX_INTERPRETATIONS):
         fields = [(name, value) for (name, _), value in zip(pairs, values, strict=True)]
         text = json.dumps(_nested(kind, fields)).encode()
         try:
@@ -64,20 +64,20 @@ def read_action(kind: str, texts: Sequence[str]) -> Action:
         except ValidationError as error:
             refused = refused or error
     assert refused is not None  # noqa: S101 - at least one reading was tried
-    raise UsageError(str(trace_error(refused, text, f"{kind}: expected an action")))
+    raise UsageError(str(validation_error(refused, text, f"{kind}: expected an action")))
 
 
-def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    places, fields = list(_PLACES.get(kind, _TARGET)), _FIELDS.get(kind, frozenset())
+def _split_arguments(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    places, fields = list(_POSITIONAL_FIELDS.get(kind, _SELECTOR_FIELD)), _FIELDS.get(kind, frozenset())
     pairs = []
     for text in texts:
         name, equals, value = text.partition("=")
         if equals and name.partition(".")[0] in fields:
             pairs.append((name, value))
-        elif equals and name in _ENGINES and places[:1] == list(_TARGET):
+        elif equals and name in _SELECTOR_ENGINES and places[:1] == list(_SELECTOR_FIELD):
             pairs.append((places.pop(0), text))
-        elif equals and fields and _NAME.fullmatch(name):
-            raise UsageError(_unknown(kind, name, places, text))
+        elif equals and fields and _FIELD_NAME.fullmatch(name):
+            raise UsageError(_unknown_field_message(kind, name, places, text))
         elif places:
             pairs.append((places.pop(0), text))
         else:
@@ -89,10 +89,12 @@ def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _unknown(kind: str, name: str, places: Sequence[str], text: str) -> str:
+def _unknown_field_message(kind: str, name: str, positional: Sequence[str], text: str) -> str:
     """Explain that an action has no such field, and how to quote a value that looks like one."""
     known = ", ".join(sorted(_FIELDS[kind] - {"type"}))
-    hint = f"; if all of it is the {places[0]}, write {shlex.quote(f'{places[0]}={text}')}" if places else ""
+    hint = (
+        f"; if all of it is the {positional[0]}, write {shlex.quote(f'{positional[0]}={text}')}" if positional else ""
+    )
     return f"{kind}: no field {name!r}; available: {known}{hint}"
 
 
@@ -110,7 +112,7 @@ def _nested(kind: str, fields: Sequence[tuple[str, JsonValue]]) -> dict[str, Jso
     return whole
 
 
-def _readings(text: str) -> list[JsonValue]:
+def _parse_value(text: str) -> list[JsonValue]:
     """Return the possible values of a text: as JSON if it parses, then as plain text."""
     try:
         value: JsonValue = json.loads(text)

@@ -7,23 +7,23 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.browser.bind import Readiness
-from eikon_engine.browser.console import console_of
-from eikon_engine.browser.matches import matches_in
+from eikon_engine.browser.console import read_console
+from eikon_engine.browser.matches import find_matches
 from eikon_engine.browser.perform.deed import require_page
-from eikon_engine.browser.stored import stored_values
-from eikon_engine.browser.target_now import target_now
+from eikon_engine.browser.stored import read_stored_values
+from eikon_engine.browser.target_now import inspect_target_now
 from eikon_engine.debug.inspection import (
+    InspectedItem,
+    InspectedMatch,
+    InspectedMessage,
+    InspectedPage,
+    InspectedScreenshot,
+    InspectedStep,
+    InspectedTarget,
     Inspection,
-    Location,
-    ShownItem,
-    ShownMatch,
-    ShownMessage,
-    ShownPage,
-    ShownPicture,
-    ShownStep,
-    ShownTarget,
+    LocateResult,
 )
-from eikon_engine.divergence.candidates import candidates
+from eikon_engine.divergence.candidates import find_candidates
 from eikon_engine.errors import BrowserDiedError, PageMissingError
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.label import step_label
@@ -32,35 +32,35 @@ from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.dom import render_html
 from eikon_engine.trace.dom.stored import store_snapshot
 from eikon_engine.trace.execution import SkillUsage
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from eikon_engine.browser.observe import Sight
+    from eikon_engine.browser.observe import CapturedObservation
     from eikon_engine.browser.session import Session
-    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.line import ReplayContext
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.target import Target
 
-What: TypeAlias = Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"]
-DOM: Final = "dom"
-INSPECTIONS: Final = "inspections"
+InspectedPart: TypeAlias = Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"]
+DOM_FOLDER: Final = "dom"
+INSPECTIONS_FOLDER: Final = "inspections"
 
-_UNSEEN: Final = frozenset({"assert", "dispatch_event", "focus", "set_input_files", "wait_for"})
+_VISIBILITY_NOT_REQUIRED: Final = frozenset({"assert", "dispatch_event", "focus", "set_input_files", "wait_for"})
 """Actions that do not require a visible target."""
-_ENABLED: Final = frozenset(
+_ENABLED_REQUIRED: Final = frozenset(
     {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "type",
      "uncheck"}
 )  # fmt: skip
 """Actions whose target must not be disabled."""
 
 
-async def inspect(line: Line, what: What, folder: Path, page: int = 0) -> Inspection:
+async def inspect_context(context: ReplayContext, what: InspectedPart, folder: Path, page: int = 0) -> Inspection:
     """Collect what is asked for; snapshots are written to `dom` below `folder`, files to view to `inspections`.
 
     `page` selects the screenshot, and the DOM if only that is asked for. The default page 0 may be closed unless only a
@@ -71,10 +71,10 @@ async def inspect(line: Line, what: What, folder: Path, page: int = 0) -> Inspec
         BrowserDiedError: the browser went away.
         OutputError: a file cannot be written.
     """
-    return await _Inspecting(line, what, folder, page).inspection()
+    return await _Inspector(context, what, folder, page).inspection()
 
 
-async def locate(line: Line, selector: str, page: int = 0, frame: str = "") -> Location:
+async def locate_in_context(context: ReplayContext, selector: str, page: int = 0, frame: str = "") -> LocateResult:
     """Return what a selector matches now, found with the engine that binds targets.
 
     Raises:
@@ -82,79 +82,79 @@ async def locate(line: Line, selector: str, page: int = 0, frame: str = "") -> L
         ActionError: the selector is invalid, or the page does not respond.
         BrowserDiedError: the browser went away.
     """
-    seen = await matches_in(line.session, selector, page, frame)
-    return Location(
-        selector=line.session.redactor.text(selector),
+    seen = await find_matches(context.session, selector, page, frame)
+    return LocateResult(
+        selector=context.session.redactor.redact_text(selector),
         page=seen.page,
         frame=seen.frame,
         count=seen.count,
         visible=sum(each.is_visible for each in seen.shown),
-        matches=tuple(ShownMatch(**asdict(each)) for each in seen.shown),
+        matches=tuple(InspectedMatch(**asdict(each)) for each in seen.shown),
     )
 
 
-class _Inspecting:
+class _Inspector:
     """A single inspection."""
 
-    def __init__(self, line: Line, what: What, folder: Path, page: int) -> None:
-        self._line = line
+    def __init__(self, context: ReplayContext, what: InspectedPart, folder: Path, page: int) -> None:
+        self._context = context
         self._what = what
         self._folder = folder
         self._page = page
 
     async def inspection(self) -> Inspection:
-        line, session = self._line, self._line.session
+        line, session = self._context, self._context.session
         if self._page or self._what in {"page", "screenshot"}:
             require_page(session, self._page)
-        asks = self._asks
-        sight = await line.look() if asks("page") or asks("next") else line.sight
+        asks = self._includes
+        sight = await line.observe() if asks("page") or asks("next") else line.last_observed
         inspection = Inspection(
             iteration=line.iteration,
             step_count=line.step_count,
-            touched=line.touched,
+            touched=line.is_modified,
             pages=self._pages(sight) if asks("page") else None,
-            picture=await self._picture() if asks("screenshot") else None,
-            next=await self._next(line.next, sight) if asks("next") and line.next is not None else None,
-            network=line.worker.network() if asks("network") else None,
+            picture=await self._screenshot() if asks("screenshot") else None,
+            next=await self._next(line.next_step, sight) if asks("next") and line.next_step is not None else None,
+            network=line.worker.network_outcome() if asks("network") else None,
             storage=await _storage(session) if asks("storage") else None,
             console=await _console(session) if asks("console") else None,
             divergences=_divergences(line) if asks("divergences") else None,
         )
-        if session.ledger.crashed:
+        if session.tracker.is_dead:
             message = "the browser crashed or was closed during the inspection"
             raise BrowserDiedError(message)
         return inspection
 
-    def _asks(self, part: What) -> bool:
+    def _includes(self, part: InspectedPart) -> bool:
         return self._what in {"all", part}
 
-    def _pages(self, sight: Sight) -> tuple[ShownPage, ...]:
+    def _pages(self, sight: CapturedObservation) -> tuple[InspectedPage, ...]:
         pages = (each for each in sight.observation.pages if self._what == "all" or each.page == self._page)
-        store = BlobStore(self._folder / DOM)
+        store = BlobStore(self._folder / DOM_FOLDER)
         shown = []
         for each in pages:
             snapshot = sight.snapshots[each.page]
             html = render_html(snapshot.main, frames=snapshot.frames, base_url=snapshot.main.url)
             shown.append(
-                ShownPage(
+                InspectedPage(
                     observation=each.model_copy(update={"snapshot": store_snapshot(store, snapshot)}),
-                    html=self._keep(each.page, html.encode(errors="replace"), "html"),
+                    html=self._write_file(each.page, html.encode(errors="replace"), "html"),
                 )
             )
         return tuple(shown)
 
-    async def _picture(self) -> ShownPicture:
-        picture = await self._line.worker.picture(self._page)
+    async def _screenshot(self) -> InspectedScreenshot:
+        picture = await self._context.worker.screenshot(self._page)
         if picture is not None:
-            return ShownPicture(page=self._page, path=self._keep(self._page, picture, "png"))
-        is_open = self._line.session.page(self._page) is not None
+            return InspectedScreenshot(page=self._page, path=self._write_file(self._page, picture, "png"))
+        is_open = self._context.session.page(self._page) is not None
         problem = "the page does not render, or is navigating" if is_open else "the page is not open"
-        return ShownPicture(page=self._page, path=None, problem=problem)
+        return InspectedScreenshot(page=self._page, path=None, problem=problem)
 
-    async def _next(self, planned: PlannedStep, sight: Sight) -> ShownStep:
+    async def _next(self, planned: PlannedStep, sight: CapturedObservation) -> InspectedStep:
         step = planned.step
         if isinstance(step, SkillUsage):
-            return ShownStep(
+            return InspectedStep(
                 iteration=planned.position,
                 id=step.id,
                 kind="skill",
@@ -165,7 +165,7 @@ class _Inspecting:
                 page=None,
                 expected=step.result,
             )
-        return ShownStep(
+        return InspectedStep(
             iteration=planned.position,
             id=step.id,
             kind="action",
@@ -179,7 +179,7 @@ class _Inspecting:
             expected=step.result,
         )
 
-    async def _targets(self, action: Action, sight: Sight) -> tuple[ShownTarget, ...]:
+    async def _targets(self, action: Action, sight: CapturedObservation) -> tuple[InspectedTarget, ...]:
         snapshot = sight.snapshots.get(action.page)
         return tuple([await self._target(action, *each, snapshot) for each in _targets_of(action)])
 
@@ -189,19 +189,21 @@ class _Inspecting:
         role: Literal["target", "to", "condition"],
         target: Target,
         snapshot: PageSnapshot | None,
-    ) -> ShownTarget:
+    ) -> InspectedTarget:
         forced = isinstance(action, Click) and action.force
-        readiness = Readiness(visible=action.type not in _UNSEEN, enabled=action.type in _ENABLED and not forced)
+        readiness = Readiness(
+            visible=action.type not in _VISIBILITY_NOT_REQUIRED, enabled=action.type in _ENABLED_REQUIRED and not forced
+        )
         try:
-            now = await target_now(self._line.session, action.page, target, readiness)
+            now = await inspect_target_now(self._context.session, action.page, target, readiness)
             count, matches, problem = now.count, now.matches, now.problem
         except PageMissingError as error:
             count, matches, problem = 0, (), error.message
         problem = None if role == "condition" else problem
         alike = None
         if problem is not None and target.identity is not None and snapshot is not None:
-            alike = candidates(target.identity, snapshot)
-        return ShownTarget(
+            alike = find_candidates(target.identity, snapshot)
+        return InspectedTarget(
             role=role,
             selector=str(target),
             identity=target.identity,
@@ -211,26 +213,26 @@ class _Inspecting:
             candidates=alike,
         )
 
-    def _keep(self, page: int, content: bytes, ending: str) -> str:
+    def _write_file(self, page: int, content: bytes, ending: str) -> str:
         """Write a file named after its content, so that later inspections do not overwrite it."""
         digest = hashlib.sha256(content).hexdigest()[:12]
-        relative = f"{INSPECTIONS}/{self._line.iteration:03d}-page-{page}-{digest}.{ending}"
+        relative = f"{INSPECTIONS_FOLDER}/{self._context.iteration:03d}-page-{page}-{digest}.{ending}"
         path = self._folder / relative
         if not path.exists():
-            write_whole(path, content)
+            write_atomically(path, content)
         return relative
 
 
-async def _storage(session: Session) -> tuple[ShownItem, ...]:
-    return tuple(ShownItem(**asdict(each)) for each in await stored_values(session))
+async def _storage(session: Session) -> tuple[InspectedItem, ...]:
+    return tuple(InspectedItem(**asdict(each)) for each in await read_stored_values(session))
 
 
-async def _console(session: Session) -> tuple[ShownMessage, ...]:
-    return tuple(ShownMessage(**asdict(each)) for each in await console_of(session))
+async def _console(session: Session) -> tuple[InspectedMessage, ...]:
+    return tuple(InspectedMessage(**asdict(each)) for each in await read_console(session))
 
 
-def _divergences(line: Line) -> tuple[Divergence, ...]:
-    outcomes = (each.outcome for each in line.outcomes)
+def _divergences(context: ReplayContext) -> tuple[Divergence, ...]:
+    outcomes = (each.outcome for each in context.outcomes)
     return tuple(
         found for each in outcomes if isinstance(each, ActionOutcome | SkillOutcome) for found in each.divergences
     )

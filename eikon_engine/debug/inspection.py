@@ -1,4 +1,4 @@
-"""Results of `inspect` and `locate`."""
+"""Results of `inspect_context` and `locate`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from eikon_engine.outcome.divergence import Candidate, Divergence
 from eikon_engine.outcome.outcomes import NetworkOutcome
 from eikon_engine.trace.execution import Result
 from eikon_engine.trace.observation import PageObservation
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 from eikon_engine.trace.target import Identity
 
 
-class ShownPage(Record):
+class InspectedPage(FileModel):
     """One open page."""
 
     observation: PageObservation
@@ -21,7 +21,7 @@ class ShownPage(Record):
     """Path of its DOM as a viewable document, relative to the session."""
 
 
-class ShownPicture(Record):
+class InspectedScreenshot(FileModel):
     """A screenshot of a page."""
 
     page: int
@@ -31,7 +31,7 @@ class ShownPicture(Record):
     """Why no screenshot could be taken."""
 
 
-class ShownTarget(Record):
+class InspectedTarget(FileModel):
     """A target of the next action."""
 
     role: Literal["target", "to", "condition"]
@@ -50,7 +50,7 @@ class ShownTarget(Record):
     """Similar elements, most likely first, if it would not bind; None if no identity was recorded."""
 
 
-class ShownStep(Record):
+class InspectedStep(FileModel):
     """The next step."""
 
     iteration: int
@@ -66,13 +66,13 @@ class ShownStep(Record):
     """Id of its attempt."""
     page: int | None
     """Page it acts on; None for a skill, which works on a recorded document."""
-    targets: tuple[ShownTarget, ...] = ()
+    targets: tuple[InspectedTarget, ...] = ()
     requests: tuple[str, ...] = ()
     """Keys of the requests made during recording."""
     expected: Result
 
 
-class ShownItem(Record):
+class InspectedItem(FileModel):
     """One cookie or storage item."""
 
     kind: Literal["cookie", "local", "session"]
@@ -83,7 +83,7 @@ class ShownItem(Record):
     page: int | None
 
 
-class ShownMessage(Record):
+class InspectedMessage(FileModel):
     """One console message, or an uncaught error."""
 
     page: int
@@ -92,7 +92,7 @@ class ShownMessage(Record):
     place: str
 
 
-class Inspection(Record):
+class Inspection(FileModel):
     """What was asked for; all other fields are None."""
 
     iteration: int
@@ -100,19 +100,19 @@ class Inspection(Record):
     step_count: int
     touched: bool
     """Whether JavaScript was run manually before this point."""
-    pages: tuple[ShownPage, ...] | None = None
-    picture: ShownPicture | None = None
-    next: ShownStep | None = None
+    pages: tuple[InspectedPage, ...] | None = None
+    picture: InspectedScreenshot | None = None
+    next: InspectedStep | None = None
     """None after the last step as well."""
     network: NetworkOutcome | None = None
     """How requests were answered so far; `unused` includes those of later steps."""
-    storage: tuple[ShownItem, ...] | None = None
-    console: tuple[ShownMessage, ...] | None = None
+    storage: tuple[InspectedItem, ...] | None = None
+    console: tuple[InspectedMessage, ...] | None = None
     divergences: tuple[Divergence, ...] | None = None
     """All so far, in order."""
 
 
-class ShownMatch(Record):
+class InspectedMatch(FileModel):
     """One element that a selector matches."""
 
     description: str
@@ -121,7 +121,7 @@ class ShownMatch(Record):
     """Left, top, width and height in CSS pixels, relative to the viewport of its frame."""
 
 
-class Location(Record):
+class LocateResult(FileModel):
     """What a selector matches in one document."""
 
     selector: str
@@ -130,5 +130,5 @@ class Location(Record):
     count: int
     visible: int
     """How many of the listed matches are visible."""
-    matches: tuple[ShownMatch, ...]
+    matches: tuple[InspectedMatch, ...]
     """The first fifty, in document order."""

@@ -4,90 +4,90 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.outcome.printable import printable
-from eikon_engine.trace.wording import counted
+from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eikon_engine.debug.inspection import (
+        InspectedItem,
+        InspectedMessage,
+        InspectedPage,
+        InspectedScreenshot,
+        InspectedStep,
+        InspectedTarget,
         Inspection,
-        Location,
-        ShownItem,
-        ShownMessage,
-        ShownPage,
-        ShownPicture,
-        ShownStep,
-        ShownTarget,
+        LocateResult,
     )
     from eikon_engine.outcome.outcomes import NetworkOutcome
 
 
-def render_inspection(seen: Inspection) -> str:
+def render_inspection(inspection: Inspection) -> str:
     """Return an inspection as lines of text."""
-    return _text(_inspection(seen))
+    return _join_lines(_inspection_lines(inspection))
 
 
-def render_location(found: Location) -> str:
+def render_locate_result(result: LocateResult) -> str:
     """Return the number of matches and a line for each listed one."""
-    return _text(_location(found))
+    return _join_lines(_locate_lines(result))
 
 
-def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{printable(line.replace(chr(10), ' '))}\n" for line in lines)
+def _join_lines(lines: Iterable[str]) -> str:
+    return "".join(f"{escape_control_characters(line.replace(chr(10), ' '))}\n" for line in lines)
 
 
-def _inspection(seen: Inspection) -> Iterator[str]:
+def _inspection_lines(seen: Inspection) -> Iterator[str]:
     touched = "; JavaScript was run manually before this point" if seen.touched else ""
-    yield f"{seen.iteration} of {counted(seen.step_count, 'step')} done{touched}"
+    yield f"{seen.iteration} of {pluralize(seen.step_count, 'step')} done{touched}"
     if seen.next is not None:
-        yield from _step(seen.next)
+        yield from _step_lines(seen.next)
     for page in seen.pages or ():
-        yield from _page(page)
+        yield from _page_lines(page)
     if seen.picture is not None:
-        yield _picture(seen.picture)
+        yield _screenshot_line(seen.picture)
     if seen.network is not None:
-        yield from _network(seen.network)
+        yield from _network_lines(seen.network)
     if seen.storage is not None:
-        yield from _storage(seen.storage)
+        yield from _storage_lines(seen.storage)
     if seen.console is not None:
-        yield from _console(seen.console)
+        yield from _console_lines(seen.console)
     if seen.divergences is not None:
         yield f"divergences so far: {len(seen.divergences) or 'none'}"
         for found in seen.divergences:
             yield f"  {found.subgoal} {found.sequence:03d} {found.code}: {found.message}"
 
 
-def _step(step: ShownStep) -> Iterator[str]:
+def _step_lines(step: InspectedStep) -> Iterator[str]:
     yield f"next: {step.iteration} {step.label} [{step.id}, {step.subgoal}]"
     for target in step.targets:
-        yield from _target(target)
+        yield from _target_lines(target)
     if step.expected.kind != "ok":
         yield f"  expected result: {step.expected.kind}"
     for key in step.requests:
         yield f"  recorded request: {key.partition(' sha256:')[0]}"
 
 
-def _target(target: ShownTarget) -> Iterator[str]:
+def _target_lines(target: InspectedTarget) -> Iterator[str]:
     matches = f": {', '.join(target.matches)}" if target.matches else ""
-    yield f"  {target.role} {target.selector} matches {counted(target.count, 'element')} now{matches}"
+    yield f"  {target.role} {target.selector} matches {pluralize(target.count, 'element')} now{matches}"
     if target.problem is not None:
         yield f"    would not bind now: {target.problem}"
     for each in target.candidates or ():
         yield f"    did you mean {each}?"
 
 
-def _page(page: ShownPage) -> Iterator[str]:
+def _page_lines(page: InspectedPage) -> Iterator[str]:
     seen = page.observation
     yield f"page {seen.page}: {seen.title or '(no title)'}, {seen.url}"
-    yield f"  DOM of {counted(len(seen.frames), 'frame')}: {page.html}"
+    yield f"  DOM of {pluralize(len(seen.frames), 'frame')}: {page.html}"
 
 
-def _picture(picture: ShownPicture) -> str:
+def _screenshot_line(picture: InspectedScreenshot) -> str:
     return f"screenshot of page {picture.page}: {picture.path or f'none, {picture.problem}'}"
 
 
-def _network(network: NetworkOutcome) -> Iterator[str]:
+def _network_lines(network: NetworkOutcome) -> Iterator[str]:
     failed = "" if network.failed is None else f", {len(network.failed)} failed"
     yield (
         f"network: {network.served} requests served from the recording, {len(network.misses)} not in the recording, "
@@ -99,24 +99,24 @@ def _network(network: NetworkOutcome) -> Iterator[str]:
         yield f"  failed: {failure}"
 
 
-def _storage(items: Sequence[ShownItem]) -> Iterator[str]:
-    yield f"storage: {counted(len(items), 'item')}"
+def _storage_lines(items: Sequence[InspectedItem]) -> Iterator[str]:
+    yield f"storage: {pluralize(len(items), 'item')}"
     for item in items:
         page = "" if item.page is None else f" of page {item.page}"
         yield f"  {item.kind}{page} {item.place}: {item.name} = {item.value}"
 
 
-def _console(messages: Sequence[ShownMessage]) -> Iterator[str]:
-    yield f"console: {counted(len(messages), 'message')}"
+def _console_lines(messages: Sequence[InspectedMessage]) -> Iterator[str]:
+    yield f"console: {pluralize(len(messages), 'message')}"
     for message in messages:
         place = f" ({message.place})" if message.place else ""
         yield f"  page {message.page} {message.kind}: {message.text}{place}"
 
 
-def _location(found: Location) -> Iterator[str]:
+def _locate_lines(found: LocateResult) -> Iterator[str]:
     frame = f", frame {found.frame}" if found.frame else ""
     shown = "" if found.count == len(found.matches) else f"; the first {len(found.matches)}:"
-    yield f"{found.selector} matches {counted(found.count, 'element')} of page {found.page}{frame}{shown}"
+    yield f"{found.selector} matches {pluralize(found.count, 'element')} of page {found.page}{frame}{shown}"
     for match in found.matches:
         left, top, width, height = match.box
         place = f"{width:g} x {height:g} at {left:g}, {top:g}" if match.is_visible else "hidden"

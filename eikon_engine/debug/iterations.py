@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.debug_events import BranchSwitched, BreakpointHit, Paused, Resumed, Rewound
-from eikon_engine.outcome.events import ActionStart, ActionTaken, ObservationMade, SkillUsed
+from eikon_engine.outcome.events import ActionPerformed, ActionStart, ObservationMade, SkillRun
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event
 
 
-def tells_where(event: Event) -> bool:
+def has_iteration(event: Event) -> bool:
     """Return whether an event states how many steps are done."""
     return isinstance(event, Rewound | BranchSwitched | Paused | Resumed)
 
 
-class Iterations:
+class IterationCounter:
     """Count the steps of a run while its events are read in order."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Iterations:
         self._step: tuple[str, int] | None = None
         self._iteration = 0
 
-    def at(self, event: Event) -> int:
+    def advance(self, event: Event) -> int:
         """Return the iteration of an event: of its step, or the last one that started.
 
         A breakpoint hit belongs to the step before which it pauses.
@@ -35,14 +35,14 @@ class Iterations:
             case BreakpointHit(context=context):
                 return context.iteration
             case ActionStart() | ObservationMade():
-                self._began(event.subgoal, event.sequence)
-            case ActionTaken() | SkillUsed():
-                self._began(event.subgoal, event.outcome.sequence)
+                self._start_step(event.subgoal, event.sequence)
+            case ActionPerformed() | SkillRun():
+                self._start_step(event.subgoal, event.outcome.sequence)
             case _:
                 pass
         return self._iteration
 
-    def _began(self, subgoal: str, sequence: int) -> None:
+    def _start_step(self, subgoal: str, sequence: int) -> None:
         if self._step != (subgoal, sequence):
             self._step = (subgoal, sequence)
             self._iteration += 1

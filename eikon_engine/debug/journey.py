@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.branch import trace_sha256 as whole_trace_sha256
-from eikon_engine.debug.branches.departure import left_out
-from eikon_engine.debug.branches.failed import failed_steps
-from eikon_engine.debug.branches.walk import Walk
+from eikon_engine.debug.branches.departure import find_skipped_steps
+from eikon_engine.debug.branches.failed import find_failed_steps
+from eikon_engine.debug.branches.walk import BranchRunner
 from eikon_engine.debug.breakpoints import BreakpointTable
-from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
-from eikon_engine.debug.doubts import doubts_of
+from eikon_engine.debug.checkpoint import checkpoint_path, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.doubts import describe_doubts
 from eikon_engine.debug.parked import parked_checkpoints
-from eikon_engine.debug.passing import holder
-from eikon_engine.debug.results import Stand
-from eikon_engine.debug.selector_watch import look_for
-from eikon_engine.debug.session_folder import bundle_path
-from eikon_engine.debug.timeline import Branch, LeftOutEntry, StepEntry, Timeline
-from eikon_engine.debug.way import steps_of, trace_sha256
+from eikon_engine.debug.passing import find_branch_with_steps
+from eikon_engine.debug.results import Position
+from eikon_engine.debug.selector_watch import read_selectors
+from eikon_engine.debug.session_folder import branch_bundle_path
+from eikon_engine.debug.timeline import Branch, SkippedStepEntry, StepEntry, Timeline
+from eikon_engine.debug.way import iter_steps, steps_sha256
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
 from eikon_engine.outcome.events import verdict_of
-from eikon_engine.outcome.verdict import worst
+from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.replay.label import step_label
 from eikon_engine.trace.patch import SetObservation
 
@@ -33,42 +33,44 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from datetime import datetime
 
-    from eikon_engine.debug.branches.by_hand import HandTaking
-    from eikon_engine.debug.checkpoint import SavedCheckpoint
-    from eikon_engine.debug.line import Line
-    from eikon_engine.debug.lines import Lines
-    from eikon_engine.debug.place_in_timeline import Place
-    from eikon_engine.debug.selector_watch import Sighting
+    from eikon_engine.debug.branches.by_hand import InteractiveRecorder
+    from eikon_engine.debug.checkpoint import CheckpointFile
+    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.lines import ContextPool
+    from eikon_engine.debug.place_in_timeline import RewindTarget
+    from eikon_engine.debug.selector_watch import SelectorState
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import CheckpointEntry
-    from eikon_engine.debug.way import Way
+    from eikon_engine.debug.way import History
     from eikon_engine.outcome.debug_events import PauseReason
     from eikon_engine.outcome.event_log import EventLog
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
 
-class Journey:
+class DebugSession:
     """The state of a running session.
 
     Every change of the timeline is written at once: the files of a killed process are valid as of its last step.
     """
 
-    def __init__(self, folder: SessionFolder, lines: Lines, line: Line, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, folder: SessionFolder, pool: ContextPool, context: ReplayContext, now: Callable[[], datetime]
+    ) -> None:
         """Start with `line` before the first step of the recording."""
-        self.walk: Walk | None = None
+        self.branch_runner: BranchRunner | None = None
         """Runs the active branch and records its new steps; None on the recording itself."""
-        self.hand: HandTaking | None = None
+        self.interactive_recording: InteractiveRecorder | None = None
         """Records the user's actions in the pages; None if no interactive recording is active."""
         self.folder = folder
-        self.lines = lines
-        self.line = line
+        self.pool = pool
+        self.context = context
         self.now = now
-        self.table = BreakpointTable()
-        self.sightings: Mapping[str, Sighting] = {}
+        self.breakpoints = BreakpointTable()
+        self.selector_matches: Mapping[str, SelectorState] = {}
         """What the selectors of breakpoints match at the current position."""
-        self.ways: dict[str, Way] = {MAIN_BRANCH: line.way}
-        trace = line.bundle.trace
+        self.histories: dict[str, History] = {MAIN_BRANCH: context.history}
+        trace = context.bundle.trace
         self.timeline = Timeline(
             session_id=folder.name,
             mission_id=trace.mission_id,
@@ -76,84 +78,84 @@ class Journey:
                 Branch(
                     name=MAIN_BRANCH,
                     created=now(),
-                    bundle=str(line.bundle.root.absolute()),
+                    bundle=str(context.bundle.root.absolute()),
                     trace_sha256=whole_trace_sha256(trace),
-                    step_count=line.step_count,
+                    step_count=context.step_count,
                 ),
             ),
         )
-        self.put_in = 0
+        self.last_inserted = 0
         """Number of the last manually inserted upcoming step; the next insertion goes after it."""
-        self.stopped_before: frozenset[tuple[str, str]] = frozenset()
+        self.reported_hits: frozenset[tuple[str, str]] = frozenset()
         """Ids of the next step and of the breakpoints on it that already stopped the session here."""
         self.reason: PauseReason = "start"
         self.detail = ""
-        self._log: EventLog | None = None
+        self._event_log: EventLog | None = None
         self._parked: frozenset[str] = frozenset()
-        lines.parking.changed = self.note_parked
+        pool.parking.on_change = self.update_parked
 
     def begin(self, log: EventLog) -> None:
         """Record events in this log from now on."""
-        self._log = log
-        self.keep(self.timeline)
+        self._event_log = log
+        self.save_timeline(self.timeline)
 
-    def tell(self, event: Event) -> None:
+    def record(self, event: Event) -> None:
         """Record an event.
 
         Raises:
             OutputError: it cannot be written.
         """
-        if self._log is None:
+        if self._event_log is None:
             message = "a session recorded an event before it started"
             raise SessionError(message)
-        self._log.take(event)
+        self._event_log.append(event)
 
     @property
-    def active(self) -> Branch:
+    def active_branch(self) -> Branch:
         """Return the active branch."""
         return self.timeline.active
 
     @property
-    def way(self) -> Way:
+    def history(self) -> History:
         """Return the history that led to the current position."""
-        return self.ways[self.timeline.active_branch]
+        return self.histories[self.timeline.active_branch]
 
     @property
-    def next(self) -> str | None:
+    def next_label(self) -> str | None:
         """Return the label of the next step; None at the end."""
-        planned = self.line.next
+        planned = self.context.next_step
         return None if planned is None else step_label(planned.step)
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """Return why the current position is not faithful, whatever its steps showed."""
-        own, done = self._own_steps(), self.line.steps[: self.line.iteration]
+        own, done = self._changed_steps(), self.context.steps[: self.context.iteration]
         instead = {place for place, planned in enumerate(done) if planned.step.id in own}
-        gone = [each for each in self._left_out() if each.iteration <= len(done) and each.iteration not in instead]
-        return doubts_of([each.entry for each in self.line.evaluations], gone)
+        gone = [each for each in self._skipped_steps() if each.iteration <= len(done) and each.iteration not in instead]
+        return describe_doubts([each.timeline_entry for each in self.context.evaluations], gone)
 
     @property
     def verdict(self) -> Verdict | None:
         """Return the verdict of the branch so far; None before the first step."""
         doubted: tuple[Verdict, ...] = ("unverifiable",) if self.doubts else ()
         verdicts = (*self._verdicts(), *doubted)
-        return worst(verdicts) if verdicts else None
+        return combine_verdicts(verdicts) if verdicts else None
 
     @property
-    def stand(self) -> Stand:
+    def position(self) -> Position:
         """Return the current position."""
-        return Stand(
-            branch=self.active.name,
-            iteration=self.line.iteration,
-            step_count=self.line.step_count,
-            next=self.next,
+        return Position(
+            branch=self.active_branch.name,
+            iteration=self.context.iteration,
+            step_count=self.context.step_count,
+            next=self.next_label,
             reason=self.reason,
             detail=self.detail,
             verdict=self.verdict,
             doubts=self.doubts,
         )
 
-    def keep(self, timeline: Timeline) -> None:
+    def save_timeline(self, timeline: Timeline) -> None:
         """Replace the timeline, and write it.
 
         Raises:
@@ -162,7 +164,7 @@ class Journey:
         self.timeline = timeline.with_parked(self._parked)
         self.folder.write_timeline(self.timeline)
 
-    def note_parked(self) -> None:
+    def update_parked(self) -> None:
         """Record in the timeline at which checkpoints contexts are parked.
 
         Raises:
@@ -170,13 +172,15 @@ class Journey:
         """
         self._parked = parked_checkpoints(self)
         if self.timeline.with_parked(self._parked) is not self.timeline:
-            self.keep(self.timeline)
+            self.save_timeline(self.timeline)
 
-    def pause(self, reason: PauseReason, detail: str = "") -> Stand:
+    def pause(self, reason: PauseReason, detail: str = "") -> Position:
         """Pause, and record it."""
         self.reason, self.detail = reason, detail
-        stand = self.stand
-        self.tell(Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail))
+        stand = self.position
+        self.record(
+            Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail)
+        )
         return stand
 
     async def advance(self) -> AsyncIterator[Event]:
@@ -186,113 +190,121 @@ class Journey:
             UsageError: all steps are done.
             BrowserDiedError: the browser crashed or does not respond.
         """
-        async with aclosing(self.walk.advance() if self.walk else self.line.advance()) as events:
+        async with aclosing(self.branch_runner.advance() if self.branch_runner else self.context.advance()) as events:
             async for event in events:
                 yield event
-        self.note_way()
+        self.update_branch()
 
-    def note_way(self) -> None:
+    def update_branch(self) -> None:
         """Update the active branch and its history in the timeline."""
-        bundle = self.walk.branch.bundle if self.walk is not None else self.line.bundle
-        self.ways[self.active.name] = replace(self.line.way, bundle=bundle)
-        self.keep(self.timeline.with_branch(self._here()))
+        bundle = self.branch_runner.branch.bundle if self.branch_runner is not None else self.context.bundle
+        self.histories[self.active_branch.name] = replace(self.context.history, bundle=bundle)
+        self.save_timeline(self.timeline.with_branch(self._current_branch()))
 
-    def settle(self) -> None:
+    def finish_branch_step(self) -> None:
         """Write everything that arrived to the active branch; call it before another context takes over.
 
         Raises:
             OutputError: the branch cannot be written.
         """
-        if self.walk is not None:
-            self.walk.settle()
-            self.note_way()
+        if self.branch_runner is not None:
+            self.branch_runner.finish()
+            self.update_branch()
 
-    def stand_at(self, line: Line, name: str) -> None:
+    def move_to(self, context: ReplayContext, branch_name: str) -> None:
         """Continue with another context on the named branch; the branch ends at the context's position."""
-        if line.iteration != self.line.iteration:
-            self.stopped_before = frozenset()
-        self.line = line
-        self.put_in = 0
-        self.timeline = self.timeline.model_copy(update={"active_branch": name})
-        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(bundle_path(self.folder, self.active)))
-        self.note_way()
+        if context.iteration != self.context.iteration:
+            self.reported_hits = frozenset()
+        self.context = context
+        self.last_inserted = 0
+        self.timeline = self.timeline.model_copy(update={"active_branch": branch_name})
+        self.branch_runner = (
+            None
+            if branch_name == MAIN_BRANCH
+            else BranchRunner(context, open_branch(branch_bundle_path(self.folder, self.active_branch)))
+        )
+        self.update_branch()
 
-    def way_to(self, place: Place) -> Way:
+    def history_to(self, target: RewindTarget) -> History:
         """Return the history to a position of the active branch: that of its checkpoint, if it has one.
 
         Raises:
             CheckpointError: the checkpoint is missing or was modified.
         """
-        if place.checkpoint is None:
-            return self.way.until(place.iteration)
-        return self.saved_checkpoint(self.active, place.checkpoint).way(self.way.bundle)
+        if target.checkpoint is None:
+            return self.history.until(target.iteration)
+        return self.read_checkpoint(self.active_branch, target.checkpoint).history(self.history.bundle)
 
-    def saved_checkpoint(self, branch: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
+    def read_checkpoint(self, branch: Branch, entry: CheckpointEntry) -> CheckpointFile:
         """Read a checkpoint in the history of a branch, and verify it.
 
         Raises:
             CheckpointError: it is missing or was modified.
         """
-        path = checkpoint_file(self.folder.checkpoints, entry.id)
-        return read_checkpoint(path, self.ways[branch.name].bundle.trace)
+        path = checkpoint_path(self.folder.checkpoints, entry.id)
+        return read_checkpoint(path, self.histories[branch.name].bundle.trace)
 
     def drop_branch(self, name: str) -> None:
         """Remove a branch and its checkpoints."""
-        gone = self.timeline.branch(name)
+        gone = self.timeline.find_branch(name)
         left = tuple(branch for branch in self.timeline.branches if branch.name != name)
-        self.ways.pop(name, None)
-        self.keep(self.timeline.model_copy(update={"branches": left}))
+        self.histories.pop(name, None)
+        self.save_timeline(self.timeline.model_copy(update={"branches": left}))
         for entry in gone.checkpoints if gone is not None else ():
             delete_checkpoint(self.folder.checkpoints, entry.id)
 
-    async def look_for_selectors(self) -> None:
+    async def update_selector_matches(self) -> None:
         """Record what the selectors of breakpoints match at the current position."""
-        self.sightings = await look_for(self.line.session, self.table.selectors)
+        self.selector_matches = await read_selectors(self.context.session, self.breakpoints.selectors)
 
-    def _here(self) -> Branch:
+    def _current_branch(self) -> Branch:
         """Return the active branch with its current state."""
-        line, fork = self.line, self.active.fork_iteration
-        return self.active.model_copy(
+        line, fork = self.context, self.active_branch.fork_iteration
+        return self.active_branch.model_copy(
             update={
                 "iteration": line.iteration,
                 "step_count": line.step_count,
-                "steps": tuple(self._entries(fork)),
-                "evaluations": tuple(each.entry for each in line.evaluations),
-                "left_out": self._left_out(),
+                "steps": tuple(self._step_entries(fork)),
+                "evaluations": tuple(each.timeline_entry for each in line.evaluations),
+                "left_out": self._skipped_steps(),
                 "doubts": self.doubts,
-                "checkpoints": tuple(self._parted(each) for each in self.active.checkpoints),
-                "verdict": self.verdict if line.next is None else None,
+                "checkpoints": tuple(self._with_divergence_point(each) for each in self.active_branch.checkpoints),
+                "verdict": self.verdict if line.next_step is None else None,
             }
         )
 
-    def _left_out(self) -> tuple[LeftOutEntry, ...]:
-        branch = None if self.walk is None else self.walk.branch
-        gone = () if branch is None else left_out(branch.origin, branch.trace)
-        return tuple(LeftOutEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
+    def _skipped_steps(self) -> tuple[SkippedStepEntry, ...]:
+        branch = None if self.branch_runner is None else self.branch_runner.branch
+        gone = () if branch is None else find_skipped_steps(branch.origin, branch.trace)
+        return tuple(SkippedStepEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
 
-    def _parted(self, entry: CheckpointEntry) -> CheckpointEntry:
+    def _with_divergence_point(self, entry: CheckpointEntry) -> CheckpointEntry:
         """Record in a checkpoint ahead of the position whether the steps to it were changed."""
-        trace = self.way.bundle.trace
-        if self.walk is None or entry.iteration <= self.line.iteration:
+        trace = self.history.bundle.trace
+        if self.branch_runner is None or entry.iteration <= self.context.iteration:
             return entry
         parted = None
-        if entry.steps_sha256 != trace_sha256(trace, entry.iteration):
-            kept = self.ways[holder(self.timeline, self.active, entry, is_parted=True).name].bundle.trace
-            pairs = zip(steps_of(trace), steps_of(kept), strict=False)
-            parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.line.iteration)
+        if entry.steps_sha256 != steps_sha256(trace, entry.iteration):
+            kept = self.histories[
+                find_branch_with_steps(self.timeline, self.active_branch, entry, has_diverged=True).name
+            ].bundle.trace
+            pairs = zip(iter_steps(trace), iter_steps(kept), strict=False)
+            parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.context.iteration)
         return entry.model_copy(update={"parted_after": parted})
 
-    def _own_steps(self) -> frozenset[str]:
+    def _changed_steps(self) -> frozenset[str]:
         """Return the ids of the steps that differ from the recording."""
-        if self.walk is None:
+        if self.branch_runner is None:
             return frozenset()
-        operations = self.walk.branch.file.patch.operations
-        return self.walk.elsewhere | {each.action for each in operations if isinstance(each, SetObservation)}
+        operations = self.branch_runner.branch.file.patch.operations
+        return self.branch_runner.skills_without_document | {
+            each.action for each in operations if isinstance(each, SetObservation)
+        }
 
-    def _entries(self, fork: int) -> Iterator[StepEntry]:
+    def _step_entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps done after the fork; the context ran them all, also after a rewind."""
-        new = self._own_steps()
-        done = zip(self.line.steps, self._verdicts(), strict=False)
+        new = self._changed_steps()
+        done = zip(self.context.steps, self._verdicts(), strict=False)
         for planned, verdict in islice(done, fork, None):
             yield StepEntry(
                 iteration=planned.position,
@@ -304,6 +316,6 @@ class Journey:
 
     def _verdicts(self) -> tuple[Verdict, ...]:
         """Return the verdicts of the done steps; a step that failed when it was new stays failed."""
-        failed = frozenset[str]() if self.walk is None else failed_steps(self.walk.branch)
-        done = zip(self.line.steps, self.line.outcomes, strict=False)
+        failed = frozenset[str]() if self.branch_runner is None else find_failed_steps(self.branch_runner.branch)
+        done = zip(self.context.steps, self.context.outcomes, strict=False)
         return tuple("diverged" if planned.step.id in failed else verdict_of(event) for planned, event in done)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.debug.session_file import SessionFile, write_session_file
-from eikon_engine.debug.session_folder import create_session_folder, session_id
-from eikon_engine.debug.session_lock import held_lock
+from eikon_engine.debug.session_folder import create_session_folder, new_session_id
+from eikon_engine.debug.session_lock import hold_lock
 from eikon_engine.trace.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from eikon_engine.debug.session_options import SessionOptions
     from eikon_engine.trace.bundle import Bundle
 
-_MARK_LENGTH: Final = 4
+_ID_SUFFIX_LENGTH: Final = 4
 
 
 @asynccontextmanager
-async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event) -> AsyncIterator[SessionFolder]:
+async def session_files(options: SessionOptions, bundle: Bundle, started: anyio.Event) -> AsyncIterator[SessionFolder]:
     """Create and lock the folder of a session while it runs; discarded steps are deleted after a clean end."""
-    begun_at, replay = options.now(), options.lines.replay
-    name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
+    begun_at, replay = options.now(), options.contexts.replay
+    name = options.name or new_session_id(begun_at, options.new_id()[:_ID_SUFFIX_LENGTH])
     folder = create_session_folder(options.parent, name)
-    with _removed_unless(has_begun, folder), held_lock(folder.lock):
+    with _remove_unless_started(started, folder), hold_lock(folder.lock_path):
         session = SessionFile(
             id=name,
             mission_id=bundle.trace.mission_id,
@@ -44,13 +44,13 @@ async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.E
             variables=dict(replay.variables),
             timeout_ms=replay.timeout_ms,
             browser_path=None if replay.browser_path is None else str(replay.browser_path.absolute()),
-            breakpoints=_without_secrets(options.breakpoints, Redactor(replay.secrets)),
-            checkpoint_interval=options.marking.interval,
-            keep_checkpoints=options.marking.policy.automatic,
-            parked=options.lines.parked,
+            breakpoints=_redacted(options.breakpoints, Redactor(replay.secrets)),
+            checkpoint_interval=options.checkpoints.interval,
+            keep_checkpoints=options.checkpoints.retention.automatic,
+            parked=options.contexts.parked,
             from_session=str(options.from_session.root) if options.from_session else None,
         )
-        write_session_file(folder.session, session)
+        write_session_file(folder.session_path, session)
         try:
             yield folder
         except Exception:
@@ -62,23 +62,23 @@ async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.E
         shutil.rmtree(folder.discarded, ignore_errors=True)
 
 
-def _without_secrets(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
+def _redacted(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
     """Return breakpoints with secrets redacted."""
-    plain = [redactor.redact_texts(each.model_dump(mode="json")) for each in breakpoints]
+    plain = [redactor.redact_json(each.model_dump(mode="json")) for each in breakpoints]
     return tuple(BreakpointAdd.model_validate(each) for each in plain)
 
 
 def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
     """Record that a command or a signal ended the session."""
-    write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+    write_session_file(folder.session_path, session.model_copy(update={"ended_at": options.now()}))
 
 
 @contextmanager
-def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
+def _remove_unless_started(started: anyio.Event, folder: SessionFolder) -> Iterator[None]:
     """Remove the files of a session that could not start, so that its name is free again."""
     try:
         yield
     except BaseException:
-        if not has_begun.is_set():
+        if not started.is_set():
             shutil.rmtree(folder.root, ignore_errors=True)
         raise

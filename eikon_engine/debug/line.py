@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.browser import standing
 from eikon_engine.browser.sealed import SealedTraffic
-from eikon_engine.browser.standing import living
-from eikon_engine.browser.stride import InVain
-from eikon_engine.debug.around_steps import around
-from eikon_engine.debug.sighted import Sighted
-from eikon_engine.debug.state_digest import STANDING_LAYERS, waited_in_vain
-from eikon_engine.debug.way import Evaluation, Way, answers_of, is_same_deed
+from eikon_engine.browser.standing import report_gone_browser
+from eikon_engine.browser.stride import KnownTimeout
+from eikon_engine.debug.around_steps import subgoals_around
+from eikon_engine.debug.sighted import ObservedStates
+from eikon_engine.debug.state_digest import PERSISTENT_LAYERS, is_timeout
+from eikon_engine.debug.way import Evaluation, History, have_same_effect, responses_sha256
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
-from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
+from eikon_engine.outcome.events import ActionPerformed, SkillRun, verdict_of
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay_step, subgoal_end, subgoal_start
-from eikon_engine.replay.worker_for import worker_in
-from eikon_engine.trace.secret_names import SHORTEST
+from eikon_engine.replay.worker_for import open_replay_context
+from eikon_engine.trace.secret_names import MIN_SECRET_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from eikon_engine.browser.given import GivenAsAsked
+    from eikon_engine.browser.given import OnDemandDeliveries
     from eikon_engine.browser.launch import LaunchedBrowser
-    from eikon_engine.browser.observe import Sight
+    from eikon_engine.browser.observe import CapturedObservation
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import Worker
     from eikon_engine.debug.state_digest import StateDigest
@@ -35,44 +35,44 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
-    from eikon_engine.replay.worker_for import OpenedWorker
+    from eikon_engine.replay.worker_for import OpenedContext
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.start_state import StorageState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ContextBrowser:
     """The browser and the worker of a context."""
 
     launched: LaunchedBrowser
-    opened: OpenedWorker
+    opened: OpenedContext
 
 
-class Line:
+class ReplayContext:
     """Run the steps of a mission one by one in a browser context."""
 
-    def __init__(self, bundle: Bundle, plan: Plan, options: ReplayOptions, place: Place) -> None:
+    def __init__(self, bundle: Bundle, plan: Plan, options: ReplayOptions, browser: ContextBrowser) -> None:
         """Start before the first step of a plan made from `bundle` with `options`."""
         self.bundle = bundle
         self.plan = plan
         self.iteration = 0
         """Number of steps done."""
-        self.runner = StepRunner(plan, place.opened.worker, options, place.opened.environment)
-        self.outcomes: tuple[ActionTaken | SkillUsed, ...] = ()
+        self.runner = StepRunner(plan, browser.opened.worker, options, browser.opened.environment)
+        self.outcomes: tuple[ActionPerformed | SkillRun, ...] = ()
         """Outcomes of the done steps, one each."""
         self.evaluations: tuple[Evaluation, ...] = ()
-        self.given: GivenAsAsked | None = None
+        self.on_request_serving: OnDemandDeliveries | None = None
         """What was served on request since the context left its recording; None while it follows it."""
         self.verified = 0
         """Number of layer digests that matched while it was brought to its position."""
-        self.closing = AsyncExitStack()
+        self.exit_stack = AsyncExitStack()
         """Resources that are closed with the context."""
-        self._answers = answers_of(bundle)
+        self._responses_digest = responses_sha256(bundle)
         self._options = options
-        self._place = place
-        self._steps = _steps(plan)
-        self._sighted = Sighted(place.opened.worker, (*plan.trace.masks, *options.masks))
-        self._torn: str | None = None
+        self._browser = browser
+        self._steps = _all_steps(plan)
+        self._observed = ObservedStates(browser.opened.worker, (*plan.trace.masks, *options.masks))
+        self._in_progress: str | None = None
         """What is running or was interrupted."""
         self.is_closed = False
 
@@ -82,7 +82,7 @@ class Line:
         return len(self._steps)
 
     @property
-    def next(self) -> PlannedStep | None:
+    def next_step(self) -> PlannedStep | None:
         """Return the next step; None at the end."""
         return self._steps[self.iteration] if self.iteration < len(self._steps) else None
 
@@ -91,29 +91,29 @@ class Line:
         """Return all steps in order."""
         return self._steps
 
-    def plan_step(self, iteration: int) -> PlannedStep | None:
+    def step_before(self, iteration: int) -> PlannedStep | None:
         """Return the step that leads to an iteration; None for the start."""
         return self._steps[iteration - 1] if iteration else None
 
     @property
     def worker(self) -> Worker:
         """Return the worker that performs the actions."""
-        return self._place.opened.worker
+        return self._browser.opened.worker
 
     @property
     def session(self) -> Session:
         """Return the browser session of the context."""
-        return self._place.opened.session
+        return self._browser.opened.session
 
     @property
     def launched(self) -> LaunchedBrowser:
         """Return the browser, which other contexts share."""
-        return self._place.launched
+        return self._browser.launched
 
     @property
-    def opened(self) -> OpenedWorker:
+    def opened(self) -> OpenedContext:
         """Return the worker with its browser name and environment."""
-        return self._place.opened
+        return self._browser.opened
 
     @property
     def traffic(self) -> SealedTraffic:
@@ -125,43 +125,43 @@ class Line:
         return traffic
 
     @property
-    def touched(self) -> bool:
+    def is_modified(self) -> bool:
         """Return whether JavaScript was run manually; the recording may not lead to this state."""
         return bool(self.evaluations)
 
     @property
-    def is_torn(self) -> bool:
+    def is_interrupted(self) -> bool:
         """Return whether a step was interrupted, so that the state of the pages is unknown."""
-        return self._torn is not None
+        return self._in_progress is not None
 
     @property
-    def is_whole(self) -> bool:
+    def is_usable(self) -> bool:
         """Return whether the context can continue."""
-        return not self.is_closed and self._torn is None and self._place.launched.browser.is_connected()
+        return not self.is_closed and self._in_progress is None and self._browser.launched.browser.is_connected()
 
     @property
-    def seen(self) -> Mapping[int, StateDigest]:
+    def digests(self) -> Mapping[int, StateDigest]:
         """Return the state digest at the start and after each step, before manual JavaScript at that point."""
-        return self._sighted.moments
+        return self._observed.digests
 
     @property
-    def key(self) -> str:
+    def history_key(self) -> str:
         """Return the key of the history that led here, see `History.key`."""
-        return self.way.key(self.iteration, self._answers)
+        return self.history.key(self.iteration, self._responses_digest)
 
     @property
-    def way(self) -> Way:
+    def history(self) -> History:
         """Return the history that leads here."""
-        return Way(bundle=self.bundle, evaluations=self.evaluations, seen=dict(self.seen))
+        return History(bundle=self.bundle, evaluations=self.evaluations, digests=dict(self.digests))
 
     @property
-    def sight(self) -> Sight:
+    def last_observed(self) -> CapturedObservation:
         """Return the last observation, after a step or after manual JavaScript."""
-        return self._sighted.sight
+        return self._observed.last_observed
 
-    def state(self) -> StateDigest:
+    def state_digest(self) -> StateDigest:
         """Return the digest of the last observation."""
-        return self._sighted.state
+        return self._observed.last_digest
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
         """Run the next step, and yield its replay events.
@@ -174,39 +174,41 @@ class Line:
             UsageError: all steps are done.
             BrowserDiedError: the browser crashed or does not respond.
         """
-        planned = self.next
+        planned = self.next_step
         if planned is None:
             message = f"no steps left, all {self.step_count} of the mission are done; rewind, or insert one"
             raise UsageError(message)
-        before, after = around(self.plan, planned)
-        agrees = None if expected is None else self._sighted.shows(expected)
-        session, is_in_vain = self.session, expected is not None and waited_in_vain(expected)
-        session.rest.in_vain = InVain(session.ledger, session.environment.tick_ms) if is_in_vain else None
-        with self._under_way(f"step {planned.position}"):
+        before, after = subgoals_around(self.plan, planned)
+        agrees = None if expected is None else self._observed.matches(expected)
+        session, is_in_vain = self.session, expected is not None and is_timeout(expected)
+        session.stabilizer.known_timeout = (
+            KnownTimeout(session.tracker, session.environment.tick_ms) if is_in_vain else None
+        )
+        with self._interruptible(f"step {planned.position}"):
             for event in before:
                 yield event
             async with aclosing(replay_step(planned, self.runner, agrees)) as events:
                 async for event in events:
-                    if isinstance(event, ActionTaken | SkillUsed):
+                    if isinstance(event, ActionPerformed | SkillRun):
                         self.outcomes = (*self.outcomes, event)
                     yield event
             self.iteration += 1
-            self._sighted.step(self.iteration, self.outcomes[-1], self.runner.last)
+            self._observed.record_step(self.iteration, self.outcomes[-1], self.runner.last_performed)
             if after:
                 yield subgoal_end(after[0], self._verdicts(after[0]))
             for empty in after[1:]:
                 yield subgoal_start(empty)
                 yield subgoal_end(empty, ())
 
-    async def look(self) -> Sight:
+    async def observe(self) -> CapturedObservation:
         """Observe the pages again without affecting the next step.
 
         Raises:
             BrowserDiedError: the browser went away.
         """
-        self._demand_whole()
-        with living(self._place.launched.browser):
-            return await standing.look(self.session)
+        self._require_usable()
+        with report_gone_browser(self._browser.launched.browser):
+            return await standing.observe_idle(self.session)
 
     async def storage_state(self) -> StorageState:
         """Return the storage state of the browser, see `paused.storage_state`.
@@ -214,14 +216,14 @@ class Line:
         Raises:
             BrowserDiedError: the browser went away.
         """
-        self._demand_whole()
-        with living(self._place.launched.browser):
-            return await standing.storage_state(self.session)
+        self._require_usable()
+        with report_gone_browser(self._browser.launched.browser):
+            return await standing.read_storage_state(self.session)
 
-    async def is_undisturbed(self) -> bool:
+    async def is_unchanged(self) -> bool:
         """Return whether the pages still show what was last observed."""
-        now = self._sighted.digest_now(await self.look())
-        return STANDING_LAYERS.isdisjoint(now.differences(self.state()))
+        now = self._observed.digest_again(await self.observe())
+        return PERSISTENT_LAYERS.isdisjoint(now.differences(self.state_digest()))
 
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript in a page; the context counts as modified from then on.
@@ -230,33 +232,33 @@ class Line:
             PageMissingError: the page or frame is not open; nothing was run.
             BrowserDiedError: the browser went away.
         """
-        self._demand_whole()
-        shown = standing.frame_in(self.session, page, frame)
-        with self._under_way("manual JavaScript"):
-            evaluated = await standing.evaluate(self.session, shown, expression)
-            state = self._sighted.look(await standing.look(self.session))
+        self._require_usable()
+        shown = standing.require_frame(self.session, page, frame)
+        with self._interruptible("manual JavaScript"):
+            evaluated = await standing.evaluate_in_frame(self.session, shown, expression)
+            state = self._observed.record_observation(await standing.observe_idle(self.session))
         evaluation = Evaluation(
             iteration=self.iteration,
             page=page,
             frame=frame,
-            expression=self.session.redactor.text(expression),
+            expression=self.session.redactor.redact_text(expression),
             result=evaluated.result,
             error=evaluated.error,
-            overdue=evaluated.overdue,
+            overdue=evaluated.timed_out,
             state=state,
         )
         self.evaluations = (*self.evaluations, evaluation)
         return evaluation
 
-    async def leave_recording(self) -> GivenAsAsked:
+    async def leave_recording(self) -> OnDemandDeliveries:
         """Serve responses on request from now on; the next step is not in the recording.
 
         Raises:
             BrowserDiedError: the browser went away.
         """
-        with self._under_way("leaving the recording"):
-            self.given = await self.traffic.give_as_asked()
-        return self.given
+        with self._interruptible("leaving the recording"):
+            self.on_request_serving = await self.traffic.deliver_on_demand()
+        return self.on_request_serving
 
     def replan(self, bundle: Bundle) -> None:
         """Continue with another bundle whose first steps match the done ones.
@@ -266,17 +268,17 @@ class Line:
             EikonError: it cannot be replayed, see `plan_replay`; the context is unchanged.
         """
         plan = plan_replay(bundle, self._options)
-        steps = _steps(plan)
+        steps = _all_steps(plan)
         done = self._steps[: self.iteration]
         same = len(steps) >= len(done) and all(
-            is_same_deed(one.step, other.step) for one, other in zip(done, steps, strict=False)
+            have_same_effect(one.step, other.step) for one, other in zip(done, steps, strict=False)
         )
         if not same:
             message = f"{bundle.root} differs in the {len(done)} steps already done; rewind before them"
             raise UsageError(message)
         self.bundle, self.plan, self._steps = bundle, plan, steps
-        self.runner.follow(plan)
-        self._sighted.masks = (*plan.trace.masks, *self._options.masks)
+        self.runner.switch_plan(plan)
+        self._observed.masks = (*plan.trace.masks, *self._options.masks)
         self.session.uploads = plan.bundle.files
 
     async def close(self) -> None:
@@ -284,60 +286,64 @@ class Line:
         if self.is_closed:
             return
         self.is_closed = True
-        await self.closing.aclose()
+        await self.exit_stack.aclose()
 
-    async def first_look(self) -> None:
+    async def observe_start(self) -> None:
         """Observe the pages before the first step."""
-        self._sighted.moments[0] = self._sighted.look(await self.look())
+        self._observed.digests[0] = self._observed.record_observation(await self.observe())
 
     def _verdicts(self, subgoal: PlannedSubgoal) -> list[Verdict]:
         places = [each.position - 1 for each in subgoal.steps]
         return [verdict_of(self.outcomes[place]) for place in places if place < len(self.outcomes)]
 
     @contextmanager
-    def _under_way(self, what: str) -> Iterator[None]:
+    def _interruptible(self, what: str) -> Iterator[None]:
         """Mark the context as interrupted until the block completes."""
-        self._demand_whole()
-        self._torn = what
-        with living(self._place.launched.browser):
+        self._require_usable()
+        self._in_progress = what
+        with report_gone_browser(self._browser.launched.browser):
             yield
-        self._torn = None
+        self._in_progress = None
 
-    def _demand_whole(self) -> None:
-        if not self._place.launched.browser.is_connected():
+    def _require_usable(self) -> None:
+        if not self._browser.launched.browser.is_connected():
             message = "the browser crashed or was closed; all its pages are gone"
             raise BrowserDiedError(message)
-        if self._torn is not None or self.is_closed:
-            what = "it is closed" if self._torn is None else f"{self._torn} was interrupted"
+        if self._in_progress is not None or self.is_closed:
+            what = "it is closed" if self._in_progress is None else f"{self._in_progress} was interrupted"
             message = f"the mission cannot continue, {what}; rewind to an earlier position"
             raise UsageError(message)
 
 
-async def open_line(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOptions) -> Line:
+async def open_context(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOptions) -> ReplayContext:
     """Open a context in a running browser, positioned before the first step.
 
     Raises:
-        EikonError: the bundle cannot be replayed, see `plan_replay` and `worker_in`.
+        EikonError: the bundle cannot be replayed, see `plan_replay` and `open_replay_context`.
         BrowserDiedError: the browser went away.
     """
     plan = plan_replay(bundle, options)
     async with AsyncExitStack() as opening:
-        with living(launched.browser):
-            opened = await opening.enter_async_context(worker_in(launched, plan, options, _known(plan, options)))
-            line = Line(bundle, plan, options, Place(launched=launched, opened=opened))
-            await line.first_look()
-        line.closing = opening.pop_all()
+        with report_gone_browser(launched.browser):
+            opened = await opening.enter_async_context(
+                open_replay_context(launched, plan, options, _preset_secrets(plan, options))
+            )
+            line = ReplayContext(bundle, plan, options, ContextBrowser(launched=launched, opened=opened))
+            await line.observe_start()
+        line.exit_stack = opening.pop_all()
     return line
 
 
-def _known(plan: Plan, options: ReplayOptions) -> frozenset[str]:
+def _preset_secrets(plan: Plan, options: ReplayOptions) -> frozenset[str]:
     """Return the names of secrets to redact from the start, before any page has received them.
 
     Short values occur in documents by chance. Values typed in the recording are redacted from that step on.
     """
     typed = {each.name for each in plan.trace.redaction.typed}
-    return frozenset(name for name, value in options.secrets.items() if len(value) >= SHORTEST and name not in typed)
+    return frozenset(
+        name for name, value in options.secrets.items() if len(value) >= MIN_SECRET_LENGTH and name not in typed
+    )
 
 
-def _steps(plan: Plan) -> tuple[PlannedStep, ...]:
+def _all_steps(plan: Plan) -> tuple[PlannedStep, ...]:
     return tuple(step for subgoal in plan.subgoals for step in subgoal.steps)

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.inspect import inspect, locate
-from eikon_engine.debug.results import JavaScriptRun
+from eikon_engine.debug.inspect import inspect_context, locate_in_context
+from eikon_engine.debug.results import EvaluationResult
 from eikon_engine.errors import ActionRejectedError, UsageError
 from eikon_engine.outcome.debug_events import Evaluated
 from eikon_engine.outcome.stored import InlineValue
 
 if TYPE_CHECKING:
     from eikon_engine.debug.commands import Evaluate, Inspect, Locate
-    from eikon_engine.debug.inspection import Inspection, Location
-    from eikon_engine.debug.journey import Journey
+    from eikon_engine.debug.inspection import Inspection, LocateResult
+    from eikon_engine.debug.journey import DebugSession
 
 
-async def look_at(journey: Journey, command: Inspect) -> Inspection:
+async def inspect_session(session: DebugSession, command: Inspect) -> Inspection:
     """Return an inspection; screenshots and documents are written to files.
 
     Raises:
         PageMissingError: the page is not open.
     """
-    return await inspect(journey.line, command.what, journey.folder.root, command.page)
+    return await inspect_context(session.context, command.what, session.folder.root, command.page)
 
 
-async def find(journey: Journey, command: Locate) -> Location:
+async def locate_in_session(session: DebugSession, command: Locate) -> LocateResult:
     """Return which elements a selector matches, and how many.
 
     Raises:
@@ -36,25 +36,25 @@ async def find(journey: Journey, command: Locate) -> Location:
     if not command.selector.strip():
         raise UsageError("locate: the selector is empty; write one such as '#cart li'")
     try:
-        return await locate(journey.line, command.selector, command.page, command.frame)
+        return await locate_in_context(session.context, command.selector, command.page, command.frame)
     except ActionRejectedError as error:
-        why = journey.line.session.redactor.text(error.message)
+        why = session.context.session.redactor.redact_text(error.message)
         raise UsageError(f"locate: invalid selector; {why}") from error
 
 
-async def evaluate(journey: Journey, command: Evaluate) -> JavaScriptRun:
+async def evaluate_in_session(session: DebugSession, command: Evaluate) -> EvaluationResult:
     """Run JavaScript in a page; it belongs to the session's history from then on.
 
     Raises:
         PageMissingError: the page or frame is not open.
     """
-    evaluation = await journey.line.evaluate(command.expression, command.page, command.frame)
-    journey.note_way()
-    await journey.look_for_selectors()
-    journey.tell(
+    evaluation = await session.context.evaluate(command.expression, command.page, command.frame)
+    session.update_branch()
+    await session.update_selector_matches()
+    session.record(
         Evaluated(
-            branch=journey.active.name,
-            iteration=journey.line.iteration,
+            branch=session.active_branch.name,
+            iteration=session.context.iteration,
             page=command.page,
             frame=command.frame,
             expression=evaluation.expression,
@@ -62,4 +62,4 @@ async def evaluate(journey: Journey, command: Evaluate) -> JavaScriptRun:
             error=evaluation.error,
         )
     )
-    return JavaScriptRun(result=evaluation.result, error=evaluation.error)
+    return EvaluationResult(result=evaluation.result, error=evaluation.error)

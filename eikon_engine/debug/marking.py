@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.debug.checkpoint import CheckpointName, delete_checkpoint, make_checkpoint
-from eikon_engine.debug.parking import Berth
-from eikon_engine.debug.passing import on_the_way
-from eikon_engine.debug.place_in_timeline import demand_no_fork, find_checkpoint
-from eikon_engine.debug.pruning import PrunePolicy, prune
-from eikon_engine.debug.results import Marked
+from eikon_engine.debug.checkpoint import CheckpointInfo, delete_checkpoint, save_checkpoint
+from eikon_engine.debug.parking import PoolSlot
+from eikon_engine.debug.passing import checkpoints_in_history
+from eikon_engine.debug.place_in_timeline import find_checkpoint, require_no_fork
+from eikon_engine.debug.pruning import RetentionPolicy, select_surplus
+from eikon_engine.debug.results import CheckpointChange
 from eikon_engine.debug.timeline import CheckpointEntry
 from eikon_engine.errors import BrowserDiedError, EikonError, UsageError
 from eikon_engine.outcome.debug_events import Checkpoint
@@ -19,46 +19,46 @@ from eikon_engine.outcome.events import DivergenceFound, Note, verdict_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.debug.checkpoint import SavedCheckpoint
-    from eikon_engine.debug.journey import Journey
-    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.checkpoint import CheckpointFile
+    from eikon_engine.debug.journey import DebugSession
+    from eikon_engine.debug.line import ReplayContext
     from eikon_engine.debug.timeline import Branch
     from eikon_engine.outcome.debug_events import CheckpointReason
     from eikon_engine.outcome.events import Event
 
 DEFAULT_INTERVAL: Final = 5
-LONGEST_LABEL: Final = 100
+MAX_LABEL_LENGTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marking:
+class CheckpointPolicy:
     """When a session creates checkpoints automatically, and which ones it retains."""
 
     interval: int = DEFAULT_INTERVAL
     """Number of steps without a checkpoint; 0 disables automatic checkpoints."""
-    policy: PrunePolicy = field(default_factory=PrunePolicy)
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
 
 
-async def create(journey: Journey, label: str) -> Marked:
+async def create_checkpoint(session: DebugSession, label: str) -> CheckpointChange:
     """Create a checkpoint at the current position on request.
 
     Raises:
         UsageError: the label is not a single line of text, or is taken.
         OutputError: it cannot be written.
     """
-    if len(label) > LONGEST_LABEL or not label.isprintable() or label != label.strip():
-        found = repr(label) if len(label) <= LONGEST_LABEL else f"{len(label)} characters"
-        message = f"checkpoint create: expected a label of at most {LONGEST_LABEL} printable characters"
+    if len(label) > MAX_LABEL_LENGTH or not label.isprintable() or label != label.strip():
+        found = repr(label) if len(label) <= MAX_LABEL_LENGTH else f"{len(label)} characters"
+        message = f"checkpoint create: expected a label of at most {MAX_LABEL_LENGTH} printable characters"
         raise UsageError(f"{message} without surrounding whitespace, got {found}; choose another label")
-    taken = next((each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None)
+    taken = next((each for _, each in session.timeline.checkpoints() if label and label in {each.label, each.id}), None)
     if taken is not None:
         message = f"checkpoint create: label {label!r} is taken by {taken.id}"
         raise UsageError(f"{message}; choose another label")
-    entry = await _make(journey, journey.line, label, "manual")
-    return Marked(change="created", branch=journey.active.name, checkpoint=entry)
+    entry = await _save_and_add(session, session.context, label, "manual")
+    return CheckpointChange(change="created", branch=session.active_branch.name, checkpoint=entry)
 
 
-def delete(journey: Journey, name: str) -> Marked:
+def delete_checkpoint_by_name(session: DebugSession, name: str) -> CheckpointChange:
     """Delete a checkpoint.
 
     Raises:
@@ -66,25 +66,27 @@ def delete(journey: Journey, name: str) -> Marked:
         BranchError: a branch was forked from it.
         CheckpointError: its files cannot be deleted.
     """
-    branch, entry = find_checkpoint(journey.timeline, name, "checkpoint delete")
-    demand_no_fork(journey.timeline, entry)
-    _drop(journey, (entry,))
-    return Marked(change="deleted", branch=branch.name, checkpoint=entry)
+    branch, entry = find_checkpoint(session.timeline, name, "checkpoint delete")
+    require_no_fork(session.timeline, entry)
+    _delete_checkpoints(session, (entry,))
+    return CheckpointChange(change="deleted", branch=branch.name, checkpoint=entry)
 
 
-async def before_step(journey: Journey) -> SavedCheckpoint | None:
+async def before_step(session: DebugSession) -> CheckpointFile | None:
     """Save the current state if the last step diverged, because the next one may diverge as well.
 
     Returning here through diverging steps would be slow. The checkpoint is reported only if it is used.
     """
-    last = journey.line.outcomes[-1:]
-    if not last or verdict_of(last[0]) != "diverged" or _is_marked(journey, journey.line.iteration):
+    last = session.context.outcomes[-1:]
+    if not last or verdict_of(last[0]) != "diverged" or _has_checkpoint(session, session.context.iteration):
         return None
-    return await make_checkpoint(journey.line, journey.folder.checkpoints, _name(journey, "", "divergence"))
+    return await save_checkpoint(
+        session.context, session.folder.checkpoints, _checkpoint_info(session, "", "divergence")
+    )
 
 
 async def after_step(
-    journey: Journey, marking: Marking, before: SavedCheckpoint | None, events: tuple[Event, ...]
+    session: DebugSession, policy: CheckpointPolicy, before: CheckpointFile | None, events: tuple[Event, ...]
 ) -> None:
     """Create the automatic checkpoints after a step, and delete surplus ones.
 
@@ -93,81 +95,83 @@ async def after_step(
     diverged = any(isinstance(event, DivergenceFound) for event in events)
     made = False
     if diverged and before is not None:
-        _place(journey, before, journey.line)
+        _add_to_timeline(session, before, session.context)
         made = True
     elif before is not None:
-        delete_checkpoint(journey.folder.checkpoints, before.id)
+        delete_checkpoint(session.folder.checkpoints, before.id)
     elif diverged:
-        made = await _before_the_divergence(journey)
-    if _is_due(journey, marking):
-        await _make(journey, journey.line, "", "automatic")
+        made = await _create_before_divergence(session)
+    if _is_due(session, policy):
+        await _save_and_add(session, session.context, "", "automatic")
         made = True
     if made:
-        _drop(journey, prune(journey.timeline.branches, marking.policy))
+        _delete_checkpoints(session, select_surplus(session.timeline.branches, policy.retention))
 
 
-def berths(journey: Journey) -> tuple[Berth, ...]:
+def parking_slots(session: DebugSession) -> tuple[PoolSlot, ...]:
     """Return the positions to park contexts at: the checkpoints in the history, newest first."""
-    here = journey.line.iteration
-    entries = [entry for _, entry in _passed(journey) if entry.iteration <= here]
+    here = session.context.iteration
+    entries = [entry for _, entry in _checkpoints_in_history(session) if entry.iteration <= here]
     entries.sort(key=lambda entry: (entry.timestamp, entry.id), reverse=True)
     iterations = dict.fromkeys(entry.iteration for entry in entries)
-    return tuple(Berth(way=journey.way.until(iteration), iteration=iteration) for iteration in iterations)
+    return tuple(PoolSlot(history=session.history.until(iteration), iteration=iteration) for iteration in iterations)
 
 
-async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
+async def ensure_checkpoint(session: DebugSession) -> tuple[Branch, CheckpointEntry]:
     """Return a checkpoint at the current position, with its branch; create it if needed."""
-    for owner, entry in _passed(journey):
-        if entry.iteration == journey.line.iteration:
+    for owner, entry in _checkpoints_in_history(session):
+        if entry.iteration == session.context.iteration:
             return owner, entry
-    return journey.active, await _make(journey, journey.line, "", "automatic")
+    return session.active_branch, await _save_and_add(session, session.context, "", "automatic")
 
 
-async def _before_the_divergence(journey: Journey) -> bool:
+async def _create_before_divergence(session: DebugSession) -> bool:
     """Create a checkpoint before the diverged step in a new context, which stays parked there."""
-    before = journey.line.iteration - 1
-    if _is_marked(journey, before):
+    before = session.context.iteration - 1
+    if _has_checkpoint(session, before):
         return False
     try:
-        restored = await journey.lines.at(journey.way.until(before), before)
+        restored = await session.pool.restore(session.history.until(before), before)
     except BrowserDiedError:
         raise
     except EikonError as error:
-        journey.tell(Note(text=f"no checkpoint before the divergence: {error.message}"))
+        session.record(Note(text=f"no checkpoint before the divergence: {error.message}"))
         return False
-    await _make(journey, restored.line, "", "divergence")
-    journey.lines.parking.add(restored.line)
+    await _save_and_add(session, restored.context, "", "divergence")
+    session.pool.parking.add(restored.context)
     return True
 
 
-def _is_due(journey: Journey, marking: Marking) -> bool:
-    passed = (each.iteration for _, each in _passed(journey))
-    here = journey.line.iteration
+def _is_due(session: DebugSession, policy: CheckpointPolicy) -> bool:
+    passed = (each.iteration for _, each in _checkpoints_in_history(session))
+    here = session.context.iteration
     last = max((iteration for iteration in passed if iteration <= here), default=0)
-    return marking.interval > 0 and here - last >= marking.interval
+    return policy.interval > 0 and here - last >= policy.interval
 
 
-def _is_marked(journey: Journey, iteration: int) -> bool:
+def _has_checkpoint(session: DebugSession, iteration: int) -> bool:
     """Return whether the history of the active branch has a checkpoint at an iteration."""
-    return any(each.iteration == iteration for _, each in _passed(journey))
+    return any(each.iteration == iteration for _, each in _checkpoints_in_history(session))
 
 
-def _passed(journey: Journey) -> Iterator[tuple[Branch, CheckpointEntry]]:
-    return on_the_way(journey.timeline, journey.active, journey.way)
+def _checkpoints_in_history(session: DebugSession) -> Iterator[tuple[Branch, CheckpointEntry]]:
+    return checkpoints_in_history(session.timeline, session.active_branch, session.history)
 
 
-async def _make(journey: Journey, line: Line, label: str, reason: CheckpointReason) -> CheckpointEntry:
-    saved = await make_checkpoint(line, journey.folder.checkpoints, _name(journey, label, reason))
-    return _place(journey, saved, line)
+async def _save_and_add(
+    session: DebugSession, context: ReplayContext, label: str, reason: CheckpointReason
+) -> CheckpointEntry:
+    saved = await save_checkpoint(context, session.folder.checkpoints, _checkpoint_info(session, label, reason))
+    return _add_to_timeline(session, saved, context)
 
 
-def _name(journey: Journey, label: str, reason: CheckpointReason) -> CheckpointName:
-    return CheckpointName(label=label, branch=journey.active.name, reason=reason, now=journey.now())
+def _checkpoint_info(session: DebugSession, label: str, reason: CheckpointReason) -> CheckpointInfo:
+    return CheckpointInfo(label=label, branch=session.active_branch.name, reason=reason, now=session.now())
 
 
-def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEntry:
+def _add_to_timeline(session: DebugSession, saved: CheckpointFile, context: ReplayContext) -> CheckpointEntry:
     """Add a checkpoint to the timeline of the active branch, and record it."""
-    active = journey.active
+    active = session.active_branch
     entry = CheckpointEntry(
         id=saved.id,
         label=saved.label,
@@ -175,12 +179,12 @@ def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEn
         reason=saved.reason,
         timestamp=saved.timestamp,
         steps_sha256=saved.trace_sha256,
-        evaluations=tuple(each.entry for each in saved.evaluations),
+        evaluations=tuple(each.timeline_entry for each in saved.evaluations),
     )
     placed = sorted((*active.checkpoints, entry), key=lambda each: (each.iteration, each.timestamp))
-    journey.keep(journey.timeline.with_branch(active.model_copy(update={"checkpoints": tuple(placed)})))
-    last = line.plan_step(saved.iteration)
-    journey.tell(
+    session.save_timeline(session.timeline.with_branch(active.model_copy(update={"checkpoints": tuple(placed)})))
+    last = context.step_before(saved.iteration)
+    session.record(
         Checkpoint(
             id=saved.id,
             subgoal="" if last is None else last.subgoal.id,
@@ -194,15 +198,15 @@ def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEn
     return entry
 
 
-def _drop(journey: Journey, dropped: tuple[CheckpointEntry, ...]) -> None:
+def _delete_checkpoints(session: DebugSession, dropped: tuple[CheckpointEntry, ...]) -> None:
     """Remove checkpoints from the timeline, then from disk."""
     if not dropped:
         return
     gone = {entry.id for entry in dropped}
-    timeline = journey.timeline
+    timeline = session.timeline
     for branch in timeline.branches:
         left = tuple(entry for entry in branch.checkpoints if entry.id not in gone)
         timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": left}))
-    journey.keep(timeline)
+    session.save_timeline(timeline)
     for entry in dropped:
-        delete_checkpoint(journey.folder.checkpoints, entry.id)
+        delete_checkpoint(session.folder.checkpoints, entry.id)

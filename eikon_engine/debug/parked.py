@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.parking import leads_to
-from eikon_engine.debug.passing import on_the_way
+from eikon_engine.debug.parking import is_on_history
+from eikon_engine.debug.passing import checkpoints_in_history
 from eikon_engine.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from eikon_engine.debug.journey import Journey
+    from eikon_engine.debug.journey import DebugSession
     from eikon_engine.debug.timeline import Branch, CheckpointEntry
 
 
-def parked_checkpoints(journey: Journey) -> frozenset[str]:
+def parked_checkpoints(session: DebugSession) -> frozenset[str]:
     """Return the ids of the checkpoints at which a context is parked."""
-    timeline = journey.timeline
-    passed = {entry.id for _, entry in on_the_way(timeline, timeline.active, journey.way)}
+    timeline = session.timeline
+    passed = {entry.id for _, entry in checkpoints_in_history(timeline, timeline.active, session.history)}
     return frozenset(
         entry.id
         for owner, entry in timeline.checkpoints()
-        if _waits(journey, timeline.active if entry.id in passed else owner, entry)
+        if _is_parked(session, timeline.active if entry.id in passed else owner, entry)
     )
 
 
-def _waits(journey: Journey, goes: Branch, entry: CheckpointEntry) -> bool:
+def _is_parked(session: DebugSession, branch: Branch, entry: CheckpointEntry) -> bool:
     """Return whether a context is parked at a checkpoint, on the history of a branch."""
-    here = [line for line in journey.lines.parking.lines if line.iteration == entry.iteration]
+    here = [line for line in session.pool.parking.contexts if line.iteration == entry.iteration]
     if not here:
         return False
     try:
-        history = journey.saved_checkpoint(goes, entry).way(journey.ways[goes.name].bundle)
+        history = session.read_checkpoint(branch, entry).history(session.histories[branch.name].bundle)
     except CheckpointError:
         return False  # reported when the user rewinds there
-    return any(leads_to(line, history, entry.iteration) for line in here)
+    return any(is_on_history(line, history, entry.iteration) for line in here)

@@ -14,189 +14,189 @@ from eikon_engine.errors import EikonError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
-    from eikon_engine.debug.line import Line
-    from eikon_engine.debug.way import Way
+    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.way import History
 
-PARK_AFTER_S: Final = 0.2
+PARK_DELAY_S: Final = 0.2
 """Wall time a session must be paused before contexts are parked, so that fast stepping is not slowed down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Berth:
+class PoolSlot:
     """A position at which to park a context."""
 
-    way: Way
+    history: History
     iteration: int
 
     @property
-    def name(self) -> tuple[object, ...]:
+    def key(self) -> tuple[object, ...]:
         """Return what identifies the slot: its position, the history to it and the state there."""
-        asked = tuple(each.asked for each in self.way.evaluations if each.iteration <= self.iteration)
-        return self.iteration, self.way.key(self.iteration), asked, self.way.seen.get(self.iteration)
+        asked = tuple(each.identity for each in self.history.evaluations if each.iteration <= self.iteration)
+        return self.iteration, self.history.key(self.iteration), asked, self.history.digests.get(self.iteration)
 
     @property
-    def is_behind_a_wait(self) -> bool:
+    def has_overdue_evaluation(self) -> bool:
         """Return whether JavaScript that timed out must be repeated to get there."""
-        return any(each.overdue for each in self.way.evaluations if each.iteration <= self.iteration)
+        return any(each.overdue for each in self.history.evaluations if each.iteration <= self.iteration)
 
 
-class Parking:
+class ParkedContexts:
     """Parked contexts, created while the session is paused."""
 
-    def __init__(self, make: Callable[[Berth], Awaitable[Line]], places: int) -> None:
+    def __init__(self, restore: Callable[[PoolSlot], Awaitable[ReplayContext]], capacity: int) -> None:
         """Park at most `places` contexts; `make` brings a new context to a slot."""
-        self._make = make
-        self._places = places
-        self._lines: list[Line] = []
+        self._restore = restore
+        self._capacity = capacity
+        self._contexts: list[ReplayContext] = []
         """Least recently used first."""
-        self.changed: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
         """Called when the set of parked contexts may have changed."""
-        self._making: asyncio.Task[None] | None = None
-        self._leaving: set[asyncio.Task[None]] = set()
-        self._wanted: tuple[Berth, ...] = ()
-        self._hopeless: set[tuple[object, ...]] = set()
-        self._faults: list[EikonError] = []
-        self._close_faults: list[BaseException] = []
+        self._fill_task: asyncio.Task[None] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self._wanted: tuple[PoolSlot, ...] = ()
+        self._failed_slots: set[tuple[object, ...]] = set()
+        self._errors: list[EikonError] = []
+        self._close_errors: list[BaseException] = []
         """Errors from closing contexts in the background; raised at the end."""
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def contexts(self) -> tuple[ReplayContext, ...]:
         """Return the parked contexts, least recently used first."""
-        return tuple(self._lines)
+        return tuple(self._contexts)
 
-    def take_faults(self) -> tuple[EikonError, ...]:
+    def take_errors(self) -> tuple[EikonError, ...]:
         """Return, once, why contexts could not be parked; their slots are not tried again."""
-        faults, self._faults = tuple(self._faults), []
+        faults, self._errors = tuple(self._errors), []
         return faults
 
-    def holds(self, way: Way, iteration: int) -> bool:
+    def has_context_at(self, history: History, iteration: int) -> bool:
         """Return whether a context is parked at a position."""
-        return any(line.iteration == iteration and leads_to(line, way, iteration) for line in self._lines)
+        return any(line.iteration == iteration and is_on_history(line, history, iteration) for line in self._contexts)
 
-    def begin(self, berths: Sequence[Berth]) -> None:
+    def start(self, slots: Sequence[PoolSlot]) -> None:
         """Park contexts at the first of these slots in the background, up to the capacity.
 
         Slots behind JavaScript that timed out are skipped; repeating it would block the browser.
         """
-        self._forget_dead()
-        self._wanted = tuple(each for each in berths if not each.is_behind_a_wait)[: self._places]
-        if self._making is not None and self._making.done():
-            self._making.result()
-            self._making = None
-        if self._making is None and self._wanted:
-            self._making = asyncio.ensure_future(self._fill())
+        self._discard_unusable()
+        self._wanted = tuple(each for each in slots if not each.has_overdue_evaluation)[: self._capacity]
+        if self._fill_task is not None and self._fill_task.done():
+            self._fill_task.result()
+            self._fill_task = None
+        if self._fill_task is None and self._wanted:
+            self._fill_task = asyncio.ensure_future(self._fill())
 
-    async def made(self) -> None:
+    async def wait(self) -> None:
         """Wait until no context is being created."""
-        if self._making is not None:
-            await asyncio.wait({self._making})
+        if self._fill_task is not None:
+            await asyncio.wait({self._fill_task})
 
-    async def end(self) -> None:
+    async def stop(self) -> None:
         """Stop creating contexts; an unfinished one is closed."""
-        making, self._making = self._making, None
+        making, self._fill_task = self._fill_task, None
         if making is not None:
             making.cancel()
             await asyncio.wait({making})
             if not making.cancelled():
                 making.result()
 
-    def take(self, way: Way, iteration: int) -> Line | None:
+    def take(self, history: History, iteration: int) -> ReplayContext | None:
         """Remove and return the parked context nearest before a position; None if there is none."""
-        self._forget_dead()
-        fitting = [line for line in self._lines if leads_to(line, way, iteration)]
+        self._discard_unusable()
+        fitting = [line for line in self._contexts if is_on_history(line, history, iteration)]
         nearest = max(fitting, key=lambda line: line.iteration, default=None)
         if nearest is not None:
-            self._lines.remove(nearest)
-            self.changed()
+            self._contexts.remove(nearest)
+            self.on_change()
         return nearest
 
-    def add(self, line: Line) -> None:
+    def add(self, context: ReplayContext) -> None:
         """Park a context; close the least recently used one if there are too many.
 
         A context that left its recording is closed: its next steps may be known by the time it is needed.
         """
-        if line.given is not None:
-            self.leave(line)
+        if context.on_request_serving is not None:
+            self.discard(context)
             return
-        self._lines.append(line)
-        while len(self._lines) > self._places:
-            self.leave(self._lines.pop(0))
-        self.changed()
+        self._contexts.append(context)
+        while len(self._contexts) > self._capacity:
+            self.discard(self._contexts.pop(0))
+        self.on_change()
 
-    def leave(self, line: Line) -> None:
+    def discard(self, context: ReplayContext) -> None:
         """Close a context in the background."""
-        self._end_with(line.close())
+        self._close_in_background(context.close())
 
-    def leave_opened(self, opening: asyncio.Task[Line]) -> None:
+    def discard_when_open(self, opening: asyncio.Task[ReplayContext]) -> None:
         """Close a context in the background as soon as it is open."""
-        self._end_with(_closed_late(opening))
+        self._close_in_background(_close_when_open(opening))
 
-    def _end_with(self, closing: Coroutine[object, object, None]) -> None:
+    def _close_in_background(self, closing: Coroutine[object, object, None]) -> None:
         task = asyncio.ensure_future(closing)
-        self._leaving.add(task)
-        task.add_done_callback(self._left)
+        self._closing.add(task)
+        task.add_done_callback(self._on_closed)
 
     async def close(self) -> None:
         """Close all parked contexts."""
-        await self.end()
-        while self._lines:
-            self.leave(self._lines.pop())
-        self.changed()
-        await asyncio.gather(*self._leaving, return_exceptions=True)
-        faults, self._close_faults = self._close_faults, []
+        await self.stop()
+        while self._contexts:
+            self.discard(self._contexts.pop())
+        self.on_change()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+        faults, self._close_errors = self._close_errors, []
         if faults:
             raise faults[0]
 
-    def _left(self, task: asyncio.Task[None]) -> None:
-        self._leaving.discard(task)
+    def _on_closed(self, task: asyncio.Task[None]) -> None:
+        self._closing.discard(task)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
-            self._close_faults.append(fault)
+            self._close_errors.append(fault)
 
     async def _fill(self) -> None:
         """Create the missing contexts in order of priority."""
-        await asyncio.sleep(PARK_AFTER_S)
+        await asyncio.sleep(PARK_DELAY_S)
         tried: set[tuple[object, ...]] = set()
-        while (slot := self._missing(tried)) is not None:
-            tried.add(slot.name)
+        while (slot := self._next_slot(tried)) is not None:
+            tried.add(slot.key)
             try:
-                self.add(await self._make(slot))
+                self.add(await self._restore(slot))
             except EikonError as error:
-                self._hopeless.add(slot.name)
-                self._faults.append(error)
-        self.changed()
+                self._failed_slots.add(slot.key)
+                self._errors.append(error)
+        self.on_change()
 
-    def _missing(self, tried: set[tuple[object, ...]]) -> Berth | None:
+    def _next_slot(self, tried: set[tuple[object, ...]]) -> PoolSlot | None:
         """Return the first slot without a context; contexts at wanted slots count as used."""
-        given_up = self._hopeless | tried
-        missing = [slot for slot in self._wanted if not self._touch(slot) and slot.name not in given_up]
+        given_up = self._failed_slots | tried
+        missing = [slot for slot in self._wanted if not self._mark_used(slot) and slot.key not in given_up]
         return missing[0] if missing else None
 
-    def _touch(self, berth: Berth) -> bool:
+    def _mark_used(self, slot: PoolSlot) -> bool:
         """Mark a context parked at a slot as recently used; return whether there is one."""
         here = next(
             (
                 each
-                for each in self._lines
-                if each.iteration == berth.iteration and leads_to(each, berth.way, berth.iteration)
+                for each in self._contexts
+                if each.iteration == slot.iteration and is_on_history(each, slot.history, slot.iteration)
             ),
             None,
         )
         if here is not None:
-            self._lines.remove(here)
-            self._lines.append(here)
+            self._contexts.remove(here)
+            self._contexts.append(here)
         return here is not None
 
-    def _forget_dead(self) -> None:
-        dead = [each for each in self._lines if not each.is_whole]
+    def _discard_unusable(self) -> None:
+        dead = [each for each in self._contexts if not each.is_usable]
         for line in dead:
-            self._lines.remove(line)
-            self.leave(line)
+            self._contexts.remove(line)
+            self.discard(line)
         if dead:
-            self.changed()
+            self.on_change()
 
 
-async def _closed_late(opening: asyncio.Task[Line]) -> None:
+async def _close_when_open(opening: asyncio.Task[ReplayContext]) -> None:
     try:
         line = await opening
     except EikonError:
@@ -204,11 +204,11 @@ async def _closed_late(opening: asyncio.Task[Line]) -> None:
     await line.close()
 
 
-def leads_to(line: Line, way: Way, iteration: int) -> bool:
+def is_on_history(context: ReplayContext, history: History, iteration: int) -> bool:
     """Return whether a context is on a history, not past an iteration, with all its manual JavaScript done."""
-    here = line.iteration
-    if here > iteration or not line.is_whole or line.key != way.key(here):
+    here = context.iteration
+    if here > iteration or not context.is_usable or context.history_key != history.key(here):
         return False
-    done = [each.asked for each in line.evaluations]
-    wanted = [each.asked for each in way.evaluations if each.iteration <= iteration]
+    done = [each.identity for each in context.evaluations]
+    wanted = [each.identity for each in history.evaluations if each.iteration <= iteration]
     return wanted[: len(done)] == done and all(each[0] >= here for each in wanted[len(done) :])

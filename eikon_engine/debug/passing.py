@@ -8,45 +8,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.way import trace_sha256
+from eikon_engine.debug.way import steps_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, EvaluationEntry, Timeline
-    from eikon_engine.debug.way import Way
+    from eikon_engine.debug.way import History
 
 
-def reachable(timeline: Timeline, branch: Branch, way: Way | None = None) -> Iterator[tuple[Branch, CheckpointEntry]]:
+def reachable_checkpoints(
+    timeline: Timeline, branch: Branch, history: History | None = None
+) -> Iterator[tuple[Branch, CheckpointEntry]]:
     """Yield the checkpoints that the steps of a branch lead to, with their owners: its own and inherited ones.
 
     Manual JavaScript may differ before its own checkpoints. Without the history of the branch, steps are not compared.
     """
-    for owner, entry, is_certain in _inherited(timeline, branch):
-        if way is not None and not is_certain and entry.steps_sha256 != trace_sha256(way.bundle.trace, entry.iteration):
+    for owner, entry, is_certain in _own_and_inherited(timeline, branch):
+        if (
+            history is not None
+            and not is_certain
+            and entry.steps_sha256 != steps_sha256(history.bundle.trace, entry.iteration)
+        ):
             continue
-        if owner.name == branch.name or is_passed(branch.evaluations, entry):
+        if owner.name == branch.name or has_passed(branch.evaluations, entry):
             yield owner, entry
 
 
-def on_the_way(timeline: Timeline, branch: Branch, way: Way | None = None) -> Iterator[tuple[Branch, CheckpointEntry]]:
+def checkpoints_in_history(
+    timeline: Timeline, branch: Branch, history: History | None = None
+) -> Iterator[tuple[Branch, CheckpointEntry]]:
     """Yield the checkpoints that the branch passes now, with the same manual JavaScript."""
-    for owner, entry in reachable(timeline, branch, way):
-        if entry.evaluations == until(branch.evaluations, entry.iteration):
+    for owner, entry in reachable_checkpoints(timeline, branch, history):
+        if entry.evaluations == evaluations_until(branch.evaluations, entry.iteration):
             yield owner, entry
 
 
-def is_passed(evaluations: Sequence[EvaluationEntry], entry: CheckpointEntry) -> bool:
+def has_passed(evaluations: Sequence[EvaluationEntry], entry: CheckpointEntry) -> bool:
     """Return whether these evaluations passed a checkpoint; some may have run there after its creation."""
-    here = until(evaluations, entry.iteration)
-    common = shared(here, entry.evaluations)
+    here = evaluations_until(evaluations, entry.iteration)
+    common = count_shared(here, entry.evaluations)
     return common == len(entry.evaluations) and all(each.iteration == entry.iteration for each in here[common:])
 
 
-def left_after(branch: Branch, entry: CheckpointEntry) -> int | None:
+def left_history_after(branch: Branch, entry: CheckpointEntry) -> int | None:
     """Return after how many steps a branch left the history of its checkpoint; None if it is still on it."""
     mine, its = branch.evaluations, entry.evaluations
-    common = shared(mine, its)
+    common = count_shared(mine, its)
     own, other = mine[common : common + 1], its[common : common + 1]
     places = [] if entry.parted_after is None else [entry.parted_after]
     if own and (other or own[0].iteration < entry.iteration):
@@ -56,37 +64,39 @@ def left_after(branch: Branch, entry: CheckpointEntry) -> int | None:
     return min(places, default=None)
 
 
-def holder(timeline: Timeline, owner: Branch, entry: CheckpointEntry, *, is_parted: bool | None = None) -> Branch:
+def find_branch_with_steps(
+    timeline: Timeline, owner: Branch, entry: CheckpointEntry, *, has_diverged: bool | None = None
+) -> Branch:
     """Return a branch whose bundle has the steps of a checkpoint: its owner, or one that was forked there.
 
     `is_parted` tells whether the owner has other steps now, if the entry does not know it yet.
     """
-    if not (entry.parted_after is not None if is_parted is None else is_parted):
+    if not (entry.parted_after is not None if has_diverged is None else has_diverged):
         return owner
     return next((each for each in timeline.branches if each.fork_point == entry.id), owner)
 
 
-def until(evaluations: Sequence[EvaluationEntry], iteration: int) -> tuple[EvaluationEntry, ...]:
+def evaluations_until(evaluations: Sequence[EvaluationEntry], iteration: int) -> tuple[EvaluationEntry, ...]:
     """Return the evaluations up to an iteration."""
     return tuple(each for each in evaluations if each.iteration <= iteration)
 
 
-def shared(one: Sequence[EvaluationEntry], other: Sequence[EvaluationEntry]) -> int:
+def count_shared(one: Sequence[EvaluationEntry], other: Sequence[EvaluationEntry]) -> int:
     """Return how many leading evaluations are equal."""
     differing = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
     return next(differing, min(len(one), len(other)))
 
 
-def _inherited(
+def _own_and_inherited(
     timeline: Timeline, branch: Branch, *, is_certain: bool = True
 ) -> Iterator[tuple[Branch, CheckpointEntry, bool]]:
     """Yield checkpoints by iteration, and whether their steps are certainly those of the branch."""
     yield from ((branch, entry, is_certain and entry.parted_after is None) for entry in branch.checkpoints)
-    parent = None if branch.parent_branch is None else timeline.branch(branch.parent_branch)
+    parent = None if branch.parent_branch is None else timeline.find_branch(branch.parent_branch)
     if parent is None:
         return
     begun = next((entry for entry in parent.checkpoints if entry.id == branch.fork_point), None)
     is_still = is_certain and begun is not None and begun.parted_after is None
-    for owner, entry, is_same in _inherited(timeline, parent, is_certain=is_still):
+    for owner, entry, is_same in _own_and_inherited(timeline, parent, is_certain=is_still):
         if entry.iteration <= branch.fork_iteration:
             yield owner, entry, is_same

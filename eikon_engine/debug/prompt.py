@@ -13,9 +13,9 @@ from prompt_toolkit.completion import Completer, Completion
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
-from eikon_engine.debug.client import Newest
+from eikon_engine.debug.client import EventTail
 from eikon_engine.errors import EventsError, OutputError, SessionError
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,38 +25,38 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
 
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
 
 HISTORY_FILE: Final = "prompt_history"
-_LOOK_S: Final = 0.05
+_POLL_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class PromptActions:
     """What the prompt does with input."""
 
-    run: Callable[[str], bool]
+    execute: Callable[[str], bool]
     """Execute a line; return whether to continue."""
     complete: Callable[[str], Iterable[str]]
     """Return completions of the last word of a line."""
-    show: Callable[[JournalLine], None]
+    show_event: Callable[[EventLine], None]
     """Print an event."""
-    kept: Callable[[str], str | None]
+    redact_line: Callable[[str], str | None]
     """Return a line as it may be written to the history; None if it must not be."""
 
 
-class _History(FileHistory):
+class _RedactedHistory(FileHistory):
     """Remember lines at once, but write them only once redacted."""
 
     def store_string(self, string: str) -> None:
         """Defer writing until the line is redacted."""
 
-    def keep(self, string: str) -> None:
+    def write_line(self, string: str) -> None:
         """Write a line."""
         super().store_string(string)
 
 
-class _Completing(Completer):
+class _PromptCompleter(Completer):
     def __init__(self, complete: Callable[[str], Iterable[str]]) -> None:
         self._complete = complete
 
@@ -67,37 +67,37 @@ class _Completing(Completer):
             yield Completion(word, start_position=-len(begun))
 
 
-def run_prompt(folder: SessionFolder, words: Words) -> None:
+def run_prompt(folder: SessionFolder, actions: PromptActions) -> None:
     """Read lines until the user leaves or the session ends; the history is kept for the next prompt.
 
     Raises:
         OutputError: the history cannot be written.
         EventsError: the events cannot be read.
     """
-    history = _History(str(_history(folder.root.parent / HISTORY_FILE)))
+    history = _RedactedHistory(str(_create_history_file(folder.root.parent / HISTORY_FILE)))
     prompt: PromptSession[str] = PromptSession(
         history=history,
-        completer=_Completing(words.complete),
+        completer=_PromptCompleter(actions.complete),
         complete_while_typing=False,
     )
-    with patch_stdout(raw=True), _followed(folder, words.show, lambda: _leave(prompt)):
-        while folder.runs():
+    with patch_stdout(raw=True), _follow_events(folder, actions.show_event, lambda: _exit_prompt(prompt)):
+        while folder.is_running():
             try:
-                text = prompt.prompt(lambda: _place(folder))
+                text = prompt.prompt(lambda: _prompt_text(folder))
             except KeyboardInterrupt:
                 continue
             except EOFError:
                 return
             if not text.strip():
                 continue
-            goes_on = words.run(text)
-            if (kept := words.kept(text)) is not None:
-                history.keep(kept)
+            goes_on = actions.execute(text)
+            if (kept := actions.redact_line(text)) is not None:
+                history.write_line(kept)
             if not goes_on:
                 return
 
 
-def _place(folder: SessionFolder) -> str:
+def _prompt_text(folder: SessionFolder) -> str:
     try:
         active = folder.read_timeline().active
     except SessionError:
@@ -105,16 +105,16 @@ def _place(folder: SessionFolder) -> str:
     return f"{active.name} {active.iteration}/{active.step_count}> "
 
 
-def _history(path: Path) -> Path:
+def _create_history_file(path: Path) -> Path:
     """Create the history file, readable for its user only."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     except OSError as error:
-        raise OutputError(cannot_write(path, error)) from error
+        raise OutputError(write_error_message(path, error)) from error
     return path
 
 
-def _leave(prompt: PromptSession[str]) -> None:
+def _exit_prompt(prompt: PromptSession[str]) -> None:
     """Exit the prompt from another thread, if it is waiting for input."""
     loop = prompt.app.loop
     if loop is not None and prompt.app.is_running:
@@ -122,14 +122,16 @@ def _leave(prompt: PromptSession[str]) -> None:
 
 
 @contextmanager
-def _followed(folder: SessionFolder, show: Callable[[JournalLine], None], ended: Callable[[], None]) -> Iterator[None]:
+def _follow_events(
+    folder: SessionFolder, show: Callable[[EventLine], None], on_ended: Callable[[], None]
+) -> Iterator[None]:
     """Print events from now on in a background thread; `ended` is called when the session is over."""
     over = threading.Event()
-    newest = Newest(folder.events)
+    newest = EventTail(folder.events_path)
 
     def follow() -> None:
         while not over.is_set():
-            runs = folder.runs()
+            runs = folder.is_running()
             try:
                 for line in newest.read():
                     show(line)
@@ -138,8 +140,8 @@ def _followed(folder: SessionFolder, show: Callable[[JournalLine], None], ended:
                 break
             if not runs:
                 break
-            over.wait(_LOOK_S)
-        ended()
+            over.wait(_POLL_S)
+        on_ended()
 
     thread = threading.Thread(target=follow, name="events", daemon=True)
     thread.start()

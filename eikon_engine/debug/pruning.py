@@ -10,26 +10,26 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.timeline import Branch, CheckpointEntry
 
-KEPT_AUTOMATIC: Final = 20
+DEFAULT_RETAINED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrunePolicy:
+class RetentionPolicy:
     """What is retained besides manual checkpoints and those at which branches were forked."""
 
-    automatic: int = KEPT_AUTOMATIC
+    automatic: int = DEFAULT_RETAINED
     """How many automatic checkpoints are retained, newest first; see `select_surplus`."""
 
 
-def prune(branches: Sequence[Branch], policy: PrunePolicy | None = None) -> tuple[CheckpointEntry, ...]:
+def select_surplus(branches: Sequence[Branch], policy: RetentionPolicy | None = None) -> tuple[CheckpointEntry, ...]:
     """Return the checkpoints to delete.
 
     A mission that went wrong diverges at step after step: checkpoints before follow-up divergences are deleted first,
     and the one before the first divergence of a branch is retained.
     """
-    kept = (policy or PrunePolicy()).automatic
+    kept = (policy or RetentionPolicy()).automatic
     stay = {branch.fork_point for branch in branches} | {_first_divergence(branch) for branch in branches}
-    follow = {entry.id for branch in branches for entry in branch.checkpoints if _follows(branch, entry)}
+    follow = {entry.id for branch in branches for entry in branch.checkpoints if _is_follow_up(branch, entry)}
     entries = [entry for branch in branches for entry in branch.checkpoints]
     own = sorted(
         (each for each in entries if each.reason != "manual"),
@@ -46,7 +46,7 @@ def _first_divergence(branch: Branch) -> str | None:
     return None if first is None else first.id
 
 
-def _follows(branch: Branch, entry: CheckpointEntry) -> bool:
+def _is_follow_up(branch: Branch, entry: CheckpointEntry) -> bool:
     """Return whether a checkpoint was created between two divergences."""
     last = next((step for step in branch.steps if step.iteration == entry.iteration), None)
     return entry.reason == "divergence" and last is not None and last.verdict == "diverged"

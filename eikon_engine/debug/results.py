@@ -8,10 +8,10 @@ from eikon_engine.debug.breakpoints import ListedBreakpoint
 from eikon_engine.debug.timeline import CheckpointEntry
 from eikon_engine.outcome.debug_events import PauseReason
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 
-class Stand(Record):
+class Position(FileModel):
     """The position of a session."""
 
     branch: str
@@ -38,13 +38,13 @@ class Stand(Record):
         return f"{place}; next: {self.next}" if self.next else f"{place}; all steps are done"
 
 
-class Listed(Record):
+class BreakpointListing(FileModel):
     """All breakpoints."""
 
     breakpoints: tuple[ListedBreakpoint, ...]
 
 
-class Marked(Record):
+class CheckpointChange(FileModel):
     """A checkpoint that was created or deleted."""
 
     change: Literal["created", "deleted"]
@@ -57,14 +57,14 @@ class Marked(Record):
         return f"{self.change} {self.checkpoint.id}{label} of {self.branch} at {self.checkpoint.iteration}"
 
 
-class JavaScriptRun(Record):
+class EvaluationResult(FileModel):
     """What JavaScript returned."""
 
     result: FiniteJson
     error: str | None
 
 
-class Saved(Record):
+class SavedBranch(FileModel):
     """A branch that was written."""
 
     path: str

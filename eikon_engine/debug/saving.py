@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.render import render_certification
 from eikon_engine.debug.branches.branch import open_branch
-from eikon_engine.debug.branches.save import save_patch, save_trace
-from eikon_engine.debug.place_in_timeline import demand_branch
-from eikon_engine.debug.results import Saved
-from eikon_engine.debug.session_folder import bundle_path
+from eikon_engine.debug.branches.save import save_as_bundle, save_as_patch
+from eikon_engine.debug.place_in_timeline import require_branch
+from eikon_engine.debug.results import SavedBranch
+from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.errors import BranchError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 
 if TYPE_CHECKING:
     from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.debug.commands import BranchSave
-    from eikon_engine.debug.journey import Journey
+    from eikon_engine.debug.journey import DebugSession
 
 
-async def save(journey: Journey, command: BranchSave) -> Saved:
+async def save_branch(session: DebugSession, command: BranchSave) -> SavedBranch:
     """Save a branch as a certified bundle of its own, or as a patch on the original.
 
     Raises:
@@ -29,22 +29,22 @@ async def save(journey: Journey, command: BranchSave) -> Saved:
         OutputError: the output exists, or cannot be written.
         EikonError: a certifying replay could not be completed.
     """
-    named = demand_branch(journey.timeline, command.name, "branch save")
+    named = require_branch(session.timeline, command.name, "branch save")
     if named.name == MAIN_BRANCH:
         raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; choose another branch")
-    journey.settle()
-    branch, output = open_branch(bundle_path(journey.folder, named)), Path(command.output)
+    session.finish_branch_step()
+    branch, output = open_branch(branch_bundle_path(session.folder, named)), Path(command.output)
     if command.form == "patch":
-        patch = save_patch(branch, output)
+        patch = save_as_patch(branch, output)
         lines = (f"{output}: {len(patch.operations)} changes; next: eikon trace apply … {output} -o …",)
-        return Saved(path=str(output), lines=lines)
-    replay = journey.lines.replay
+        return SavedBranch(path=str(output), lines=lines)
+    replay = session.pool.replay_options
     options = CertifyOptions(browser_path=replay.browser_path, secrets=replay.secrets, variables=replay.variables)
-    report = await save_trace(branch, output, options)
-    return Saved(path=str(output), lines=told_of_trace(output, report))
+    report = await save_as_bundle(branch, output, options)
+    return SavedBranch(path=str(output), lines=describe_saved_trace(output, report))
 
 
-def told_of_trace(output: Path, report: CertificationReport) -> tuple[str, ...]:
+def describe_saved_trace(output: Path, report: CertificationReport) -> tuple[str, ...]:
     """Describe the result of saving a branch as a bundle, for the user."""
     first = f"{output}: saved as a bundle, {report.status}"
     if report.status == "certified":

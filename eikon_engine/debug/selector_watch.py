@@ -6,22 +6,22 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.matches import matches_anywhere
+from eikon_engine.browser.matches import find_matches_everywhere
 from eikon_engine.errors import ActionError, BreakpointError, BrowserDiedError
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from eikon_engine.browser.matches import Matches
+    from eikon_engine.browser.matches import SelectorMatches
     from eikon_engine.browser.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class SelectorState:
     """What a selector matches in all pages."""
 
-    matches: tuple[Matches, ...] = ()
+    matches: tuple[SelectorMatches, ...] = ()
     """One per document."""
     failure: str | None = None
     """Why the selector could not be evaluated."""
@@ -38,7 +38,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class SelectorChange:
     """How a step changed what a selector matches."""
 
     before: int
@@ -52,50 +52,50 @@ class Changed:
         if self.failure is not None:
             return f"the matches could not be determined: {self.failure}"
         if self.before == self.now:
-            return f"changed: still {counted(self.now, 'element')}, but different"
+            return f"changed: still {pluralize(self.now, 'element')}, but different"
         if not self.before:
-            return f"appeared: {counted(self.now, 'element')}"
-        return f"changed: {counted(self.before, 'element')} before, {self.now or 'none'} now"
+            return f"appeared: {pluralize(self.now, 'element')}"
+        return f"changed: {pluralize(self.before, 'element')} before, {self.now or 'none'} now"
 
 
-async def look_for(session: Session, selectors: Iterable[str]) -> Mapping[str, Sighting]:
+async def read_selectors(session: Session, selectors: Iterable[str]) -> Mapping[str, SelectorState]:
     """Evaluate selectors in all pages of a paused session; read-only.
 
     Raises:
         BrowserDiedError: the browser went away.
     """
     asked = tuple(selectors)
-    seen = await asyncio.gather(*(_look(session, selector) for selector in asked))
+    seen = await asyncio.gather(*(_match_selector(session, selector) for selector in asked))
     return dict(zip(asked, seen, strict=True))
 
 
-async def demand_selector(session: Session, selector: str) -> Sighting:
+async def require_selector(session: Session, selector: str) -> SelectorState:
     """Check that the browser accepts a selector, and return its matches.
 
     Raises:
         BreakpointError: it is invalid, or cannot be evaluated.
         BrowserDiedError: the browser went away.
     """
-    seen = await _look(session, selector)
+    seen = await _match_selector(session, selector)
     if seen.failure is not None:
         message = f"selector: the browser rejects {selector!r} ({seen.failure})"
         raise BreakpointError(message)
     return seen
 
 
-def changes(before: Mapping[str, Sighting], now: Mapping[str, Sighting]) -> Mapping[str, Changed]:
+def find_changes(before: Mapping[str, SelectorState], now: Mapping[str, SelectorState]) -> Mapping[str, SelectorChange]:
     """Return the selectors whose matches changed; those that were not evaluated before have not changed."""
     return {
-        selector: Changed(before=before[selector].count, now=seen.count, failure=seen.failure)
+        selector: SelectorChange(before=before[selector].count, now=seen.count, failure=seen.failure)
         for selector, seen in now.items()
         if selector in before and (seen.failure is not None or seen.digests != before[selector].digests)
     }
 
 
-async def _look(session: Session, selector: str) -> Sighting:
+async def _match_selector(session: Session, selector: str) -> SelectorState:
     try:
-        return Sighting(matches=await matches_anywhere(session, selector))
+        return SelectorState(matches=await find_matches_everywhere(session, selector))
     except BrowserDiedError:
         raise
     except ActionError as error:
-        return Sighting(failure=session.redactor.text(error.message))
+        return SelectorState(failure=session.redactor.redact_text(error.message))

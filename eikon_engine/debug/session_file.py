@@ -8,9 +8,9 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import SessionError
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SESSION_VERSION: Literal[1] = 1
 
 
-class SessionFile(Record):
+class SessionFile(FileModel):
     """A debug session as it was started."""
 
     session_version: Literal[1] = SESSION_VERSION
@@ -63,7 +63,7 @@ def read_session_file(path: Path) -> SessionFile:
     try:
         return SessionFile.model_validate_json(data)
     except ValidationError as error:
-        raise SessionError(str(trace_error(error, data, str(path)))) from error
+        raise SessionError(str(validation_error(error, data, str(path)))) from error
 
 
 def write_session_file(path: Path, session: SessionFile) -> None:
@@ -72,4 +72,4 @@ def write_session_file(path: Path, session: SessionFile) -> None:
     Raises:
         OutputError: it cannot be written.
     """
-    write_whole(path, session.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(path, session.model_dump_json(indent=1).encode() + b"\n")

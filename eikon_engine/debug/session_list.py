@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.session_folder import session_folders
+from eikon_engine.debug.session_folder import list_session_folders
 from eikon_engine.errors import SessionError
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def list_sessions(parent: Path) -> tuple[ListedSession, ...]:
     Raises:
         SessionError: the folder cannot be read.
     """
-    return tuple(_listed(folder) for folder in session_folders(parent))
+    return tuple(_read_listed(folder) for folder in list_session_folders(parent))
 
 
-def sessions_json(sessions: Iterable[ListedSession]) -> str:
+def render_sessions_json(sessions: Iterable[ListedSession]) -> str:
     """Return the list as a JSON array."""
     rows = [
         {
@@ -60,22 +60,22 @@ def render_sessions(parent: Path, sessions: tuple[ListedSession, ...]) -> str:
     """Return the list as text, one line per session."""
     if not sessions:
         return f"no sessions in {parent}; start one with `eikon debug start --trace …`\n"
-    return "".join(f"{_line(each)}\n" for each in sessions)
+    return "".join(f"{_session_line(each)}\n" for each in sessions)
 
 
-def _listed(folder: SessionFolder) -> ListedSession:
+def _read_listed(folder: SessionFolder) -> ListedSession:
     try:
-        session, state = folder.read(), folder.state()
+        session, state = folder.read_session(), folder.state()
     except SessionError as error:
         return ListedSession(name=folder.name, state=None, problem=error.message)
     try:
-        timeline = folder.read_timeline() if folder.timeline.exists() else None
+        timeline = folder.read_timeline() if folder.timeline_path.exists() else None
     except SessionError as error:
         return ListedSession(name=folder.name, state=state, session=session, problem=error.message)
     return ListedSession(name=folder.name, state=state, session=session, timeline=timeline)
 
 
-def _line(each: ListedSession) -> str:
+def _session_line(each: ListedSession) -> str:
     if each.session is None:
         return f"{each.name}  unreadable: {each.problem}"
     where = ""

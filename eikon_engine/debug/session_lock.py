@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import OutputError
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def held_lock(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a session; liveness checks do not block, and hold it only briefly.
 
     Raises:
@@ -29,7 +29,7 @@ def held_lock(path: Path) -> Iterator[None]:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise OutputError(cannot_write(path, error)) from error
+        raise OutputError(write_error_message(path, error)) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -37,7 +37,7 @@ def held_lock(path: Path) -> Iterator[None]:
         os.close(file)
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Return whether a live process holds the lock."""
     try:
         file = os.open(path, os.O_RDONLY)

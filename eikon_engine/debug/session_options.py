@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.lines import LineOptions
-from eikon_engine.debug.marking import Marking
-from eikon_engine.trace.wall_clock import fresh_id, utc_now
+from eikon_engine.debug.lines import ContextOptions
+from eikon_engine.debug.marking import CheckpointPolicy
+from eikon_engine.trace.wall_clock import random_id, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.commands import BreakpointAdd
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +29,16 @@ class SessionOptions:
     """Folder of all sessions."""
     name: str | None = None
     """Session id; None generates one."""
-    lines: LineOptions = field(default_factory=LineOptions)
-    marking: Marking = field(default_factory=Marking)
+    contexts: ContextOptions = field(default_factory=ContextOptions)
+    checkpoints: CheckpointPolicy = field(default_factory=CheckpointPolicy)
     breakpoints: tuple[BreakpointAdd, ...] = ()
     run: bool = False
     """Whether to run at once instead of pausing before the first step."""
     from_session: SessionFolder | None = None
     """Session whose checkpoints and branches it starts with."""
-    readers: tuple[Callable[[JournalLine], None], ...] = ()
+    event_readers: tuple[Callable[[EventLine], None], ...] = ()
     """Receive every event."""
-    is_deaf: bool = False
+    ignore_sigint: bool = False
     """Whether another process of this terminal handles Ctrl-C."""
     now: Callable[[], datetime] = utc_now
-    new_id: Callable[[], str] = fresh_id
+    new_id: Callable[[], str] = random_id

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
-def _named(number: signal.Signals) -> tuple[str, ...]:
+def _interrupt_args(number: signal.Signals) -> tuple[str, ...]:
     """Return the arguments of a `KeyboardInterrupt` for a signal; none for Ctrl-C."""
     return () if number is signal.SIGINT else (number.name,)
 
 
 @contextmanager
-def signals(stop: Callable[[str], None], *, is_deaf: bool) -> Iterator[None]:
+def handle_signals(stop: Callable[[str], None], *, ignore_sigint: bool) -> Iterator[None]:
     """Let Ctrl-C and SIGTERM end the session instead of the program; restore the handlers afterwards."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -30,10 +30,12 @@ def signals(stop: Callable[[str], None], *, is_deaf: bool) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {each: signal.getsignal(each) for each in _SIGNALS}
     for each in _SIGNALS:
-        if each is signal.SIGINT and is_deaf:
+        if each is signal.SIGINT and ignore_sigint:
             loop.add_signal_handler(each, lambda: None)
         else:
-            loop.add_signal_handler(each, stop, InterruptedRunError.stopper(KeyboardInterrupt(*_named(each))))
+            loop.add_signal_handler(
+                each, stop, InterruptedRunError.stop_cause(KeyboardInterrupt(*_interrupt_args(each)))
+            )
     try:
         yield
     finally:

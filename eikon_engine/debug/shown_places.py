@@ -7,21 +7,21 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from eikon_engine.debug.asked import Told
+from eikon_engine.debug.asked import Output
 from eikon_engine.debug.branches.branch import open_branch, trace_sha256
-from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint, screenshot_file
-from eikon_engine.debug.doubts import doubts_of
-from eikon_engine.debug.passing import holder
-from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
-from eikon_engine.debug.session_folder import bundle_path
-from eikon_engine.debug.timeline_svg import draw_timeline
-from eikon_engine.debug.timeline_text import render_timeline
+from eikon_engine.debug.checkpoint import checkpoint_path, read_checkpoint, screenshot_path
+from eikon_engine.debug.doubts import describe_doubts
+from eikon_engine.debug.passing import find_branch_with_steps
+from eikon_engine.debug.place_in_timeline import find_checkpoint, require_branch
+from eikon_engine.debug.session_folder import branch_bundle_path
+from eikon_engine.debug.timeline_svg import render_timeline_svg
+from eikon_engine.debug.timeline_text import render_timeline_text
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 
-def told_timeline(folder: SessionFolder, form: Literal["text", "json", "svg"], output: Path | None) -> Told:
+def show_timeline(folder: SessionFolder, form: Literal["text", "json", "svg"], output: Path | None) -> Output:
     """Render the timeline; if it is written to a file, report only that.
 
     Raises:
@@ -41,14 +41,14 @@ def told_timeline(folder: SessionFolder, form: Literal["text", "json", "svg"], o
         OutputError: the file cannot be written.
     """
     timeline = folder.read_timeline()
-    text = _drawn(timeline, form, is_shown=output is None)
+    text = _render_timeline_as(timeline, form, is_shown=output is None)
     if output is not None:
-        write_whole(output, text.encode())
+        write_atomically(output, text.encode())
         text = f"{output}: the timeline of session {folder.name}\n"
-    return Told(text, timeline.model_dump(mode="json"))
+    return Output(text, timeline.model_dump(mode="json"))
 
 
-def told_checkpoints(folder: SessionFolder) -> Told:
+def list_checkpoints(folder: SessionFolder) -> Output:
     """List the checkpoints of all branches.
 
     Raises:
@@ -59,13 +59,13 @@ def told_checkpoints(folder: SessionFolder) -> Told:
     lines = [
         f"{entry.id}  {branch.name} at {entry.iteration}, {entry.reason}"
         + (f"  {entry.label!r}" if entry.label else "")
-        + "".join(f"  {doubt}" for doubt in doubts_of(entry.evaluations, ()))
+        + "".join(f"  {doubt}" for doubt in describe_doubts(entry.evaluations, ()))
         for branch, entry in every
     ]
-    return Told("".join(f"{line}\n" for line in lines) or "no checkpoints\n", rows)
+    return Output("".join(f"{line}\n" for line in lines) or "no checkpoints\n", rows)
 
 
-def told_checkpoint(folder: SessionFolder, name: str) -> Told:
+def show_checkpoint(folder: SessionFolder, name: str) -> Output:
     """Show one checkpoint after verifying it.
 
     Raises:
@@ -74,9 +74,9 @@ def told_checkpoint(folder: SessionFolder, name: str) -> Told:
     """
     timeline = folder.read_timeline()
     branch, entry = find_checkpoint(timeline, name, "checkpoint show")
-    bundle = _bundle(folder, holder(timeline, branch, entry))
-    saved = read_checkpoint(checkpoint_file(folder.checkpoints, entry.id), bundle.trace)
-    picture = screenshot_file(folder.checkpoints, entry.id)
+    bundle = _open_branch_bundle(folder, find_branch_with_steps(timeline, branch, entry))
+    saved = read_checkpoint(checkpoint_path(folder.checkpoints, entry.id), bundle.trace)
+    picture = screenshot_path(folder.checkpoints, entry.id)
     lines = [
         f"{saved.id}: {branch.name} at {saved.iteration}, {saved.reason}, at {saved.timestamp:%Y-%m-%d %H:%M:%S %Z}",
         *([f"label: {saved.label}"] if saved.label else []),
@@ -86,10 +86,10 @@ def told_checkpoint(folder: SessionFolder, name: str) -> Told:
         *(f"run manually at {each.iteration}: {each.expression}" for each in saved.evaluations),
         *([f"screenshot: {picture}"] if picture.exists() else []),
     ]
-    return Told("".join(f"{line}\n" for line in lines), saved.model_dump(mode="json"))
+    return Output("".join(f"{line}\n" for line in lines), saved.model_dump(mode="json"))
 
 
-def told_branches(folder: SessionFolder) -> Told:
+def list_branches(folder: SessionFolder) -> Output:
     """List the branches; a star marks the active one.
 
     Raises:
@@ -101,10 +101,10 @@ def told_branches(folder: SessionFolder) -> Told:
         {**branch.model_dump(mode="json"), "current": branch.name == timeline.active_branch}
         for branch in timeline.branches
     ]
-    return Told("".join(f"{line}\n" for line in lines), rows)
+    return Output("".join(f"{line}\n" for line in lines), rows)
 
 
-def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
+def diff_branches(folder: SessionFolder, one: str, other: str) -> Output:
     """Compare two branches.
 
     Raises:
@@ -113,35 +113,35 @@ def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
         TraceError: a bundle cannot be read.
     """
     timeline = folder.read_timeline()
-    first, second = (demand_branch(timeline, name, "diff") for name in (one, other))
-    ways = diff_ways((one, _bundle(folder, first)), (other, _bundle(folder, second)))
+    first, second = (require_branch(timeline, name, "diff") for name in (one, other))
+    ways = compare_bundles((one, _open_branch_bundle(folder, first)), (other, _open_branch_bundle(folder, second)))
     found = ways.model_copy(
         update={
-            "first": ways.first.model_copy(update={"diverged": _seen_otherwise(timeline, first)}),
-            "second": ways.second.model_copy(update={"diverged": _seen_otherwise(timeline, second)}),
+            "first": ways.first.model_copy(update={"diverged": _diverged_steps(timeline, first)}),
+            "second": ways.second.model_copy(update={"diverged": _diverged_steps(timeline, second)}),
         }
     )
-    return Told(render_branch_diff(found), found.model_dump(mode="json"))
+    return Output(render_branch_diff(found), found.model_dump(mode="json"))
 
 
-def _seen_otherwise(timeline: Timeline, branch: Branch) -> tuple[int, ...]:
+def _diverged_steps(timeline: Timeline, branch: Branch) -> tuple[int, ...]:
     """Return the steps of a branch that differed from the recording in this session."""
-    parent = None if branch.parent_branch is None else timeline.branch(branch.parent_branch)
-    before = () if parent is None else _seen_otherwise(timeline, parent)
+    parent = None if branch.parent_branch is None else timeline.find_branch(branch.parent_branch)
+    before = () if parent is None else _diverged_steps(timeline, parent)
     own = (each.iteration for each in branch.steps if each.verdict == "diverged" and not each.is_new)
     return (*(each for each in before if each <= branch.fork_iteration), *own)
 
 
-def _drawn(timeline: Timeline, form: Literal["text", "json", "svg"], *, is_shown: bool) -> str:
+def _render_timeline_as(timeline: Timeline, form: Literal["text", "json", "svg"], *, is_shown: bool) -> str:
     match form:
         case "text":
             on_terminal = is_shown and sys.stdout.isatty()
             width = shutil.get_terminal_size().columns if on_terminal else None
-            return render_timeline(timeline, width=width, colour=False)
+            return render_timeline_text(timeline, width=width, colour=False)
         case "json":
             return json.dumps(timeline.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
         case "svg":
-            return draw_timeline(timeline)
+            return render_timeline_svg(timeline)
 
 
 def _branch_line(branch: Branch, *, is_active: bool) -> str:
@@ -153,14 +153,14 @@ def _branch_line(branch: Branch, *, is_active: bool) -> str:
     return f"{'*' if is_active else ' '} {branch.name}: {done}{begun}{live}"
 
 
-def _bundle(folder: SessionFolder, branch: Branch) -> Bundle:
+def _open_branch_bundle(folder: SessionFolder, branch: Branch) -> Bundle:
     """Open the bundle of a branch.
 
     Raises:
         SessionError: its trace changed since the session started.
         TraceError: it cannot be read.
     """
-    path = bundle_path(folder, branch)
+    path = branch_bundle_path(folder, branch)
     if branch.name != MAIN_BRANCH:
         return open_branch(path).bundle
     bundle = open_bundle(path)

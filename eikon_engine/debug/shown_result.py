@@ -18,9 +18,9 @@ from eikon_engine.debug.commands import (
     Locate,
     Quit,
 )
-from eikon_engine.debug.inspection import Inspection, Location
-from eikon_engine.debug.inspection_text import render_inspection, render_location
-from eikon_engine.debug.results import JavaScriptRun, Listed, Marked, Saved, Stand
+from eikon_engine.debug.inspection import Inspection, LocateResult
+from eikon_engine.debug.inspection_text import render_inspection, render_locate_result
+from eikon_engine.debug.results import BreakpointListing, CheckpointChange, EvaluationResult, Position, SavedBranch
 from eikon_engine.outcome.debug_events import (
     BranchChanged,
     BranchCreated,
@@ -35,7 +35,7 @@ from eikon_engine.outcome.debug_events import (
     Resumed,
     Rewound,
 )
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, RunEnd, SkillUsed, SubgoalStart
+from eikon_engine.outcome.events import ActionPerformed, DivergenceFound, Note, RunEnd, SkillRun, SubgoalStart
 from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from eikon_engine.debug.commands import Command
     from eikon_engine.outcome.events import Event
 
-_SHOWN: Final = (
-    ActionTaken,
+_SHOWN_WHILE_WAITING: Final = (
+    ActionPerformed,
     BranchChanged,
     BranchCreated,
     BranchSwitched,
@@ -55,20 +55,20 @@ _SHOWN: Final = (
     DivergenceFound,
     Note,
     Rewound,
-    SkillUsed,
+    SkillRun,
     SubgoalStart,
 )
-_FOLLOWED: Final = (BranchDeleted, CommandFailed, CommandRejected, Evaluated, Paused, Resumed, RunEnd)
+_SHOWN_WHEN_FOLLOWING: Final = (BranchDeleted, CommandFailed, CommandRejected, Evaluated, Paused, Resumed, RunEnd)
 
 
-def is_worth_showing(event: Event) -> bool:
+def is_shown_while_waiting(event: Event) -> bool:
     """Return whether to print an event while waiting for a response, which reports the rest."""
-    return isinstance(event, _SHOWN)
+    return isinstance(event, _SHOWN_WHILE_WAITING)
 
 
-def is_worth_following(event: Event) -> bool:
+def is_shown_when_following(event: Event) -> bool:
     """Return whether to print an event when following a session: pauses and failed commands as well."""
-    return isinstance(event, (*_SHOWN, *_FOLLOWED))
+    return isinstance(event, (*_SHOWN_WHILE_WAITING, *_SHOWN_WHEN_FOLLOWING))
 
 
 def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 - one case a kind
@@ -76,28 +76,28 @@ def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 
     text = canonical_json(result)
     match command:
         case BreakpointAdd() | BreakpointList() | BreakpointChange() | BreakpointClear():
-            return _breakpoints(Listed.model_validate_json(text).breakpoints)
+            return _render_breakpoints(BreakpointListing.model_validate_json(text).breakpoints)
         case CheckpointCreate() | CheckpointDelete():
-            return f"{Marked.model_validate_json(text)}\n"
+            return f"{CheckpointChange.model_validate_json(text)}\n"
         case Evaluate():
-            return _evaluated(JavaScriptRun.model_validate_json(text))
+            return _render_evaluation(EvaluationResult.model_validate_json(text))
         case Inspect():
             return render_inspection(Inspection.model_validate_json(text))
         case Locate():
-            return render_location(Location.model_validate_json(text))
+            return render_locate_result(LocateResult.model_validate_json(text))
         case BranchSave():
-            return "".join(f"{line}\n" for line in Saved.model_validate_json(text).lines)
+            return "".join(f"{line}\n" for line in SavedBranch.model_validate_json(text).lines)
         case Quit():
             return "session ended\n"
         case _:
-            return f"{Stand.model_validate_json(text)}\n"
+            return f"{Position.model_validate_json(text)}\n"
 
 
-def _breakpoints(breakpoints: tuple[ListedBreakpoint, ...]) -> str:
+def _render_breakpoints(breakpoints: tuple[ListedBreakpoint, ...]) -> str:
     return "".join(f"{each}\n" for each in breakpoints) or "no breakpoints\n"
 
 
-def _evaluated(evaluated: JavaScriptRun) -> str:
+def _render_evaluation(evaluated: EvaluationResult) -> str:
     if evaluated.error is not None:
         return f"failed: {evaluated.error}\nthe state may have changed; checkpoints and branches note it\n"
     return f"{json.dumps(evaluated.result, ensure_ascii=False)}\nthe state may have changed; checkpoints note it\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.session_folder import bundle_path
-from eikon_engine.edit.assignments import read_fields
+from eikon_engine.debug.session_folder import branch_bundle_path
+from eikon_engine.edit.assignments import parse_field_edits
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.bundle import open_bundle
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 
-def read_step_fields(
+def parse_step_fields(
     folder: SessionFolder, iteration: int | None, texts: Sequence[str], reason: str
 ) -> dict[str, JsonValue]:
     """Parse `FIELD=VALUE` for a step of the active branch, by default the next one.
@@ -29,9 +29,9 @@ def read_step_fields(
         TraceFieldError: a value does not fit its field.
     """
     active = folder.read_timeline().active
-    trace = open_bundle(bundle_path(folder, active)).trace
+    trace = open_bundle(branch_bundle_path(folder, active)).trace
     number = active.iteration + 1 if iteration is None else iteration
-    edit = read_fields(trace, _step_id(trace, number, active), texts, same_element=False, reason=reason)
+    edit = parse_field_edits(trace, _step_id(trace, number, active), texts, same_element=False, reason=reason)
     return dict(edit.fields)
 
 

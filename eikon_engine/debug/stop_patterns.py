@@ -19,15 +19,15 @@ from eikon_engine.network.keys import BODY_MARK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SEARCH_S: Final = 0.05
+SEARCH_TIMEOUT_S: Final = 0.05
 """Processor time for all texts of a step; the load of the machine does not change results."""
-LEAST_S: Final = 0.001
+MIN_SEARCH_S: Final = 0.001
 """Minimum time per text."""
-LONGEST: Final = 2_000
+MAX_PATTERN_LENGTH: Final = 2_000
 """In characters."""
 
 
-class Found(Enum):
+class SearchResult(Enum):
     """Result of a search."""
 
     YES = "yes"
@@ -44,28 +44,28 @@ class TextPattern:
     _compiled: regex.Pattern[str] = field(compare=False, repr=False)
 
     @classmethod
-    def read(cls, source: str, what: str) -> Self:
+    def parse(cls, source: str, name: str) -> Self:
         """Parse the syntax of Python's `re`; `what` names the pattern in messages.
 
         Raises:
             BreakpointError: empty, too long, or not a regular expression.
         """
-        _demand_length(source, what)
+        _require_length(source, name)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # deprecated syntax
                 re.compile(source, re.IGNORECASE)
-            return cls(source, regex.compile(_as_python(source, what), regex.IGNORECASE))
+            return cls(source, regex.compile(_to_regex_syntax(source, name), regex.IGNORECASE))
         except (re.error, regex.error, OverflowError, RecursionError) as error:
-            message = f"{what}: expected a regular expression, got {source!r} ({error}); escape literal characters"
+            message = f"{name}: expected a regular expression, got {source!r} ({error}); escape literal characters"
             raise BreakpointError(message) from error
 
-    def search(self, text: str, timeout_s: float = SEARCH_S) -> Found:
+    def search(self, text: str, timeout_s: float = SEARCH_TIMEOUT_S) -> SearchResult:
         """Search a text."""
         try:
-            return Found.NO if self._compiled.search(text, timeout=timeout_s) is None else Found.YES
+            return SearchResult.NO if self._compiled.search(text, timeout=timeout_s) is None else SearchResult.YES
         except TimeoutError:
-            return Found.UNDECIDED
+            return SearchResult.UNDECIDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class RequestPattern:
     """Literal parts between the stars."""
 
     @classmethod
-    def read(cls, source: str) -> Self:
+    def parse(cls, source: str) -> Self:
         """Parse a pattern; it must match the whole URL with its query, without its fragment.
 
         Raises:
@@ -88,17 +88,17 @@ class RequestPattern:
         if not url or method != method.strip() or " " in method:
             message = f"request: expected a URL such as '*/api/*' or 'POST */cart', got {source!r}"
             raise BreakpointError(message)
-        _demand_length(source, "request")
+        _require_length(source, "request")
         return cls(source, method.upper(), tuple(url.split("*")))
 
-    def search(self, key: str, _timeout_s: float = SEARCH_S) -> Found:
+    def search(self, key: str, _timeout_s: float = SEARCH_TIMEOUT_S) -> SearchResult:
         """Match a request key; never undecided."""
         method, _, url = key.partition(BODY_MARK)[0].partition(" ")
         if self._method and method.upper() != self._method:
-            return Found.NO
-        return Found.YES if self._fits(url) else Found.NO
+            return SearchResult.NO
+        return SearchResult.YES if self._matches_url(url) else SearchResult.NO
 
-    def _fits(self, url: str) -> bool:
+    def _matches_url(self, url: str) -> bool:
         first, *between = self._pieces
         if not between:
             return url == first
@@ -114,17 +114,17 @@ class RequestPattern:
         return True
 
 
-def first_found(pattern: TextPattern | RequestPattern, texts: Sequence[str]) -> tuple[Found, str]:
+def search_texts(pattern: TextPattern | RequestPattern, texts: Sequence[str]) -> tuple[SearchResult, str]:
     """Search texts in order within `SEARCH_TIMEOUT_S`; return the result, with the deciding text."""
-    each_s = max(SEARCH_S / max(len(texts), 1), LEAST_S)
+    each_s = max(SEARCH_TIMEOUT_S / max(len(texts), 1), MIN_SEARCH_S)
     for text in texts:
         found = pattern.search(text, each_s)
-        if found is not Found.NO:
+        if found is not SearchResult.NO:
             return found, text
-    return Found.NO, ""
+    return SearchResult.NO, ""
 
 
-def _as_python(source: str, what: str) -> str:
+def _to_regex_syntax(source: str, what: str) -> str:
     """Rewrite a pattern of Python's `re` so that `regex` reads it the same way.
 
     `regex` has additional syntax: braces may count errors (`a{e}`), sets may have named parts (`[[:alpha:]]`). In
@@ -165,7 +165,7 @@ _TOKEN: Final = re.compile(
 """Syntax that `regex` may read differently from Python, and what must be skipped to find it."""
 
 
-def _demand_length(source: str, what: str) -> None:
-    if not 1 <= len(source) <= LONGEST:
-        message = f"{what}: expected a pattern of 1 to {LONGEST} characters, got {len(source)}"
+def _require_length(source: str, what: str) -> None:
+    if not 1 <= len(source) <= MAX_PATTERN_LENGTH:
+        message = f"{what}: expected a pattern of 1 to {MAX_PATTERN_LENGTH} characters, got {len(source)}"
         raise BreakpointError(message)

@@ -21,10 +21,10 @@ from eikon_engine.debug.breakpoints import (
     AtSubgoal,
     AtTool,
 )
-from eikon_engine.debug.stop_patterns import SEARCH_S, Found, first_found
+from eikon_engine.debug.stop_patterns import SEARCH_TIMEOUT_S, SearchResult, search_texts
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.outcome.debug_events import BreakpointContext, BreakpointHit
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound, ObservationMade, SkillUsed
+from eikon_engine.outcome.events import ActionPerformed, DivergenceFound, ObservationMade, SkillRun
 from eikon_engine.trace.execution import ActionTrace, Failed
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.debug.breakpoints import Breakpoint, BreakpointTable, Stop
-    from eikon_engine.debug.selector_watch import Changed
+    from eikon_engine.debug.breakpoints import Breakpoint, BreakpointTable, StopCondition
+    from eikon_engine.debug.selector_watch import SelectorChange
     from eikon_engine.debug.stop_patterns import RequestPattern, TextPattern
     from eikon_engine.outcome.events import Event
     from eikon_engine.replay.plan import PlannedStep
@@ -46,44 +46,47 @@ class Hit:
 
     breakpoint: Breakpoint
     """With this hit counted."""
-    why: str | None = None
+    cause: str | None = None
     """The error, divergence, request or change that caused the hit; None if the next step is the cause."""
 
 
-def check_before(table: BreakpointTable, planned: PlannedStep, seen: Observation | None) -> tuple[Hit, ...]:
+def hits_before(table: BreakpointTable, step: PlannedStep, observation: Observation | None) -> tuple[Hit, ...]:
     """Return the breakpoints hit before a step; `seen` is the last observation."""
-    coming = _Coming(planned, seen)
-    return _hits(table, lambda stop: _before(stop, coming))
+    coming = _UpcomingStep(step, observation)
+    return _evaluate(table, lambda stop: _cause_before(stop, coming))
 
 
-def check_after(
-    table: BreakpointTable, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, Changed] | None = None
+def hits_after(
+    table: BreakpointTable,
+    step: PlannedStep,
+    events: Sequence[Event],
+    changed: Mapping[str, SelectorChange] | None = None,
 ) -> tuple[Hit, ...]:
     """Return the breakpoints hit after a step, given its events, and before the next one.
 
     `changed` maps selectors to their changes, as returned by `selector_watch.find_changes`.
     """
-    done = _Done(planned, events, changed or {})
-    return _hits(table, lambda stop: _after(stop, done))
+    done = _FinishedStep(step, events, changed or {})
+    return _evaluate(table, lambda stop: _cause_after(stop, done))
 
 
-def hit_event(hit: Hit, following: PlannedStep | None, iteration: int, branch: str) -> BreakpointHit:
+def hit_event(hit: Hit, next_step: PlannedStep | None, iteration: int, branch: str) -> BreakpointHit:
     """Return the event of a hit after `iteration` steps; `following` is None at the end of the mission."""
-    coming = None if following is None else _Coming(following, None)
+    coming = None if next_step is None else _UpcomingStep(next_step, None)
     return BreakpointHit(
-        breakpoint=hit.breakpoint.named,
+        breakpoint=hit.breakpoint.event_reference,
         context=BreakpointContext(
             tool_name=coming.tool if coming else None,
             tool_input=coming.input if coming else None,
             iteration=iteration + 1,
-            error=hit.why,
+            error=hit.cause,
         ),
         hit_count=hit.breakpoint.hit_count,
         branch=branch,
     )
 
 
-class _Coming:
+class _UpcomingStep:
     """The next step, as breakpoints see it."""
 
     def __init__(self, planned: PlannedStep, seen: Observation | None) -> None:
@@ -108,7 +111,7 @@ class _Coming:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """Return the texts that patterns search: input, page URLs and recorded requests."""
-        return (self.input_text, *self._addresses(), *map(_without_digest, self.requests))
+        return (self.input_text, *self._urls(), *map(_without_digest, self.requests))
 
     @cached_property
     def requests(self) -> tuple[str, ...]:
@@ -120,16 +123,16 @@ class _Coming:
         subgoal = self.planned.subgoal
         return self._step.sequence == subgoal.steps[0].sequence
 
-    def _addresses(self) -> tuple[str, ...]:
+    def _urls(self) -> tuple[str, ...]:
         if self._seen is None or not isinstance(self._step, ActionTrace):
             return ()
         return tuple(page.url for page in self._seen.pages if page.page == self._step.action.page)
 
 
-class _Done:
+class _FinishedStep:
     """A finished step, as breakpoints see it."""
 
-    def __init__(self, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, Changed]) -> None:
+    def __init__(self, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, SelectorChange]) -> None:
         self.changed = changed
         self.divergences = [each.divergence for each in events if isinstance(each, DivergenceFound)]
         self._planned = planned
@@ -139,7 +142,7 @@ class _Done:
     def failure(self) -> str | None:
         """Return how the step failed; None if it did not."""
         for each in self._events:
-            if isinstance(each, ActionTaken | SkillUsed) and isinstance(each.outcome.result, Failed):
+            if isinstance(each, ActionPerformed | SkillRun) and isinstance(each.outcome.result, Failed):
                 return f"{each.outcome.result.code}: {each.outcome.result.message}"
         return None
 
@@ -152,63 +155,63 @@ class _Done:
         return tuple(key for each in observed for key in _requests(each) if key not in recorded)
 
 
-def _hits(table: BreakpointTable, ask: Callable[[Stop], str | None]) -> tuple[Hit, ...]:
-    asked = ((each, ask(each.stop)) for each in table.enabled)
+def _evaluate(table: BreakpointTable, cause_of: Callable[[StopCondition], str | None]) -> tuple[Hit, ...]:
+    asked = ((each, cause_of(each.condition)) for each in table.enabled)
     return tuple(
-        Hit(breakpoint=replace(each, hit_count=each.hit_count + 1), why=why or None)
+        Hit(breakpoint=replace(each, hit_count=each.hit_count + 1), cause=why or None)
         for each, why in asked
         if why is not None
     )
 
 
-def _before(stop: Stop, coming: _Coming) -> str | None:  # noqa: PLR0911 - one case a kind
+def _cause_before(stop_condition: StopCondition, upcoming: _UpcomingStep) -> str | None:  # noqa: PLR0911 - one case a kind
     """Return why to stop before a step: empty if the step itself is the cause, None to continue."""
-    match stop:
-        case AtTool(name=name) if name != coming.tool:
+    match stop_condition:
+        case AtTool(name=name) if name != upcoming.tool:
             return None
         case AtTool(condition=condition):
-            return "" if condition is None else _found(condition, (coming.input_text,), "")
+            return "" if condition is None else _search(condition, (upcoming.input_text,), "")
         case AtIteration(number=number):
-            return "" if number == coming.planned.position else None
+            return "" if number == upcoming.planned.position else None
         case AtPattern(pattern=pattern):
-            return _found(pattern, coming.texts, "")
+            return _search(pattern, upcoming.texts, "")
         case AtSubgoal(id=name):
-            named = name in {coming.planned.subgoal.subgoal_id, coming.planned.subgoal.id}
-            return "" if named and coming.begins_subgoal else None
+            named = name in {upcoming.planned.subgoal.subgoal_id, upcoming.planned.subgoal.id}
+            return "" if named and upcoming.begins_subgoal else None
         case AtRequest(pattern=request):
-            return _found(request, coming.requests, "recorded request")
+            return _search(request, upcoming.requests, "recorded request")
         case AtError() | AtDivergence() | AtSelector():
             return None
         case _:
-            assert_never(stop)
+            assert_never(stop_condition)
 
 
-def _after(stop: Stop, done: _Done) -> str | None:
-    match stop:
+def _cause_after(condition: StopCondition, finished: _FinishedStep) -> str | None:
+    match condition:
         case AtError():
-            return done.failure
+            return finished.failure
         case AtDivergence():
-            return "; ".join(f"{each.code}: {each.message}" for each in done.divergences) or None
+            return "; ".join(f"{each.code}: {each.message}" for each in finished.divergences) or None
         case AtRequest(pattern=request):
-            return _found(request, done.new_requests, "request not in the recording of the step")
+            return _search(request, finished.new_requests, "request not in the recording of the step")
         case AtSelector(selector=selector):
-            changed = done.changed.get(selector)
+            changed = finished.changed.get(selector)
             return None if changed is None else str(changed)
         case AtTool() | AtIteration() | AtPattern() | AtSubgoal():
             return None
         case _:
-            assert_never(stop)
+            assert_never(condition)
 
 
-def _found(pattern: TextPattern | RequestPattern, texts: Sequence[str], what: str) -> str | None:
-    found, text = first_found(pattern, texts)
+def _search(pattern: TextPattern | RequestPattern, texts: Sequence[str], description: str) -> str | None:
+    found, text = search_texts(pattern, texts)
     match found:
-        case Found.NO:
+        case SearchResult.NO:
             return None
-        case Found.YES:
-            return f"{what}: {_without_digest(text)}" if what else ""
-        case Found.UNDECIDED:
-            return f"{pattern.source!r} was not decided within {SEARCH_S * 1000:.0f} ms; simplify the pattern"
+        case SearchResult.YES:
+            return f"{description}: {_without_digest(text)}" if description else ""
+        case SearchResult.UNDECIDED:
+            return f"{pattern.source!r} was not decided within {SEARCH_TIMEOUT_S * 1000:.0f} ms; simplify the pattern"
 
 
 def _requests(seen: Observation | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 from eikon_engine.debug.state_digest import Sha256
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, CheckpointReason
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TIMELINE_VERSION: Literal[1] = 1
 
 
-class StepEntry(Record):
+class StepEntry(FileModel):
     """One step of a branch, done after its fork."""
 
     iteration: int = Field(ge=1)
@@ -29,7 +29,7 @@ class StepEntry(Record):
     """Whether it differs from the recording: it was edited or inserted, or comes after such a step."""
 
 
-class EvaluationEntry(Record):
+class EvaluationEntry(FileModel):
     """JavaScript that the user ran."""
 
     iteration: int = Field(ge=0)
@@ -40,7 +40,7 @@ class EvaluationEntry(Record):
     """Redacted."""
 
 
-class LeftOutEntry(Record):
+class SkippedStepEntry(FileModel):
     """A step of the recording that a branch skips."""
 
     iteration: int = Field(ge=0)
@@ -50,7 +50,7 @@ class LeftOutEntry(Record):
     label: str
 
 
-class CheckpointEntry(Record):
+class CheckpointEntry(FileModel):
     """One checkpoint; its file holds the state."""
 
     id: str
@@ -68,7 +68,7 @@ class CheckpointEntry(Record):
     """Whether a context is parked there now, which makes rewinding fast; false once the session ended."""
 
 
-class Branch(Record):
+class Branch(FileModel):
     """One branch of a mission."""
 
     name: str
@@ -95,7 +95,7 @@ class Branch(Record):
     """Steps done after the fork."""
     evaluations: tuple[EvaluationEntry, ...] = ()
     """JavaScript that the user ran before its position, including on its parents."""
-    left_out: tuple[LeftOutEntry, ...] = ()
+    left_out: tuple[SkippedStepEntry, ...] = ()
     """Steps of the recording that it skips."""
     doubts: tuple[str, ...] = ()
     """Why it is not faithful to the recording, whatever its steps show."""
@@ -104,7 +104,7 @@ class Branch(Record):
     """Verdict of the finished branch; None before its end."""
 
 
-class Timeline(Record):
+class Timeline(FileModel):
     """Everything that happened in a session and was not discarded."""
 
     timeline_version: Literal[1] = TIMELINE_VERSION
@@ -119,13 +119,13 @@ class Timeline(Record):
         """Return the active branch."""
         return next(each for each in self.branches if each.name == self.active_branch)
 
-    def branch(self, name: str) -> Branch | None:
+    def find_branch(self, name: str) -> Branch | None:
         """Return a branch by name, or None."""
         return next((each for each in self.branches if each.name == name), None)
 
     def with_branch(self, branch: Branch) -> Timeline:
         """Return the timeline with a branch added, or replaced by name."""
-        known = self.branch(branch.name) is not None
+        known = self.find_branch(branch.name) is not None
         kept = tuple(branch if each.name == branch.name else each for each in self.branches)
         return self.model_copy(update={"branches": kept if known else (*kept, branch)})
 

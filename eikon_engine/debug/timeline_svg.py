@@ -11,96 +11,105 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final, get_args
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from eikon_engine.debug.timeline_rows import ADVANCE, BESIDE, GAP, LINE, place
-from eikon_engine.debug.timeline_tree import grow
+from eikon_engine.debug.timeline_rows import CHARACTER_WIDTH, LINE_HEIGHT, ROW_GAP, TEXT_OFFSET, place_rows
+from eikon_engine.debug.timeline_tree import build_trees
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 
 if TYPE_CHECKING:
     from eikon_engine.debug.timeline import Timeline
-    from eikon_engine.debug.timeline_rows import Place, Sign
+    from eikon_engine.debug.timeline_rows import Marker, PlacedRow
 
 WIDTH: Final = 480
 """Pixels; scaled down if less space is available."""
 MARGIN: Final = 16
-HEAD: Final = 64
-LEGEND: Final = 44
-BEND: Final = 14
+HEADER_HEIGHT: Final = 64
+LEGEND_HEIGHT: Final = 44
+BEND_RADIUS: Final = 14
 """Radius of the curve where a branch leaves its parent."""
 
-_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters not allowed in XML: https://www.w3.org/TR/xml/#charsets."""
 _VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
-_SHOWN: Final[tuple[Sign, ...]] = (*_VERDICTS, "checkpoint")
-_MARKS: Final = {
+_LEGEND_MARKERS: Final[tuple[Marker, ...]] = (*_VERDICTS, "checkpoint")
+_VERDICT_PATHS: Final = {
     "faithful": "M-3.2 0.2 L-0.8 2.8 L3.4 -2.6",
     "diverged": "M-2.7 -2.7 L2.7 2.7 M2.7 -2.7 L-2.7 2.7",
 }
 
 
-def draw_timeline(timeline: Timeline) -> str:
+def render_timeline_svg(timeline: Timeline) -> str:
     """Return the timeline as an SVG document."""
-    places = place(grow(timeline), left=MARGIN + 8, top=HEAD, right=WIDTH - MARGIN)
-    height = places[-1].top + places[-1].height + GAP + LEGEND
+    places = place_rows(build_trees(timeline), left=MARGIN + 8, top=HEADER_HEIGHT, right=WIDTH - MARGIN)
+    height = places[-1].top + places[-1].height + ROW_GAP + LEGEND_HEIGHT
     root = Element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
             "class": "timeline",
             "role": "img",
-            "aria-label": _text(f"Timeline of mission {timeline.mission_id}, session {timeline.session_id}"),
+            "aria-label": _clean_text(f"Timeline of mission {timeline.mission_id}, session {timeline.session_id}"),
             "width": str(WIDTH),
-            "height": _number(height),
-            "viewBox": f"0 0 {WIDTH} {_number(height)}",
+            "height": _format_number(height),
+            "viewBox": f"0 0 {WIDTH} {_format_number(height)}",
         },
     )
     SubElement(root, "style").text = files(__package__).joinpath("timeline_svg.css").read_text("utf-8")
     SubElement(root, "rect", {"class": "paper", "width": "100%", "height": "100%", "rx": "6"})
-    _write(root, (MARGIN, MARGIN + LINE / 2), timeline.mission_id, "bold")
-    _write(root, (MARGIN, MARGIN + LINE * 1.5), f"session {timeline.session_id}", "dim")
-    above: dict[int, Place] = {}
+    _draw_text(root, (MARGIN, MARGIN + LINE_HEIGHT / 2), timeline.mission_id, "bold")
+    _draw_text(root, (MARGIN, MARGIN + LINE_HEIGHT * 1.5), f"session {timeline.session_id}", "dim")
+    above: dict[int, PlacedRow] = {}
     for each in places:
-        _line(root, each, above.get(each.row.depth), places)
+        _draw_lane(root, each, above.get(each.row.depth), places)
         above[each.row.depth] = each
     for each in places:
-        _row(root, each)
-    _legend(root, height)
+        _draw_row(root, each)
+    _draw_legend(root, height)
     return tostring(root, encoding="unicode") + "\n"
 
 
-def _line(root: Element, at: Place, above: Place | None, places: tuple[Place, ...]) -> None:
+def _draw_lane(root: Element, placed: PlacedRow, above: PlacedRow | None, places: tuple[PlacedRow, ...]) -> None:
     """Draw the line from a row up to the previous one of its branch, or to the fork in its parent."""
-    words = ["line", *(["active"] if at.row.is_active else []), *(["to-come"] if at.row.sign == "to-come" else [])]
-    if at.row.sign != "branch" and above is not None:
-        history = f"M{_number(at.x)} {_number(above.y)} V{_number(at.y)}"
-    elif at.row.forks_at is not None:
-        origin = places[at.row.forks_at]
-        down = f"M{_number(origin.x)} {_number(origin.y)} V{_number(at.y - BEND)}"
-        history = f"{down} Q{_number(origin.x)} {_number(at.y)} {_number(at.x)} {_number(at.y)}"
+    words = [
+        "line",
+        *(["active"] if placed.row.is_active else []),
+        *(["to-come"] if placed.row.marker == "to-come" else []),
+    ]
+    if placed.row.marker != "branch" and above is not None:
+        history = f"M{_format_number(placed.x)} {_format_number(above.y)} V{_format_number(placed.y)}"
+    elif placed.row.fork_row is not None:
+        origin = places[placed.row.fork_row]
+        down = f"M{_format_number(origin.x)} {_format_number(origin.y)} V{_format_number(placed.y - BEND_RADIUS)}"
+        history = f"{down} Q{_format_number(origin.x)} {_format_number(placed.y)} {_format_number(placed.x)} {_format_number(placed.y)}"
     else:
         return
     SubElement(root, "path", {"class": " ".join(words), "d": history})
 
 
-def _row(root: Element, at: Place) -> None:
-    row = at.row
+def _draw_row(root: Element, placed: PlacedRow) -> None:
+    row = placed.row
     group = SubElement(root, "g")
-    SubElement(group, "title").text = _text(", ".join(part for part in (row.text, row.about) if part))
-    if row.sign == "here":
-        band = {"x": "4", "width": str(WIDTH - 8), "y": _number(at.top - GAP / 2), "height": _number(at.height + GAP)}
+    SubElement(group, "title").text = _clean_text(", ".join(part for part in (row.text, row.details) if part))
+    if row.marker == "here":
+        band = {
+            "x": "4",
+            "width": str(WIDTH - 8),
+            "y": _format_number(placed.top - ROW_GAP / 2),
+            "height": _format_number(placed.height + ROW_GAP),
+        }
         SubElement(group, "rect", {"class": "band", "rx": "4"} | band)
-    _sign(group, row.sign, (at.x, at.y), is_active=row.is_active)
-    bold = row.sign in {"branch", "here"}
+    _draw_marker(group, row.marker, (placed.x, placed.y), is_active=row.is_active)
+    bold = row.marker in {"branch", "here"}
     words = ("bold " if bold else "") + ("active" if row.is_active and bold else "")
-    words = "dim" if row.sign == "to-come" else words.strip()
-    for number, line in enumerate((*at.lines, *at.about)):
-        beside = (at.x + BESIDE, at.y + LINE * number)
-        _write(group, beside, line, words if number < len(at.lines) else "dim")
+    words = "dim" if row.marker == "to-come" else words.strip()
+    for number, line in enumerate((*placed.lines, *placed.details)):
+        beside = (placed.x + TEXT_OFFSET, placed.y + LINE_HEIGHT * number)
+        _draw_text(group, beside, line, words if number < len(placed.lines) else "dim")
 
 
-def _sign(group: Element, sign: Sign, at: tuple[float, float], *, is_active: bool = False) -> None:
-    drawn = SubElement(group, "g", {"transform": f"translate({_number(at[0])} {_number(at[1])})"})
-    match sign:
+def _draw_marker(group: Element, marker: Marker, at: tuple[float, float], *, is_active: bool = False) -> None:
+    drawn = SubElement(group, "g", {"transform": f"translate({_format_number(at[0])} {_format_number(at[1])})"})
+    match marker:
         case "branch":
             SubElement(drawn, "circle", {"class": "branch active" if is_active else "branch", "r": "6"})
         case "checkpoint":
@@ -110,33 +119,38 @@ def _sign(group: Element, sign: Sign, at: tuple[float, float], *, is_active: boo
         case "to-come":
             SubElement(drawn, "circle", {"class": "to-come-mark", "r": "3"})
         case "unverifiable":
-            SubElement(drawn, "circle", {"class": sign, "r": "8"})
+            SubElement(drawn, "circle", {"class": marker, "r": "8"})
             SubElement(drawn, "text", {"class": "question", "y": "4"}).text = "?"
         case "faithful" | "diverged":
-            SubElement(drawn, "circle", {"class": sign, "r": "8"})
-            SubElement(drawn, "path", {"class": "mark", "d": _MARKS[sign]})
+            SubElement(drawn, "circle", {"class": marker, "r": "8"})
+            SubElement(drawn, "path", {"class": "mark", "d": _VERDICT_PATHS[marker]})
 
 
-def _legend(root: Element, height: float) -> None:
+def _draw_legend(root: Element, height: float) -> None:
     """Draw the meaning of the markers."""
-    y = height - MARGIN - LINE / 2
-    rule = {"x1": str(MARGIN), "x2": str(WIDTH - MARGIN), "y1": _number(y - LINE), "y2": _number(y - LINE)}
+    y = height - MARGIN - LINE_HEIGHT / 2
+    rule = {
+        "x1": str(MARGIN),
+        "x2": str(WIDTH - MARGIN),
+        "y1": _format_number(y - LINE_HEIGHT),
+        "y2": _format_number(y - LINE_HEIGHT),
+    }
     SubElement(root, "line", {"class": "rule"} | rule)
     x = float(MARGIN + 8)
-    for sign in _SHOWN:
-        _sign(root, sign, (x, y))
-        _write(root, (x + 14, y), sign, "dim")
-        x += 14 + ADVANCE * len(sign) + 18
+    for sign in _LEGEND_MARKERS:
+        _draw_marker(root, sign, (x, y))
+        _draw_text(root, (x + 14, y), sign, "dim")
+        x += 14 + CHARACTER_WIDTH * len(sign) + 18
 
 
-def _write(parent: Element, at: tuple[float, float], text: str, words: str) -> None:
-    place_of = {"x": _number(at[0]), "y": _number(at[1] + 4.5)}
-    SubElement(parent, "text", ({"class": words} if words else {}) | place_of).text = _text(text)
+def _draw_text(parent: Element, at: tuple[float, float], text: str, css_class: str) -> None:
+    place_of = {"x": _format_number(at[0]), "y": _format_number(at[1] + 4.5)}
+    SubElement(parent, "text", ({"class": css_class} if css_class else {}) | place_of).text = _clean_text(text)
 
 
-def _text(text: str) -> str:
-    return _IN_XML.sub("\N{REPLACEMENT CHARACTER}", printable(text))
+def _clean_text(text: str) -> str:
+    return _INVALID_XML.sub("\N{REPLACEMENT CHARACTER}", escape_control_characters(text))
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")

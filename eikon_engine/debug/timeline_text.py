@@ -10,17 +10,17 @@ from rich.text import Text
 from rich.tree import Tree
 
 from eikon_engine.debug.timeline_tree import (
-    MARKS,
+    VERDICT_SYMBOLS,
     CheckpointItem,
     EvaluationItem,
-    ForkItem,
-    HereItem,
-    LeftOutItem,
+    OrphanForkItem,
+    PositionItem,
+    RemainingStepsItem,
+    SkippedStepItem,
     StepItem,
-    ToComeItem,
-    grow,
+    build_trees,
 )
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 
 if TYPE_CHECKING:
     from eikon_engine.debug.timeline import StepEntry, Timeline
@@ -32,7 +32,7 @@ UNLIMITED: Final = 10_000
 _COLOURS: Final[dict[Verdict, str]] = {"faithful": "green", "diverged": "red", "unverifiable": "yellow"}
 
 
-def render_timeline(timeline: Timeline, *, width: int | None = None, colour: bool = False) -> str:
+def render_timeline_text(timeline: Timeline, *, width: int | None = None, colour: bool = False) -> str:
     """Return the tree as lines: branches at their forks, the active one in bold, and the session's position.
 
     `width` is that of the terminal, in columns.
@@ -48,58 +48,58 @@ def render_timeline(timeline: Timeline, *, width: int | None = None, colour: boo
         markup=False,
         emoji=False,
     )
-    console.print(_text(f"mission {timeline.mission_id}, session {timeline.session_id}", "bold"))
-    for tree in grow(timeline):
-        console.print(_drawn(tree, Tree(_head(tree), guide_style="dim")))
+    console.print(_styled(f"mission {timeline.mission_id}, session {timeline.session_id}", "bold"))
+    for tree in build_trees(timeline):
+        console.print(_add_items(tree, Tree(_branch_heading(tree), guide_style="dim")))
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def _drawn(tree: BranchTree, root: Tree) -> Tree:
+def _add_items(tree: BranchTree, root: Tree) -> Tree:
     for item in tree.items:
-        _add(item, root)
+        _add_item(item, root)
     return root
 
 
-def _add(item: Item, root: Tree) -> None:
+def _add_item(item: Item, root: Tree) -> None:
     match item:
         case StepItem(step=step):
-            root.add(_step(step))
+            root.add(_step_text(step))
         case CheckpointItem(forks=forks):
-            below = root.add(_text(f"◆ {item}", "cyan"))
+            below = root.add(_styled(f"◆ {item}", "cyan"))
             for fork in forks:
-                _drawn(fork, below.add(_head(fork)))
-        case ForkItem(tree=fork):
-            _drawn(fork, root.add(_head(fork)))
+                _add_items(fork, below.add(_branch_heading(fork)))
+        case OrphanForkItem(tree=fork):
+            _add_items(fork, root.add(_branch_heading(fork)))
         case EvaluationItem():
-            root.add(_text(f"! {item}", "yellow"))
-        case LeftOutItem():
-            root.add(_text(f"- {item}", "yellow"))
-        case HereItem():
-            root.add(_text(f"▶ {item}", "bold"))
-        case ToComeItem():
-            root.add(_text(f"· {item}", "dim"))
+            root.add(_styled(f"! {item}", "yellow"))
+        case SkippedStepItem():
+            root.add(_styled(f"- {item}", "yellow"))
+        case PositionItem():
+            root.add(_styled(f"▶ {item}", "bold"))
+        case RemainingStepsItem():
+            root.add(_styled(f"· {item}", "dim"))
         case _:
             assert_never(item)
 
 
-def _head(tree: BranchTree) -> Text:
+def _branch_heading(tree: BranchTree) -> Text:
     branch, verdict = tree.branch, tree.branch.verdict
     name = f"{'●' if tree.is_active else '○'} {branch.name}"
     return Text.assemble(
-        _text(name, "bold green" if tree.is_active else "bold"),
-        _text(f" ({tree.about})" if tree.about else "", "dim"),
-        _text("", "") if verdict is None else _text(f": {verdict} {MARKS[verdict]}", _COLOURS[verdict]),
+        _styled(name, "bold green" if tree.is_active else "bold"),
+        _styled(f" ({tree.details})" if tree.details else "", "dim"),
+        _styled("", "") if verdict is None else _styled(f": {verdict} {VERDICT_SYMBOLS[verdict]}", _COLOURS[verdict]),
     )
 
 
-def _step(step: StepEntry) -> Text:
+def _step_text(step: StepEntry) -> Text:
     return Text.assemble(
-        _text(f"{MARKS[step.verdict]} ", _COLOURS[step.verdict]),
-        _text(f"{step.iteration} {step.label}", ""),
-        _text(" (new)" if step.is_new else "", "dim"),
-        _text("" if step.verdict == "faithful" else f": {step.verdict}", _COLOURS[step.verdict]),
+        _styled(f"{VERDICT_SYMBOLS[step.verdict]} ", _COLOURS[step.verdict]),
+        _styled(f"{step.iteration} {step.label}", ""),
+        _styled(" (new)" if step.is_new else "", "dim"),
+        _styled("" if step.verdict == "faithful" else f": {step.verdict}", _COLOURS[step.verdict]),
     )
 
 
-def _text(text: str, style: str) -> Text:
-    return Text(printable(text.replace("\n", " ")), style=style)
+def _styled(text: str, style: str) -> Text:
+    return Text(escape_control_characters(text.replace("\n", " ")), style=style)

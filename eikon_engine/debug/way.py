@@ -11,7 +11,7 @@ from eikon_engine.debug.timeline import EvaluationEntry
 from eikon_engine.trace.certificate import network_sha256
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace, SkillUsage
 
 
-class Evaluation(Record):
+class Evaluation(FileModel):
     """JavaScript that the user ran: part of the history, and repeated when the history is re-run."""
 
     iteration: int
@@ -39,50 +39,50 @@ class Evaluation(Record):
     """State of the pages afterwards."""
 
     @property
-    def asked(self) -> tuple[int, int, str, str]:
+    def identity(self) -> tuple[int, int, str, str]:
         """Return what identifies it."""
         return self.iteration, self.page, self.frame, self.expression
 
     @property
-    def entry(self) -> EvaluationEntry:
+    def timeline_entry(self) -> EvaluationEntry:
         """Return its timeline entry."""
         return EvaluationEntry(iteration=self.iteration, page=self.page, frame=self.frame, expression=self.expression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class History:
     """What must be re-run to reach an iteration, and the states that were observed."""
 
     bundle: Bundle
     evaluations: tuple[Evaluation, ...] = ()
     """In order; those after the requested iteration are ignored."""
-    seen: Mapping[int, StateDigest] = field(default_factory=dict)
+    digests: Mapping[int, StateDigest] = field(default_factory=dict)
     """Expected state by iteration; where missing, nothing is compared."""
 
-    def until(self, iteration: int) -> Way:
+    def until(self, iteration: int) -> History:
         """Return the history up to an iteration."""
-        return Way(
+        return History(
             bundle=self.bundle,
             evaluations=tuple(each for each in self.evaluations if each.iteration <= iteration),
-            seen={number: state for number, state in self.seen.items() if number <= iteration},
+            digests={number: state for number, state in self.digests.items() if number <= iteration},
         )
 
-    def key(self, iteration: int, answers: str | None = None) -> str:
+    def key(self, iteration: int, responses_digest: str | None = None) -> str:
         """Digest what leads to an iteration, except evaluations: the steps, the start and the recorded responses.
 
         `answers` is the digest of an open context's responses; by default that of the bundle now.
         """
         trace = self.bundle.trace
         parts: list[JsonValue] = [
-            trace_sha256(trace, iteration),
+            steps_sha256(trace, iteration),
             trace.start.model_dump(mode="json"),
             None if trace.environment is None else trace.environment.model_dump(mode="json"),
-            answers_of(self.bundle) if answers is None else answers,
+            responses_sha256(self.bundle) if responses_digest is None else responses_digest,
         ]
         return _sha256(parts)
 
 
-def answers_of(bundle: Bundle) -> str:
+def responses_sha256(bundle: Bundle) -> str:
     """Digest the responses of a sealed replay of a bundle, with their timeline."""
     network = bundle.trace.network
     return _sha256(
@@ -90,24 +90,24 @@ def answers_of(bundle: Bundle) -> str:
     )
 
 
-def steps_of(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
+def iter_steps(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
     """Yield the steps of a mission in order."""
     for subgoal in trace.subgoal_traces:
         yield from subgoal.steps
 
 
-def trace_sha256(trace: ExecutionTrace, iteration: int) -> str:
+def steps_sha256(trace: ExecutionTrace, iteration: int) -> str:
     """Digest the first steps of a mission with everything recorded of them, as canonical JSON."""
-    steps = [step.model_dump(mode="json") for step, _ in zip(steps_of(trace), range(iteration), strict=False)]
+    steps = [step.model_dump(mode="json") for step, _ in zip(iter_steps(trace), range(iteration), strict=False)]
     return _sha256([trace.mission_id, *steps])
 
 
-def is_same_deed(one: ActionTrace | SkillUsage, other: ActionTrace | SkillUsage) -> bool:
+def have_same_effect(one: ActionTrace | SkillUsage, other: ActionTrace | SkillUsage) -> bool:
     """Return whether two steps do the same; what was recorded of them may differ."""
-    return _deed(one) == _deed(other)
+    return _step_effect(one) == _step_effect(other)
 
 
-def _deed(step: ActionTrace | SkillUsage) -> JsonValue:
+def _step_effect(step: ActionTrace | SkillUsage) -> JsonValue:
     if not isinstance(step, ActionTrace):
         return [step.skill, step.parameters]
     return _without_identities(step.action.model_dump(mode="json"))

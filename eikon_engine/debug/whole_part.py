@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
-from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
-from eikon_engine.debug.passing import holder, is_passed
-from eikon_engine.debug.session_folder import bundle_path
+from eikon_engine.debug.checkpoint import checkpoint_path, read_checkpoint
+from eikon_engine.debug.passing import find_branch_with_steps, has_passed
+from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.errors import CheckpointError, EikonError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class WholePart:
+class IntactTimeline:
     """The intact part of a timeline."""
 
     timeline: Timeline
-    lost: tuple[str, ...]
+    problems: tuple[str, ...]
     """One line per damaged item, with the reason."""
 
 
-def whole_part(before: SessionFolder, bundle: Bundle) -> WholePart:
+def find_intact(earlier: SessionFolder, bundle: Bundle) -> IntactTimeline:
     """Verify every checkpoint and branch of a session on the recording `bundle`, and omit damaged ones.
 
     A branch without an intact checkpoint to continue from is omitted.
@@ -35,27 +35,27 @@ def whole_part(before: SessionFolder, bundle: Bundle) -> WholePart:
     Raises:
         SessionError: the timeline cannot be read.
     """
-    timeline = before.read_timeline()
+    timeline = earlier.read_timeline()
     bundles: dict[str, Bundle] = {}
     lost: list[str] = []
     for branch in timeline.branches:
         try:
-            bundles[branch.name] = _bundle(before, branch, bundle)
+            bundles[branch.name] = _open_bundle(earlier, branch, bundle)
         except EikonError as error:
             lost.append(f"branch {branch.name}: {error.message}")
     damaged: set[str] = set()
     for owner, entry in timeline.checkpoints():
-        problem = _problem(before, entry, bundles.get(holder(timeline, owner, entry).name))
+        problem = _checkpoint_problem(earlier, entry, bundles.get(find_branch_with_steps(timeline, owner, entry).name))
         if problem is not None:
             damaged.add(entry.id)
             lost.append(f"{entry.id} of {owner.name}: {problem}")
-    return _left(_without_checkpoints(timeline, damaged), set(bundles), lost)
+    return _intact_timeline(_without_checkpoints(timeline, damaged), set(bundles), lost)
 
 
-def last_checkpoint(timeline: Timeline, branch: Branch) -> str:
+def resume_checkpoint(timeline: Timeline, branch: Branch) -> str:
     """Return the id of the checkpoint where a branch continues: the last one it passed, or its fork."""
     own = (entry for entry in branch.checkpoints if entry.parted_after is None)
-    passed = [entry for entry in own if entry.iteration <= branch.iteration and is_passed(branch.evaluations, entry)]
+    passed = [entry for entry in own if entry.iteration <= branch.iteration and has_passed(branch.evaluations, entry)]
     last = max(passed, key=lambda each: (each.iteration, len(each.evaluations)), default=None)
     begun = next((entry for _, entry in timeline.checkpoints() if entry.id == branch.fork_point), None)
     if last is not None and (begun is None or last.iteration >= min(begun.iteration, branch.iteration)):
@@ -63,15 +63,15 @@ def last_checkpoint(timeline: Timeline, branch: Branch) -> str:
     return branch.fork_point or ""
 
 
-def _bundle(before: SessionFolder, branch: Branch, bundle: Bundle) -> Bundle:
-    return bundle if branch.name == MAIN_BRANCH else open_branch(bundle_path(before, branch)).bundle
+def _open_bundle(before: SessionFolder, branch: Branch, bundle: Bundle) -> Bundle:
+    return bundle if branch.name == MAIN_BRANCH else open_branch(branch_bundle_path(before, branch)).bundle
 
 
-def _problem(before: SessionFolder, entry: CheckpointEntry, bundle: Bundle | None) -> str | None:
+def _checkpoint_problem(before: SessionFolder, entry: CheckpointEntry, bundle: Bundle | None) -> str | None:
     if bundle is None:
         return "its branch cannot be read"
     try:
-        read_checkpoint(checkpoint_file(before.checkpoints, entry.id), bundle.trace)
+        read_checkpoint(checkpoint_path(before.checkpoints, entry.id), bundle.trace)
     except CheckpointError as error:
         return error.message
     return None
@@ -84,7 +84,7 @@ def _without_checkpoints(timeline: Timeline, damaged: set[str]) -> Timeline:
     return timeline
 
 
-def _left(timeline: Timeline, readable: set[str], lost: list[str]) -> WholePart:
+def _intact_timeline(timeline: Timeline, readable: set[str], problems: list[str]) -> IntactTimeline:
     """Omit branches that cannot be read or continued, and those forked from them."""
     whole = {entry.id for _, entry in timeline.checkpoints()}
     kept: dict[str, Branch] = {}
@@ -92,11 +92,11 @@ def _left(timeline: Timeline, readable: set[str], lost: list[str]) -> WholePart:
         if branch.name not in readable:
             continue
         if branch.parent_branch is not None and branch.parent_branch not in kept:
-            lost.append(f"branch {branch.name}: its parent {branch.parent_branch} is damaged")
-        elif branch.name != MAIN_BRANCH and last_checkpoint(timeline, branch) not in whole:
-            lost.append(f"branch {branch.name}: no intact checkpoint to continue from")
+            problems.append(f"branch {branch.name}: its parent {branch.parent_branch} is damaged")
+        elif branch.name != MAIN_BRANCH and resume_checkpoint(timeline, branch) not in whole:
+            problems.append(f"branch {branch.name}: no intact checkpoint to continue from")
         else:
             kept[branch.name] = branch
     active = timeline.active_branch if timeline.active_branch in kept else MAIN_BRANCH
     left = timeline.model_copy(update={"branches": tuple(kept.values()), "active_branch": active})
-    return WholePart(left, tuple(lost))
+    return IntactTimeline(left, tuple(problems))

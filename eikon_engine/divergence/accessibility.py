@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.dom_path import join, steps
-from eikon_engine.divergence.roles import role_of, squeezed
+from eikon_engine.divergence.dom_path import append_step, sibling_steps
+from eikon_engine.divergence.roles import collapse_whitespace, role_of
 from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import FrameSnapshot
     from eikon_engine.trace.observation import FrameObservation, PageObservation
 
-SHOWN: Final = 20
+MAX_LISTED_ELEMENTS: Final = 20
 """Maximum number of elements listed in the evidence."""
 _HIDDEN: Final = "hidden"
-_LONGEST: Final = 60
-_STEP: Final = " > "
+_MAX_TEXT_LENGTH: Final = 60
+_SEPARATOR: Final = " > "
 
 
 def detect_accessibility(comparison: Comparison) -> Iterator[Divergence]:
@@ -41,11 +41,11 @@ def detect_accessibility(comparison: Comparison) -> Iterator[Divergence]:
         frames = {frame.path: frame for frame in now.frames} if now is not None else {}
         for frame in page.frames:
             other = frames.get(frame.path)
-            if other is not None and _differ(frame, other):
+            if other is not None and _is_visibility_different(frame, other):
                 yield from _differences(comparison, page, (frame, other))
 
 
-def _differ(recorded: FrameObservation, observed: FrameObservation) -> bool:
+def _is_visibility_different(recorded: FrameObservation, observed: FrameObservation) -> bool:
     known = recorded.visibility is not None and observed.visibility is not None
     return known and recorded.visibility != observed.visibility
 
@@ -69,46 +69,48 @@ def _document(page: PageSnapshot | None, path: str) -> FrameSnapshot | None:
 
 
 def _divergence(
-    comparison: Comparison, page: PageObservation, path: str, gone: list[str], come: list[str]
+    comparison: Comparison, page: PageObservation, path: str, hidden: list[str], shown: list[str]
 ) -> Divergence:
     where = f" in frame {path}" if path else ""
-    lines = [*(f"now hidden: {each}" for each in gone), *(f"now visible: {each}" for each in come)]
-    first = (gone or come or ["the recorded elements"])[0]
-    return comparison.diverged(
+    lines = [*(f"now hidden: {each}" for each in hidden), *(f"now visible: {each}" for each in shown)]
+    first = (hidden or shown or ["the recorded elements"])[0]
+    return comparison.make_divergence(
         "accessibility",
         "visibility-changed",
-        expected=f"{first} {'hidden' if come and not gone else 'visible'}",
-        observed=("visible" if come and not gone else "hidden") if gone or come else "different elements visible",
-        message=f"On page {page.page}{where}, {_found(gone, come)}.",
-        detail="\n".join(lines[:SHOWN]),
+        expected=f"{first} {'hidden' if shown and not hidden else 'visible'}",
+        observed=("visible" if shown and not hidden else "hidden") if hidden or shown else "different elements visible",
+        message=f"On page {page.page}{where}, {_summarize(hidden, shown)}.",
+        detail="\n".join(lines[:MAX_LISTED_ELEMENTS]),
     )
 
 
-def _found(gone: list[str], come: list[str]) -> str:
-    hidden = f"{counted(len(gone), 'element')} {'is' if len(gone) == 1 else 'are'} now hidden"
-    shown = f"{counted(len(come), 'element')} {'is' if len(come) == 1 else 'are'} now visible"
+def _summarize(gone: list[str], come: list[str]) -> str:
+    hidden = f"{pluralize(len(gone), 'element')} {'is' if len(gone) == 1 else 'are'} now hidden"
+    shown = f"{pluralize(len(come), 'element')} {'is' if len(come) == 1 else 'are'} now visible"
     return " and ".join(each for each, found in ((hidden, gone), (shown, come)) if found) or "visibility has changed"
 
 
 def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tuple[list[str], list[str]]:
     """Return the outermost elements that became hidden, and those that became visible."""
-    before, after = (PageSnapshot(frames=(replace(each, root=_marked(each)),)) for each in (recorded, observed))
+    before, after = (
+        PageSnapshot(frames=(replace(each, root=_with_hidden_state(each)),)) for each in (recorded, observed)
+    )
     changes = [each for each in diff_snapshots(before, after) if (each.kind, each.name) == ("state", _HIDDEN)]
     gone = _outermost([each.path for each in changes if each.observed == "true"])
     come = _outermost([each.path for each in changes if each.expected == "true"])
-    names = dict(_named(recorded, {*gone, *come}))
+    names = dict(_describe_paths(recorded, {*gone, *come}))
     return [names.get(path, path) for path in gone], [names.get(path, path) for path in come]
 
 
 def _outermost(paths: list[str]) -> list[str]:
     found: list[str] = []
     for path in paths:
-        if not any(path.startswith(f"{each}{_STEP}") for each in found):
+        if not any(path.startswith(f"{each}{_SEPARATOR}") for each in found):
             found.append(path)
     return found
 
 
-def _marked(frame: FrameSnapshot) -> DomNode:
+def _with_hidden_state(frame: FrameSnapshot) -> DomNode:
     """Return the tree of a document with the state `hidden` on every hidden element."""
     flips = set(frame.extras.flips or ())
     nodes: list[tuple[DomNode, bool]] = []
@@ -127,22 +129,22 @@ def _marked(frame: FrameSnapshot) -> DomNode:
     return built[0]
 
 
-def _named(frame: FrameSnapshot, paths: set[str]) -> Iterator[tuple[str, str]]:
+def _describe_paths(frame: FrameSnapshot, paths: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the path and a readable description of the elements at some paths."""
-    waiting: list[tuple[DomNode, str]] = [(frame.root, steps((frame.root,))[0])]
+    waiting: list[tuple[DomNode, str]] = [(frame.root, sibling_steps((frame.root,))[0])]
     while waiting:
         node, path = waiting.pop()
         if path in paths and not node.is_text:
-            yield path, _name(node, path)
-        waiting.extend(_below(node, path))
+            yield path, _describe_element(node, path)
+        waiting.extend(_child_paths(node, path))
 
 
-def _below(node: DomNode, path: str) -> Iterator[tuple[DomNode, str]]:
-    for nodes, place in ((node.shadow or (), f"{path}{_STEP}#shadow"), (node.children, path)):
+def _child_paths(node: DomNode, path: str) -> Iterator[tuple[DomNode, str]]:
+    for nodes, place in ((node.shadow or (), f"{path}{_SEPARATOR}#shadow"), (node.children, path)):
         shown = tuple(each for each in nodes if is_significant(each))
-        yield from ((each, join(place, step)) for each, step in zip(shown, steps(shown), strict=True))
+        yield from ((each, append_step(place, step)) for each, step in zip(shown, sibling_steps(shown), strict=True))
 
 
-def _name(node: DomNode, path: str) -> str:
-    words = squeezed(" ".join(each.text for each in node.walk() if each.text is not None))[:_LONGEST]
+def _describe_element(node: DomNode, path: str) -> str:
+    words = collapse_whitespace(" ".join(each.text for each in node.walk() if each.text is not None))[:_MAX_TEXT_LENGTH]
     return f"{role_of(node) or node.tag}{f' {words!r}' if words else ''} at {path}"

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
-SHOWN: Final = 5
+MAX_EXPLANATIONS: Final = 5
 """Maximum number of explanations; more would not help."""
 _TRIVIAL: Final = frozenset({"", "true", "false", "null", "[]", "{}"})
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
-_CUT: Final = re.compile(r"… \(\d+ characters\)\Z")
+_SHORTENED_SUFFIX: Final = re.compile(r"… \(\d+ characters\)\Z")
 
 
-def because(
+def explain_by_responses(
     texts: Sequence[tuple[str, str]], changes: Sequence[ResponseChange], here: tuple[str, int]
 ) -> tuple[str, ...]:
     """Describe the changed responses behind a divergence, most likely first.
@@ -36,7 +36,7 @@ def because(
     newest_first = [change for change in changes if _is_here(change, here)]
     newest_first += [change for change in reversed(changes) if not _is_here(change, here)]
     found = [
-        sentence(change, value, here)
+        describe_change(change, value, here)
         for change in newest_first
         for value in change.what
         if _explains(value, expected, observed)
@@ -44,27 +44,29 @@ def because(
     if not found and newest_first:
         first = newest_first[0]
         last = [change for change in changes if (change.subgoal, change.sequence) == (first.subgoal, first.sequence)]
-        found = [sentence(change, value, here) for change in last for value in change.what]
-    return tuple(dict.fromkeys(found))[:SHOWN]
+        found = [describe_change(change, value, here) for change in last for value in change.what]
+    return tuple(dict.fromkeys(found))[:MAX_EXPLANATIONS]
 
 
 def _is_here(change: ResponseChange, here: tuple[str, int]) -> bool:
     return (change.subgoal, change.sequence) == here
 
 
-def behind(first: Divergence, changes: Sequence[ResponseChange], here: tuple[str, int]) -> tuple[ResponseChange, ...]:
+def find_related_changes(
+    first: Divergence, changes: Sequence[ResponseChange], here: tuple[str, int]
+) -> tuple[ResponseChange, ...]:
     """Return the changed responses that a divergence names, and in each its values, most likely first."""
     named = {text: place for place, text in enumerate(first.because)}
     found: list[tuple[int, ResponseChange]] = []
     for change in changes:
-        places = [named.get(sentence(change, value, here), len(named)) for value in change.what]
+        places = [named.get(describe_change(change, value, here), len(named)) for value in change.what]
         if min(places, default=len(named)) < len(named):
             order = sorted(range(len(places)), key=places.__getitem__)
             found.append((min(places), change.model_copy(update={"what": tuple(change.what[each] for each in order)})))
     return tuple(change for _, change in sorted(found, key=lambda each: each[0]))
 
 
-def sentence(change: ResponseChange, value: ValueChange, here: tuple[str, int]) -> str:
+def describe_change(change: ResponseChange, value: ValueChange, here: tuple[str, int]) -> str:
     """Describe a changed value with its request, and with its step unless it was received `here`."""
     step = f"at step {change.sequence} of {change.subgoal}" if change.subgoal else "before the first step"
     earlier = "" if _is_here(change, here) else f" ({step})"
@@ -73,12 +75,16 @@ def sentence(change: ResponseChange, value: ValueChange, here: tuple[str, int]) 
 
 def _explains(value: ValueChange, expected: str, observed: str) -> bool:
     """Return whether both sides of a changed value occur in the texts of the divergence; an absent side always does."""
-    recorded, live = (_CUT.sub("", side) for side in (value.recorded, value.live))
-    sides = [_occurs(side, text) for side, text in ((recorded, expected), (live, observed)) if side not in {ABSENT, ""}]
+    recorded, live = (_SHORTENED_SUFFIX.sub("", side) for side in (value.recorded, value.live))
+    sides = [
+        _contains_value(side, text)
+        for side, text in ((recorded, expected), (live, observed))
+        if side not in {ABSENT, ""}
+    ]
     return bool(sides) and all(sides)
 
 
-def _occurs(value: str, text: str) -> bool:
+def _contains_value(value: str, text: str) -> bool:
     """Return whether a text contains a value as a whole: 3 does not occur in 30, but 3.5 occurs in 3.50."""
     plain = " ".join(value.split())
     if plain in _TRIVIAL:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.divergence.json_diff import ChangeKind, compare_outputs
+from eikon_engine.divergence.json_diff import JsonChangeKind, diff_json
 from eikon_engine.divergence.text_diff import diff_text
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.outcome.outcomes import ValueChange
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.divergence.json_diff import OutputChange
+    from eikon_engine.divergence.json_diff import JsonChange
 
 ABSENT: Final = "(absent)"
-READ_LIMIT: Final = 2 * 1024 * 1024
+MAX_COMPARED_BYTES: Final = 2 * 1024 * 1024
 """Larger bodies, in bytes, are compared by digest alone."""
-LEAVES: Final = 20
+MAX_LEAVES: Final = 20
 """Maximum number of values shown of a JSON element that was added or removed."""
-ALIGNED: Final = 500
+MAX_ALIGNED_MESSAGES: Final = 500
 """Longer sequences of messages are not aligned, since that takes quadratic time."""
 EVENT_STREAM: Final = "text/event-stream"
 _Pair: TypeAlias = "tuple[bytes | None, bytes | None]"
-_SHOWN: Final = 160
-_TEXTUAL: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv")
+_MAX_SHOWN_LENGTH: Final = 160
+_TEXT_TYPE_WORDS: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv")
 
 
-def changed(part: str, recorded: str, live: str) -> Iterator[ValueChange]:
+def compare_values(part: str, recorded: str, live: str) -> Iterator[ValueChange]:
     """Yield a change if two values differ."""
     if recorded != live:
-        yield ValueChange(part=part, recorded=shortened(recorded) or ABSENT, live=shortened(live) or ABSENT)
+        yield ValueChange(part=part, recorded=shorten(recorded) or ABSENT, live=shorten(live) or ABSENT)
 
 
-def body_changes(before: bytes, after: bytes, media_types: set[str]) -> Iterator[ValueChange]:
+def diff_bodies(before: bytes, after: bytes, media_types: set[str]) -> Iterator[ValueChange]:
     """Yield the values in which two different bodies differ; one digest change if their type has no values."""
-    if max(len(before), len(after)) <= READ_LIMIT:
+    if max(len(before), len(after)) <= MAX_COMPARED_BYTES:
         if all(_is_json(each) for each in media_types):
             try:
                 yield from _json_changes(before, after)
@@ -50,32 +50,32 @@ def body_changes(before: bytes, after: bytes, media_types: set[str]) -> Iterator
                 yield from _text_changes(before, after)
             return
         if media_types == {EVENT_STREAM}:
-            yield from message_changes("event", _events(before), _events(after))
+            yield from diff_messages("event", _split_events(before), _split_events(after))
             return
         if all(_is_text(each) for each in media_types):
             yield from _text_changes(before, after)
             return
-    yield ValueChange(part="body", recorded=_digest(before), live=_digest(after))
+    yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
 
 
-def message_changes(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
+def diff_messages(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
     """Yield added, removed and changed messages of a sequence, numbered from 1 in recorded order."""
-    start = _alike(before, after)
-    end = _alike(before[start:][::-1], after[start:][::-1])
-    for begin, pairs in _runs(before[start : len(before) - end], after[start : len(after) - end]):
+    start = _equal_prefix_length(before, after)
+    end = _equal_prefix_length(before[start:][::-1], after[start:][::-1])
+    for begin, pairs in _differing_runs(before[start : len(before) - end], after[start : len(after) - end]):
         for number, (recorded, live) in enumerate(pairs, start=start + begin + 1):
             yield from _message_change(f"{kind} {number}", recorded, live)
 
 
-def _alike(before: Sequence[bytes], after: Sequence[bytes]) -> int:
+def _equal_prefix_length(before: Sequence[bytes], after: Sequence[bytes]) -> int:
     """Return the number of equal messages at the beginning."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(before), len(after)))
 
 
-def _runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int, Iterable[_Pair]]]:
+def _differing_runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int, Iterable[_Pair]]]:
     """Yield the runs of differing messages with their index; very long sequences are paired by position."""
-    if max(len(before), len(after)) > ALIGNED:
+    if max(len(before), len(after)) > MAX_ALIGNED_MESSAGES:
         yield from ((place, (pair,)) for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
         return
     for what, begin, end, first, last in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
@@ -85,7 +85,7 @@ def _runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int
 
 def _message_change(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
     if recorded is None or live is None:
-        yield ValueChange(part=name, recorded=_message(recorded), live=_message(live))
+        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
         return
     try:
         found = list(_json_changes(recorded, live))
@@ -94,19 +94,19 @@ def _message_change(name: str, recorded: bytes | None, live: bytes | None) -> It
     for each in found:
         yield each.model_copy(update={"part": f"{name} {each.part.removeprefix('body ')}"})
     if not found:
-        yield ValueChange(part=name, recorded=_message(recorded), live=_message(live))
+        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
 
 
-def _message(content: bytes | None) -> str:
+def _format_message(content: bytes | None) -> str:
     if content is None:
         return ABSENT
     try:
-        return shortened(content.decode())
+        return shorten(content.decode())
     except UnicodeDecodeError:
-        return _digest(content)
+        return _describe_digest(content)
 
 
-def _events(stream: bytes) -> list[bytes]:
+def _split_events(stream: bytes) -> list[bytes]:
     """Split a stream into events; of events with only data, return the data. Comments are ignored.
 
     https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
@@ -115,41 +115,41 @@ def _events(stream: bytes) -> list[bytes]:
     events = [
         [line for line in event.split(b"\n") if line and not line.startswith(b":")] for event in lines.split(b"\n\n")
     ]
-    return [_said(event) for event in events if event]
+    return [_event_data(event) for event in events if event]
 
 
-def _said(event: list[bytes]) -> bytes:
+def _event_data(event: list[bytes]) -> bytes:
     data = [line.removeprefix(b"data:").removeprefix(b" ") for line in event if line.startswith(b"data:")]
     return b"\n".join(data if len(data) == len(event) else event)
 
 
 def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
-    for change in compare_outputs(json.loads(before), json.loads(after)):
-        if change.kind is ChangeKind.CHANGED:
+    for change in diff_json(json.loads(before), json.loads(after)):
+        if change.kind is JsonChangeKind.CHANGED:
             yield _json_change(change)
-        elif change.kind is ChangeKind.ADDED:
+        elif change.kind is JsonChangeKind.ADDED:
             for path, value in _leaves(change.path, change.observed):
-                yield ValueChange(part=f"body {path}", recorded=ABSENT, live=_plain(value))
+                yield ValueChange(part=f"body {path}", recorded=ABSENT, live=_format_value(value))
         else:
             for path, value in _leaves(change.path, change.expected):
-                yield ValueChange(part=f"body {path}", recorded=_plain(value), live=ABSENT)
+                yield ValueChange(part=f"body {path}", recorded=_format_value(value), live=ABSENT)
 
 
-def _json_change(change: OutputChange) -> ValueChange:
+def _json_change(change: JsonChange) -> ValueChange:
     part, expected, observed = f"body {change.path}", change.expected, change.observed
     if isinstance(expected, str) and isinstance(observed, str):
-        if max(len(expected), len(observed)) > _SHOWN:  # show the first difference of two long texts
+        if max(len(expected), len(observed)) > _MAX_SHOWN_LENGTH:  # show the first difference of two long texts
             _, expected, observed = next(diff_text(expected, observed), (0, expected, observed))
-        return ValueChange(part=part, recorded=shortened(expected), live=shortened(observed))
-    show = _plain if _plain(expected) != _plain(observed) else canonical_json
-    return ValueChange(part=part, recorded=shortened(show(expected)), live=shortened(show(observed)))
+        return ValueChange(part=part, recorded=shorten(expected), live=shorten(observed))
+    show = _format_value if _format_value(expected) != _format_value(observed) else canonical_json
+    return ValueChange(part=part, recorded=shorten(show(expected)), live=shorten(show(observed)))
 
 
 def _leaves(path: str, value: JsonValue) -> list[tuple[str, JsonValue]]:
-    """Return at most `LEAVES` values inside an element, in order."""
+    """Return at most `MAX_LEAVES` values inside an element, in order."""
     leaves: list[tuple[str, JsonValue]] = []
     waiting: list[tuple[str, JsonValue]] = [(path, value)]
-    while waiting and len(leaves) < LEAVES:
+    while waiting and len(leaves) < MAX_LEAVES:
         here, item = waiting.pop()
         if isinstance(item, dict) and item:
             waiting.extend((child_path(here, key), member) for key, member in reversed(item.items()))
@@ -165,24 +165,22 @@ def _text_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
     seen = False
     for line, recorded, live in diff_text(*texts):
         seen = True
-        yield ValueChange(
-            part=f"body line {line}", recorded=shortened(recorded) or ABSENT, live=shortened(live) or ABSENT
-        )
+        yield ValueChange(part=f"body line {line}", recorded=shorten(recorded) or ABSENT, live=shorten(live) or ABSENT)
     if not seen and texts[0] == texts[1]:
-        yield ValueChange(part="body", recorded=_digest(before), live=_digest(after))
+        yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
 
 
-def _plain(value: JsonValue) -> str:
-    return shortened(value if isinstance(value, str) else canonical_json(value))
+def _format_value(value: JsonValue) -> str:
+    return shorten(value if isinstance(value, str) else canonical_json(value))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Shorten a long text for display, and replace lone surrogates, which files cannot hold."""
     sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
-    return sound if len(sound) <= _SHOWN else f"{sound[:_SHOWN]}… ({len(sound)} characters)"
+    return sound if len(sound) <= _MAX_SHOWN_LENGTH else f"{sound[:_MAX_SHOWN_LENGTH]}… ({len(sound)} characters)"
 
 
-def _digest(body: bytes) -> str:
+def _describe_digest(body: bytes) -> str:
     return f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()[:16]}"
 
 
@@ -191,4 +189,6 @@ def _is_json(media_type: str) -> bool:
 
 
 def _is_text(media_type: str) -> bool:
-    return media_type.startswith("text/") or _is_json(media_type) or any(word in media_type for word in _TEXTUAL)
+    return (
+        media_type.startswith("text/") or _is_json(media_type) or any(word in media_type for word in _TEXT_TYPE_WORDS)
+    )

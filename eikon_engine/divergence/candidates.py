@@ -11,21 +11,21 @@ import heapq
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.identities import locate_all
-from eikon_engine.outcome.divergence import Agreement, Candidate
+from eikon_engine.divergence.identities import locate_elements
+from eikon_engine.outcome.divergence import Candidate, PropertyMatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.identities import Located
+    from eikon_engine.divergence.identities import LocatedElement
     from eikon_engine.trace.dom.tree import PageSnapshot
     from eikon_engine.trace.target import Identity
 
-SHOWN: Final = 3
-PLAUSIBLE: Final = 0.5
-NAMES_ALIKE: Final = 0.6
+MAX_CANDIDATES: Final = 3
+MIN_SCORE: Final = 0.5
+MIN_NAME_SIMILARITY: Final = 0.6
 """Minimum similarity of a naming property."""
-LOOKED_AT: Final = 60
+MAX_COMPARED_ELEMENTS: Final = 60
 """Number of elements with the best preliminary score whose texts are compared in detail."""
 
 _WEIGHTS: Final = {"tag": 1.0, "role": 1.5, "name": 3.0, "text": 2.0, "ancestors": 1.5, "ordinal": 0.5}
@@ -33,23 +33,23 @@ _ATTRIBUTE_WEIGHTS: Final = {
     "id": 2.5, "data-testid": 2.5, "data-test": 2.5, "data-id": 2.5, "name": 1.5, "href": 1.5, "for": 1.5,
     "placeholder": 1.5, "formaction": 1.5, "action": 1.5, "alt": 1.5, "title": 1.5, "src": 1.5,
 }  # fmt: skip
-_OTHER_ATTRIBUTE: Final = 0.5
-_NAMING: Final = frozenset({"name", "text", *(f"attribute {name}" for name in _ATTRIBUTE_WEIGHTS)})
-_DESCRIBED: Final = 60
+_DEFAULT_ATTRIBUTE_WEIGHT: Final = 0.5
+_NAMING_PROPERTIES: Final = frozenset({"name", "text", *(f"attribute {name}" for name in _ATTRIBUTE_WEIGHTS)})
+_MAX_LABEL_LENGTH: Final = 60
 
 
-def candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
+def find_candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
     """Return the most similar plausible elements of a page, best first."""
-    glances = ((_glance(recorded, each), each) for frame in page.frames for each in locate_all(frame))
-    likely = heapq.nlargest(LOOKED_AT, glances, key=lambda each: each[0])
-    judged = ((each, tuple(_agreements(recorded, each.identity))) for _, each in likely)
+    glances = ((_preliminary_score(recorded, each), each) for frame in page.frames for each in locate_elements(frame))
+    likely = heapq.nlargest(MAX_COMPARED_ELEMENTS, glances, key=lambda each: each[0])
+    judged = ((each, tuple(_compare_properties(recorded, each.identity))) for _, each in likely)
     scored = [(_score(agreements), each, agreements) for each, agreements in judged if _is_plausible(agreements)]
-    best = heapq.nlargest(SHOWN, scored, key=lambda each: each[0])
+    best = heapq.nlargest(MAX_CANDIDATES, scored, key=lambda each: each[0])
     return tuple(
         Candidate(
             frame=each.frame,
             path=each.path,
-            description=_described(each.identity),
+            description=_describe(each.identity),
             score=round(score, 3),
             agreements=agreements,
         )
@@ -57,37 +57,39 @@ def candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
     )
 
 
-def _is_plausible(agreements: tuple[Agreement, ...]) -> bool:
-    named = [each.likeness for each in agreements if each.name in _NAMING and each.recorded]
-    return _score(agreements) >= PLAUSIBLE and (not named or max(named) >= NAMES_ALIKE)
+def _is_plausible(agreements: tuple[PropertyMatch, ...]) -> bool:
+    named = [each.likeness for each in agreements if each.name in _NAMING_PROPERTIES and each.recorded]
+    return _score(agreements) >= MIN_SCORE and (not named or max(named) >= MIN_NAME_SIMILARITY)
 
 
-def _score(agreements: tuple[Agreement, ...]) -> float:
+def _score(agreements: tuple[PropertyMatch, ...]) -> float:
     weights = [_weight(each.name) for each in agreements]
     return sum(weight * each.likeness for weight, each in zip(weights, agreements, strict=True)) / sum(weights)
 
 
-def _agreements(recorded: Identity, observed: Identity) -> Iterator[Agreement]:
+def _compare_properties(recorded: Identity, observed: Identity) -> Iterator[PropertyMatch]:
     for name in ("tag", "role"):
         before, after = getattr(recorded, name), getattr(observed, name)
         if before or after:
-            yield Agreement(name=name, recorded=before, observed=after, likeness=float(before == after))
+            yield PropertyMatch(name=name, recorded=before, observed=after, likeness=float(before == after))
     for name in ("name", "text"):
         before, after = getattr(recorded, name), getattr(observed, name)
         if before or after:
-            yield Agreement(name=name, recorded=before, observed=after, likeness=_alike(before, after))
+            yield PropertyMatch(name=name, recorded=before, observed=after, likeness=_text_similarity(before, after))
     before_all, after_all = dict(recorded.attributes), dict(observed.attributes)
     for name in sorted(before_all.keys() | after_all.keys()):
         before, after = before_all.get(name, ""), after_all.get(name, "")
-        yield Agreement(name=f"attribute {name}", recorded=before, observed=after, likeness=_alike(before, after))
-    ways = _way(recorded), _way(observed)
+        yield PropertyMatch(
+            name=f"attribute {name}", recorded=before, observed=after, likeness=_text_similarity(before, after)
+        )
+    ways = _ancestor_path(recorded), _ancestor_path(observed)
     likeness = SequenceMatcher(None, *ways, autojunk=False).ratio()
-    yield Agreement(name="ancestors", recorded=" > ".join(ways[0]), observed=" > ".join(ways[1]), likeness=likeness)
+    yield PropertyMatch(name="ancestors", recorded=" > ".join(ways[0]), observed=" > ".join(ways[1]), likeness=likeness)
     place = float(recorded.ordinal == observed.ordinal)
-    yield Agreement(name="ordinal", recorded=str(recorded.ordinal), observed=str(observed.ordinal), likeness=place)
+    yield PropertyMatch(name="ordinal", recorded=str(recorded.ordinal), observed=str(observed.ordinal), likeness=place)
 
 
-def _glance(recorded: Identity, observed: Located) -> float:
+def _preliminary_score(recorded: Identity, observed: LocatedElement) -> float:
     """Return a preliminary score that is cheap to compute."""
     wanted, seen = dict(recorded.attributes), dict(observed.attributes)
     words = 2 * _shared_words(recorded.text, observed.text)
@@ -96,15 +98,15 @@ def _glance(recorded: Identity, observed: Located) -> float:
     same = (recorded.tag == observed.node.tag) + 1.5 * (recorded.role == observed.role)
     common = wanted.keys() & seen.keys()
     equal = (name for name in common if wanted[name] == seen[name])
-    attributes = sum(_ATTRIBUTE_WEIGHTS.get(name, _OTHER_ATTRIBUTE) for name in equal)
-    return words + same + attributes + 0.5 * len(common) + _stands_alike(recorded, observed)
+    attributes = sum(_ATTRIBUTE_WEIGHTS.get(name, _DEFAULT_ATTRIBUTE_WEIGHT) for name in equal)
+    return words + same + attributes + 0.5 * len(common) + _has_similar_parent(recorded, observed)
 
 
-def _stands_alike(recorded: Identity, observed: Located) -> bool:
+def _has_similar_parent(recorded: Identity, observed: LocatedElement) -> bool:
     """Return whether the parents of the observed and the recorded element have the same tag and id."""
-    if not recorded.ancestors or observed.above is None:
-        return not recorded.ancestors and observed.above is None
-    nearest, node = recorded.ancestors[0], observed.above.node
+    if not recorded.ancestors or observed.parent is None:
+        return not recorded.ancestors and observed.parent is None
+    nearest, node = recorded.ancestors[0], observed.parent.node
     return nearest.tag == node.tag and nearest.id == (node.attribute("id") or "")
 
 
@@ -115,7 +117,7 @@ def _shared_words(one: str, other: str) -> float:
     return len(words & others) / len(words | others) if words & others else 0.0
 
 
-def _alike(one: str, other: str) -> float:
+def _text_similarity(one: str, other: str) -> float:
     """Return the similarity of two texts, ignoring case."""
     if one == other:
         return 1.0
@@ -124,17 +126,17 @@ def _alike(one: str, other: str) -> float:
     return SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
 
 
-def _way(identity: Identity) -> list[str]:
+def _ancestor_path(identity: Identity) -> list[str]:
     return [each.tag + (f"#{each.id}" if each.id else "") for each in reversed(identity.ancestors)]
 
 
 def _weight(name: str) -> float:
     attribute = name.removeprefix("attribute ")
-    return _WEIGHTS[name] if attribute == name else _ATTRIBUTE_WEIGHTS.get(attribute, _OTHER_ATTRIBUTE)
+    return _WEIGHTS[name] if attribute == name else _ATTRIBUTE_WEIGHTS.get(attribute, _DEFAULT_ATTRIBUTE_WEIGHT)
 
 
-def _described(identity: Identity) -> str:
+def _describe(identity: Identity) -> str:
     own = dict(identity.attributes).get("id", "")
     label = identity.name or identity.text
-    shown = label if len(label) <= _DESCRIBED else f"{label[: _DESCRIBED - 3]}..."
+    shown = label if len(label) <= _MAX_LABEL_LENGTH else f"{label[: _MAX_LABEL_LENGTH - 3]}..."
     return f"<{identity.tag}{f'#{own}' if own else ''}>{f' {shown!r}' if shown else ''}"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.divergence.no_answer import no_answer
+from eikon_engine.divergence.no_answer import describe_missing_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMode, ResponseChange, ValueChange
     from eikon_engine.trace.observation import DocumentLoad, Observation
 
-LOGIN: Final = re.compile(r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in|auth|sso)(?:[/_.-]|$)", re.IGNORECASE)
+LOGIN_PATH: Final = re.compile(r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in|auth|sso)(?:[/_.-]|$)", re.IGNORECASE)
 """Parts of a URL path that indicate a login page."""
-NO_SESSION: Final[Mapping[int, str]] = MappingProxyType(
+SESSION_STATUSES: Final[Mapping[int, str]] = MappingProxyType(
     {401: "login required", 403: "access denied", 419: "page expired", 440: "login required"}
 )
 """Statuses sent to users who are not logged in: RFC 9110, section 15.5; 419 is from Laravel, 440 from IIS."""
-FIRST_ERROR: Final = 400
-DATA: Final = re.compile(r"body \$|(?:message|event) \d")
+FIRST_ERROR_STATUS: Final = 400
+DATA_PART: Final = re.compile(r"body \$|(?:message|event) \d")
 """Start of `ValueChange.part` for data, as opposed to markup and scripts."""
-_LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
+_LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class DivergenceCase:
     """The first step that diverged, with everything known about it."""
 
     first: Divergence
-    also: tuple[Divergence, ...] = ()
+    other_divergences: tuple[Divergence, ...] = ()
     """Other divergences at the same step."""
     before: Observation | None = None
     """Last recorded observation before the step."""
@@ -46,7 +46,7 @@ class Case:
     observed: Observation | None = None
     changes: tuple[ResponseChange, ...] = ()
     """Responses up to this step that differ from the recorded ones."""
-    behind: tuple[ResponseChange, ...] = ()
+    related_changes: tuple[ResponseChange, ...] = ()
     """The responses among them that may have caused the divergence, most likely first."""
     network_mode: NetworkMode = "sealed"
     is_answered_by_other: bool = False
@@ -55,13 +55,13 @@ class Case:
     """The differences of the environment, if there are any."""
 
     @property
-    def values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
+    def changed_values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
         """Yield every changed value of the responses behind the divergence, most likely first."""
-        return ((change, value) for change in self.behind for value in change.what)
+        return ((change, value) for change in self.related_changes for value in change.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class CauseAssessment:
     """A cause with its evidence."""
 
     cause: Cause
@@ -69,90 +69,99 @@ class Judged:
     settle: str = ""
 
 
-def judge(case: Case) -> Judged:
+def classify_cause(case: DivergenceCase) -> CauseAssessment:
     """Return the cause of a divergence."""
-    for cause, judges in JUDGES:
+    for cause, judges in CAUSE_TESTS:
         why = judges(case)
         if why is not None:
-            return Judged(cause=cause, why=why)
+            return CauseAssessment(cause=cause, why=why)
     return _unknown(case)
 
 
-def _environment(case: Case) -> str | None:
+def _environment(case: DivergenceCase) -> str | None:
     if case.first.layer != "environment":
         return None
     return f"the replay could not reproduce the recorded environment: {case.first.expected}, now {case.first.observed}"
 
 
-def _skill(case: Case) -> str | None:
+def _skill(case: DivergenceCase) -> str | None:
     if case.first.layer != "skill":
         return None
     return "the skill was rerun on the stored document, so the skill or its dependencies must have changed"
 
 
-def _session(case: Case) -> str | None:
+def _session(case: DivergenceCase) -> str | None:
     for load in _new_documents(case):
-        if load.status is not None and load.status in NO_SESSION and load.status not in _recorded_statuses(case):
-            return f"{load.url} returned status {load.status} ({NO_SESSION[load.status]})"
+        if load.status is not None and load.status in SESSION_STATUSES and load.status not in _recorded_statuses(case):
+            return f"{load.url} returned status {load.status} ({SESSION_STATUSES[load.status]})"
         if _is_login(load.url) and not any(_is_login(each.url) for each in _documents(case.recorded)):
             return f"the site redirected to a login page, {load.url}"
-    for change, value in case.values:
-        if value.part == "status" and value.live.isdigit() and int(value.live) in NO_SESSION:
-            return f"{change.key} returned status {value.live} ({NO_SESSION[int(value.live)]})"
+    for change, value in case.changed_values:
+        if value.part == "status" and value.live.isdigit() and int(value.live) in SESSION_STATUSES:
+            return f"{change.key} returned status {value.live} ({SESSION_STATUSES[int(value.live)]})"
         if value.part == "header location" and _is_login(value.live) and not _is_login(value.recorded):
             return f"{change.key} redirected to a login page, {value.live}"
     return None
 
 
-def _site_error(case: Case) -> str | None:
+def _site_error(case: DivergenceCase) -> str | None:
     for load in _new_documents(case):
-        if load.status is not None and load.status >= FIRST_ERROR and load.status not in _recorded_statuses(case):
+        if (
+            load.status is not None
+            and load.status >= FIRST_ERROR_STATUS
+            and load.status not in _recorded_statuses(case)
+        ):
             return f"{load.url} returned status {load.status}"
-    for change, value in case.values:
-        if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR:
+    for change, value in case.changed_values:
+        if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR_STATUS:
             return f"{change.key} returned status {value.live} instead of {value.recorded}"
     return None
 
 
-def _network(case: Case) -> str | None:
-    for change, value in case.values:
-        reason = no_answer(change, value)
+def _network(case: DivergenceCase) -> str | None:
+    for change, value in case.changed_values:
+        reason = describe_missing_response(change, value)
         if reason is not None:
             return reason
     found = re.search(r"net::ERR_\w+", case.first.observed)
     return None if found is None or found[0] in case.first.expected else f"the browser got no response: {found[0]}"
 
 
-def _trace(case: Case) -> str | None:
+def _trace(case: DivergenceCase) -> str | None:
     """Find a target that is missing on a page equal to the recorded one, which means that the trace is inconsistent."""
-    if case.first.code not in _LOST or case.changes or case.network_mode == "live" or case.possible_cause is not None:
+    if (
+        case.first.code not in _LOST_TARGET_CODES
+        or case.changes
+        or case.network_mode == "live"
+        or case.possible_cause is not None
+    ):
         return None
-    if any(each.code == "request-not-recorded" for each in case.also):
+    if any(each.code == "request-not-recorded" for each in case.other_divergences):
         return None
     if case.first.candidates and case.first.candidates[0].score == 1:
         return "the recorded element is on the page unchanged, but the recorded selector does not match it alone"
-    if case.before is None or case.observed is None or _shown(case.before) != _shown(case.observed):
+    if case.before is None or case.observed is None or _frame_digests(case.before) != _frame_digests(case.observed):
         return None
     return "the page equalled the recorded one before the action, so the recorded target was never on it"
 
 
-def _timing(case: Case) -> str | None:
+def _timing(case: DivergenceCase) -> str | None:
     if case.first.code != "wait-timeout" or case.network_mode != "live" or case.changes:
         return None
     return "the awaited condition was not met in time, and no response differs from the recorded ones"
 
 
-def _test_data(case: Case) -> str | None:
+def _test_data(case: DivergenceCase) -> str | None:
     """Find a change of data only: JSON values or messages, while markup and scripts are as recorded."""
-    parts = [value.part for _, value in case.values]
-    if not parts or not all(DATA.match(part) for part in parts):
+    parts = [value.part for _, value in case.changed_values]
+    if not parts or not all(DATA_PART.match(part) for part in parts):
         return None
-    change, value = next(case.values)
+    change, value = next(case.changed_values)
     return f"{change.key} returned different data: {value}"
 
 
-def _site(case: Case) -> str | None:
-    first = next(case.values, None)
+def _site(case: DivergenceCase) -> str | None:
+    first = next(case.changed_values, None)
     if first is not None:
         change, value = first
         return f"the site responds differently than in the recording: {change.key}: {value}"
@@ -161,7 +170,7 @@ def _site(case: Case) -> str | None:
     return None
 
 
-_SERVED: Final[Mapping[str, str]] = MappingProxyType(
+_UNKNOWN_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sealed": "every response was served from the recording, in the recorded environment",
         "other": "no response of the other recording differs so far, and the environment is the recorded one",
@@ -171,18 +180,20 @@ _SERVED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def _unknown(case: Case) -> Judged:
+def _unknown(case: DivergenceCase) -> CauseAssessment:
     if case.possible_cause is not None:
         why = f"no response is known to differ; {case.possible_cause}"
-        return Judged(cause="unknown", why=why, settle="replay with the recorded browser on the recorded platform")
-    return Judged(
+        return CauseAssessment(
+            cause="unknown", why=why, settle="replay with the recorded browser on the recorded platform"
+        )
+    return CauseAssessment(
         cause="unknown",
-        why=_SERVED["other" if case.is_answered_by_other else case.network_mode],
+        why=_UNKNOWN_REASONS["other" if case.is_answered_by_other else case.network_mode],
         settle="run `eikon certify` to check that this bundle replays deterministically; if so, the trace was edited",
     )
 
 
-JUDGES: Final[tuple[tuple[Cause, Callable[[Case], str | None]], ...]] = (
+CAUSE_TESTS: Final[tuple[tuple[Cause, Callable[[DivergenceCase], str | None]], ...]] = (
     ("environment", _environment),
     ("skill-changed", _skill),
     ("session-expired", _session),
@@ -200,19 +211,19 @@ def _documents(observation: Observation | None) -> tuple[DocumentLoad, ...]:
     return () if observation is None else observation.documents
 
 
-def _new_documents(case: Case) -> Iterator[DocumentLoad]:
+def _new_documents(case: DivergenceCase) -> Iterator[DocumentLoad]:
     """Yield the documents that were not recorded with the same URL, status and redirects."""
     known = _documents(case.recorded)
     return (load for load in _documents(case.observed) if load not in known)
 
 
-def _recorded_statuses(case: Case) -> set[int | None]:
+def _recorded_statuses(case: DivergenceCase) -> set[int | None]:
     return {load.status for load in _documents(case.recorded)}
 
 
 def _is_login(url: str) -> bool:
-    return LOGIN.search(urlsplit(url).path) is not None
+    return LOGIN_PATH.search(urlsplit(url).path) is not None
 
 
-def _shown(observation: Observation) -> list[tuple[int, tuple[tuple[str, str], ...]]]:
+def _frame_digests(observation: Observation) -> list[tuple[int, tuple[tuple[str, str], ...]]]:
     return [(page.page, tuple((frame.path, frame.digest) for frame in page.frames)) for page in observation.pages]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class StepPosition:
     """Position in the mission of the step that is compared."""
 
     subgoal: str
@@ -28,7 +28,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pictures:
+class Screenshots:
     """Recorded and replayed screenshot of one page, as PNG."""
 
     recorded: bytes = field(repr=False)
@@ -39,7 +39,7 @@ class Pictures:
 class Comparison:
     """Everything known about one action, recorded and replayed."""
 
-    place: Place
+    position: StepPosition
     recorded: ActionTrace
     result: Result
     observed: Observation | None
@@ -56,19 +56,19 @@ class Comparison:
     compares_stored_values: bool = False
     """Whether the values of cookies and storage items are compared as well. False for recordings with the natural
     clock, whose values may contain times, and if another recording serves the responses, with sessions of its own."""
-    pictures: Pictures | None = None
+    screenshots: Screenshots | None = None
     """Screenshots, if both were taken in comparable environments."""
 
-    def diverged(
+    def make_divergence(
         self, layer: Layer, code: str, *, expected: str, observed: str, message: str, detail: str = ""
     ) -> Divergence:
         """Create a divergence at this action."""
         return Divergence(
             code=code,
             layer=layer,
-            subgoal=self.place.subgoal,
-            subgoal_id=self.place.subgoal_id,
-            sequence=self.place.sequence,
+            subgoal=self.position.subgoal,
+            subgoal_id=self.position.subgoal_id,
+            sequence=self.position.sequence,
             expected=expected,
             observed=observed,
             message=message,

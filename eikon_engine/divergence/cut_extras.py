@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.dom.tree import DomNode, FrameExtras
 
-ListKind: TypeAlias = Literal["child", "shadow"]
-Spot: TypeAlias = tuple[int, ListKind, int]
+ChildListKind: TypeAlias = Literal["child", "shadow"]
+NodeSlot: TypeAlias = tuple[int, ChildListKind, int]
 """`id` of the parent element, which of its lists of nodes, and the index in it."""
 
 
-def cut_extras(root: DomNode, extras: FrameExtras, gone: set[Spot]) -> tuple[FrameExtras, tuple[int, ...]]:
+def renumber_extras(root: DomNode, extras: FrameExtras, removed: set[NodeSlot]) -> tuple[FrameExtras, tuple[int, ...]]:
     """Renumber the extras without the nodes that are `gone`; also return the indices of the removed frames."""
     blocks = extras.data or ()
     rows: tuple[tuple[int, object] | tuple[int, object, object], ...]
     rows = (*extras.canvas, *blocks, *extras.frames, *extras.scroll)
     noted = {*(extras.flips or ()), *(row[0] for row in rows)}
-    kept = dict(_kept(root, gone, noted))
+    kept = dict(_remaining_numbers(root, removed, noted))
     lost = tuple(place for number, place in extras.frames if number not in kept)
     left = replace(
         extras,
@@ -36,7 +36,7 @@ def cut_extras(root: DomNode, extras: FrameExtras, gone: set[Spot]) -> tuple[Fra
     return left, lost
 
 
-def _kept(root: DomNode, gone: set[Spot], noted: set[int]) -> Iterator[tuple[int, int]]:
+def _remaining_numbers(root: DomNode, gone: set[NodeSlot], noted: set[int]) -> Iterator[tuple[int, int]]:
     """Yield the old and the new number of each noted node that stays; nodes are numbered in document order."""
     old, new = 0, 0
     waiting: list[tuple[DomNode, bool]] = [(root, True)]
@@ -46,10 +46,10 @@ def _kept(root: DomNode, gone: set[Spot], noted: set[int]) -> Iterator[tuple[int
             yield old, new
         old, new = old + 1, new + stays
         below: list[tuple[DomNode, bool]] = []
-        for kind, nodes in _lists(node):
+        for kind, nodes in _child_lists(node):
             below.extend((each, stays and (id(node), kind, place) not in gone) for place, each in enumerate(nodes))
         waiting.extend(reversed(below))
 
 
-def _lists(node: DomNode) -> tuple[tuple[ListKind, tuple[DomNode, ...]], ...]:
+def _child_lists(node: DomNode) -> tuple[tuple[ChildListKind, tuple[DomNode, ...]], ...]:
     return ("shadow", node.shadow or ()), ("child", node.children)

@@ -6,21 +6,21 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.body_diff import ABSENT
-from eikon_engine.divergence.json_diff import ChangeKind, compare_outputs
+from eikon_engine.divergence.json_diff import JsonChangeKind, diff_json
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.dom.data_blocks import block_texts
 from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
-    from eikon_engine.divergence.json_diff import OutputChange
+    from eikon_engine.divergence.json_diff import JsonChange
     from eikon_engine.trace.dom.tree import FrameSnapshot
     from eikon_engine.trace.json_value import JsonValue
 
-SHOWN: Final = 3
+MAX_SHOWN_VALUES: Final = 3
 """Maximum number of values shown; the others are counted."""
 
 
-def blocks_of(frame: FrameSnapshot) -> dict[int, str]:
+def data_block_texts(frame: FrameSnapshot) -> dict[int, str]:
     """Return the stored texts of the data blocks of a document, by `id(node)`."""
     texts = block_texts(frame.extras)
     if not texts:
@@ -29,19 +29,19 @@ def blocks_of(frame: FrameSnapshot) -> dict[int, str]:
     return {id(node): text for node, text in found if isinstance(text, str)}
 
 
-def block_difference(expected: str, observed: str) -> tuple[str, str]:
+def diff_data_blocks(expected: str, observed: str) -> tuple[str, str]:
     """Return the differing values of two data blocks; the whole texts if they cannot be compared as JSON."""
     try:
-        changes = compare_outputs(json.loads(expected), json.loads(observed))
+        changes = diff_json(json.loads(expected), json.loads(observed))
     except (ValueError, RecursionError, TraceFieldError):
         return expected, observed
     if not changes:
         return expected, observed
-    more = f"; {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
-    before = "; ".join(_side(each, ChangeKind.ADDED, each.expected) for each in changes[:SHOWN])
-    after = "; ".join(_side(each, ChangeKind.REMOVED, each.observed) for each in changes[:SHOWN])
+    more = f"; {len(changes) - MAX_SHOWN_VALUES} more" if len(changes) > MAX_SHOWN_VALUES else ""
+    before = "; ".join(_format_side(each, JsonChangeKind.ADDED, each.expected) for each in changes[:MAX_SHOWN_VALUES])
+    after = "; ".join(_format_side(each, JsonChangeKind.REMOVED, each.observed) for each in changes[:MAX_SHOWN_VALUES])
     return f"{before}{more}", f"{after}{more}"
 
 
-def _side(change: OutputChange, absent: ChangeKind, value: JsonValue) -> str:
+def _format_side(change: JsonChange, absent: JsonChangeKind, value: JsonValue) -> str:
     return f"{change.path} {ABSENT if change.kind is absent else canonical_json(value)}"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.identities import locate_all
+from eikon_engine.divergence.identities import locate_elements
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.identity import identity_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eikon_engine.divergence.identities import Located
+    from eikon_engine.divergence.identities import LocatedElement
     from eikon_engine.trace.dom.tree import PageSnapshot
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.target import Identity
 
 
-def dependents(
+def find_dependents(
     later: Iterable[ActionTrace | SkillUsage], page: int, recorded: PageSnapshot, observed: PageSnapshot
 ) -> Iterator[tuple[ActionTrace | SkillUsage, str]]:
     """Yield the later steps that are expected to fail because of a divergence, with the reason.
@@ -26,7 +26,7 @@ def dependents(
     Only steps on the changed page are considered, up to the one that loads a new document. Targets that are not on the
     recorded page yet are ignored, since they are added later.
     """
-    before, after = _Elements(recorded), _Elements(observed)
+    before, after = _ElementIndex(recorded), _ElementIndex(observed)
     documents = {(frame.path, frame.url) for frame in recorded.frames}
     for step in later:
         if not isinstance(step, ActionTrace):
@@ -36,53 +36,53 @@ def dependents(
             continue
         target = getattr(step.action, "target", None)
         if step.action.page == page and target is not None and target.identity is not None:
-            why = _why(target.identity, before, after)
+            why = _change_of_target(target.identity, before, after)
             if why is not None:
                 yield step, why
         if step.observation is None or any(load.page == page for load in step.observation.documents):
             return
 
 
-class _Elements:
+class _ElementIndex:
     """The elements of a page, indexed by identity and by location."""
 
     def __init__(self, page: PageSnapshot) -> None:
-        self._alike: defaultdict[object, list[Located]] = defaultdict(list)
-        self._inside: defaultdict[int, list[Located]] = defaultdict(list)
+        self._by_identity: defaultdict[object, list[LocatedElement]] = defaultdict(list)
+        self._children: defaultdict[int, list[LocatedElement]] = defaultdict(list)
         """Child elements by the `id` of their parent; 0 for the roots of frames."""
-        for each in (each for frame in page.frames for each in locate_all(frame)):
-            self._alike[each.node.tag, each.text, each.attributes].append(each)
-            self._inside[0 if each.above is None else id(each.above)].append(each)
+        for each in (each for frame in page.frames for each in locate_elements(frame)):
+            self._by_identity[each.node.tag, each.text, each.attributes].append(each)
+            self._children[0 if each.parent is None else id(each.parent)].append(each)
 
-    def find(self, wanted: Identity) -> Located | None:
+    def find(self, wanted: Identity) -> LocatedElement | None:
         """Return the first element whose identity equals the wanted one."""
-        alike = self._alike.get((wanted.tag, wanted.text, wanted.attributes), [])
+        alike = self._by_identity.get((wanted.tag, wanted.text, wanted.attributes), [])
         return next((each for each in alike if not identity_differences(wanted, each.identity)), None)
 
-    def at(self, place: Located) -> Located | None:
+    def find_at(self, place: LocatedElement) -> LocatedElement | None:
         """Return the element at the same location as an element of another page."""
         chain = [place]
-        while chain[-1].above is not None:
-            chain.append(chain[-1].above)
+        while chain[-1].parent is not None:
+            chain.append(chain[-1].parent)
         above = 0
-        found: Located | None = None
+        found: LocatedElement | None = None
         for wanted in reversed(chain):
-            found = next((each for each in self._inside[above] if _is_at(each, wanted)), None)
+            found = next((each for each in self._children[above] if _has_same_location(each, wanted)), None)
             if found is None:
                 return None
             above = id(found)
         return found
 
 
-def _is_at(each: Located, place: Located) -> bool:
-    return (each.frame, each.is_in_shadow, each.step) == (place.frame, place.is_in_shadow, place.step)
+def _has_same_location(each: LocatedElement, place: LocatedElement) -> bool:
+    return (each.frame, each.is_shadow_child, each.step) == (place.frame, place.is_shadow_child, place.step)
 
 
-def _why(wanted: Identity, before: _Elements, after: _Elements) -> str | None:
+def _change_of_target(wanted: Identity, before: _ElementIndex, after: _ElementIndex) -> str | None:
     there = before.find(wanted)
     if there is None or after.find(wanted) is not None:
         return None
-    now = after.at(there)
+    now = after.find_at(there)
     if now is None:
         return f"its target is no longer at {there.path}"
     return f"its target at {there.path} has changed: {'; '.join(identity_differences(wanted, now.identity))}"

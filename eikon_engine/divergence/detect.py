@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.accessibility import detect_accessibility
-from eikon_engine.divergence.because import because
+from eikon_engine.divergence.because import explain_by_responses
 from eikon_engine.divergence.dom import detect_dom
 from eikon_engine.divergence.lifecycle import detect_lifecycle
 from eikon_engine.divergence.network import detect_network
@@ -51,22 +51,22 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
 its subresources, then its DOM changes, and its rendering comes last."""
 
 
-def detect(comparison: Comparison) -> tuple[Divergence, ...]:
+def detect_divergences(comparison: Comparison) -> tuple[Divergence, ...]:
     """Return all divergences at one action, causes before consequences."""
     found = [divergence for detector in DETECTORS for divergence in detector(comparison)]
-    return tuple(_explained(comparison, divergence) for divergence in sorted(found, key=_rank))
+    return tuple(_with_explanation(comparison, divergence) for divergence in sorted(found, key=_causal_rank))
 
 
-def _explained(comparison: Comparison, divergence: Divergence) -> Divergence:
+def _with_explanation(comparison: Comparison, divergence: Divergence) -> Divergence:
     """Attach the live responses that explain a divergence, unless its detector has done so."""
     if divergence.because or not comparison.response_changes:
         return divergence
-    here = (comparison.place.subgoal, comparison.place.sequence)
-    behind = because([(divergence.expected, divergence.observed)], comparison.response_changes, here)
+    here = (comparison.position.subgoal, comparison.position.sequence)
+    behind = explain_by_responses([(divergence.expected, divergence.observed)], comparison.response_changes, here)
     return divergence.model_copy(update={"because": behind})
 
 
-def _rank(divergence: Divergence) -> int:
+def _causal_rank(divergence: Divergence) -> int:
     """Return the place of a divergence in the causal order."""
     for rank, codes in enumerate(CAUSAL_ORDER):
         if divergence.code in codes or divergence.layer in codes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.because import because
+from eikon_engine.divergence.because import explain_by_responses
 from eikon_engine.divergence.body_diff import ABSENT
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,49 +26,49 @@ def detect_dom(comparison: Comparison) -> Iterator[Divergence]:
     for page in comparison.recorded.observation.pages:
         now = observed.get(page.page)
         if now is not None and _digests(page) != _digests(now):
-            yield _difference(comparison, page, now)
+            yield _make_divergence(comparison, page, now)
 
 
 def _digests(page: PageObservation) -> tuple[tuple[str, str], ...]:
     return tuple((frame.path, frame.digest) for frame in page.frames)
 
 
-def _difference(comparison: Comparison, page: PageObservation, now: PageObservation) -> Divergence:
+def _make_divergence(comparison: Comparison, page: PageObservation, now: PageObservation) -> Divergence:
     before, after = comparison.recorded_dom(page.page), comparison.observed_dom(page.page)
     if before is None or after is None:
-        return comparison.diverged(
+        return comparison.make_divergence(
             "dom",
             "dom-changed",
-            expected=f"DOM digest {_short(page)}",
-            observed=f"DOM digest {_short(now)}",
+            expected=f"DOM digest {_short_digests(page)}",
+            observed=f"DOM digest {_short_digests(now)}",
             message=f"The DOM of page {page.page} differs; no snapshot was stored to show the difference.",
         )
     changes = diff_snapshots(before, after)
     if not changes:
-        return comparison.diverged(
+        return comparison.make_divergence(
             "dom",
             "dom-changed",
-            expected=f"{counted(len(page.frames), 'frame')}, digest {_short(page)}",
-            observed=f"{counted(len(now.frames), 'frame')}, digest {_short(now)}",
+            expected=f"{pluralize(len(page.frames), 'frame')}, digest {_short_digests(page)}",
+            observed=f"{pluralize(len(now.frames), 'frame')}, digest {_short_digests(now)}",
             message=f"Page {page.page} has different frames.",
         )
     first = changes[0]
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    finding = comparison.diverged(
+    finding = comparison.make_divergence(
         "dom",
         "dom-changed",
-        expected=_side(first, first.expected),
-        observed=_side(first, first.observed),
-        message=f"The DOM of page {page.page} differs in {counted(len(changes), 'place')}: "
+        expected=_describe_side(first, first.expected),
+        observed=_describe_side(first, first.observed),
+        message=f"The DOM of page {page.page} differs in {pluralize(len(changes), 'place')}: "
         f"{first.kind} at {first.path}{more}.",
         detail=render_diff(changes),
     )
     texts = [(change.expected, change.observed) for change in changes]
-    here = (comparison.place.subgoal, comparison.place.sequence)
-    return finding.model_copy(update={"because": because(texts, comparison.response_changes, here)})
+    here = (comparison.position.subgoal, comparison.position.sequence)
+    return finding.model_copy(update={"because": explain_by_responses(texts, comparison.response_changes, here)})
 
 
-def _side(change: DomChange, value: str) -> str:
+def _describe_side(change: DomChange, value: str) -> str:
     """Describe one side of a change so that it is readable on its own."""
     element = change.path.rpartition(" > ")[2]
     match change.kind:
@@ -82,5 +82,5 @@ def _side(change: DomChange, value: str) -> str:
             return "nothing" if value == ABSENT else value or "(empty)"
 
 
-def _short(page: PageObservation) -> str:
+def _short_digests(page: PageObservation) -> str:
     return " ".join(frame.digest[:12] for frame in page.frames) or "(no frames)"

@@ -10,25 +10,32 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.divergence.body_diff import ABSENT
-from eikon_engine.divergence.data_changes import block_difference, blocks_of
+from eikon_engine.divergence.data_changes import data_block_texts, diff_data_blocks
 from eikon_engine.divergence.dom_match import match_children
-from eikon_engine.divergence.dom_path import join, steps
+from eikon_engine.divergence.dom_path import append_step, sibling_steps
 from eikon_engine.trace.dom.digest import node_digest
-from eikon_engine.trace.dom.tree import BLANKS, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
+from eikon_engine.trace.dom.tree import (
+    HTML_WHITESPACE,
+    DomNode,
+    FrameSnapshot,
+    PageSnapshot,
+    StateValue,
+    is_significant,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
+DomChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
 
-_SHOWN: Final = 200
+_MAX_VALUE_LENGTH: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomChange:
     """One difference between an expected and an observed page."""
 
-    kind: ChangeKind
+    kind: DomChangeKind
     frame: str
     """Frame path; empty for the main frame."""
     path: str
@@ -51,25 +58,25 @@ def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomC
     for path, frame in before.items():
         other = after.get(path)
         if other is None:
-            changes.append(_change("removed", path, "document", expected=_outline(frame.root), observed=ABSENT))
+            changes.append(_make_change("removed", path, "document", expected=_outline(frame.root), observed=ABSENT))
         else:
             changes.extend(_diff_frames(frame, other))
     for path, frame in after.items():
         if path not in before:
-            changes.append(_change("added", path, "document", expected=ABSENT, observed=_outline(frame.root)))
+            changes.append(_make_change("added", path, "document", expected=ABSENT, observed=_outline(frame.root)))
     order = [frame.path for frame in observed.frames if frame.path in before]
     wanted = [frame.path for frame in expected.frames if frame.path in after]
     if order != wanted:
-        changes.append(_change("moved", "", "frames", expected=", ".join(wanted), observed=", ".join(order)))
+        changes.append(_make_change("moved", "", "frames", expected=", ".join(wanted), observed=", ".join(order)))
     return tuple(changes)
 
 
 def render_diff(changes: Sequence[DomChange]) -> str:
     """Format changes as readable text, one block each."""
-    return "\n".join(_block(change) for change in changes)
+    return "\n".join(_render_change(change) for change in changes)
 
 
-def _block(change: DomChange) -> str:
+def _render_change(change: DomChange) -> str:
     """Format one change."""
     frame = f"frame {change.frame}: " if change.frame else ""
     name = f" {change.name}" if change.name else ""
@@ -87,7 +94,7 @@ class _Pair:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FrameDiff:
     """State of the comparison of two documents."""
 
     frame: str
@@ -101,11 +108,11 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
     for name in ("name", "doctype"):
         before, after = getattr(expected, name), getattr(observed, name)
         if before != after:
-            yield _change("attribute", expected.path, "document", name=name, expected=before, observed=after)
+            yield _make_change("attribute", expected.path, "document", name=name, expected=before, observed=after)
     if node_digest(expected.root) == node_digest(observed.root):
         return
-    walk = _Walk(frame=expected.path, blocks=blocks_of(expected) | blocks_of(observed))
-    walk.waiting.append(_Pair(path=steps((expected.root,))[0], expected=expected.root, observed=observed.root))
+    walk = _FrameDiff(frame=expected.path, blocks=data_block_texts(expected) | data_block_texts(observed))
+    walk.waiting.append(_Pair(path=sibling_steps((expected.root,))[0], expected=expected.root, observed=observed.root))
     while walk.waiting:
         item = walk.waiting.pop()
         if isinstance(item, DomChange):
@@ -114,18 +121,18 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
             walk.waiting.extend(reversed(list(_diff_nodes(item, walk))))
 
 
-def _diff_nodes(pair: _Pair, walk: _Walk) -> Iterator[_Pair | DomChange]:
+def _diff_nodes(pair: _Pair, walk: _FrameDiff) -> Iterator[_Pair | DomChange]:
     """Compare two nodes, and yield their differences and the differing pairs below them."""
     before, after = pair.expected, pair.observed
     if before.text is not None or after.text is not None or not _same_kind(before, after):
-        kind: ChangeKind = "text" if before.is_text and after.is_text else "replaced"
-        yield _change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
+        kind: DomChangeKind = "text" if before.is_text and after.is_text else "replaced"
+        yield _make_change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
         return
     yield from _diff_values("attribute", pair, walk, (before.attributes, after.attributes))
     yield from _diff_values("state", pair, walk, (before.state, after.state))
     if before.shadow_mode != after.shadow_mode:
         modes = (before.shadow_mode or ABSENT, after.shadow_mode or ABSENT)
-        yield _change("attribute", walk.frame, pair.path, name="#shadow", expected=modes[0], observed=modes[1])
+        yield _make_change("attribute", walk.frame, pair.path, name="#shadow", expected=modes[0], observed=modes[1])
     if before.shadow or after.shadow:
         yield from _diff_children(f"{pair.path} > #shadow", (before.shadow or (), after.shadow or ()), walk)
     yield from _diff_children(pair.path, (before.children, after.children), walk)
@@ -137,23 +144,23 @@ def _same_kind(before: DomNode, after: DomNode) -> bool:
 
 
 def _diff_values(
-    kind: ChangeKind,
+    kind: DomChangeKind,
     pair: _Pair,
-    walk: _Walk,
+    walk: _FrameDiff,
     values: tuple[tuple[tuple[str, StateValue], ...], tuple[tuple[str, StateValue], ...]],
 ) -> Iterator[DomChange]:
     """Yield one change for each attribute or state that differs."""
     before, after = dict(values[0]), dict(values[1])
     for name in sorted(before.keys() | after.keys()):
-        wanted, found = _shown_value(before.get(name)), _shown_value(after.get(name))
+        wanted, found = _format_value(before.get(name)), _format_value(after.get(name))
         if before.get(name) != after.get(name) or type(before.get(name)) is not type(after.get(name)):
             texts = (walk.blocks.get(id(pair.expected)), walk.blocks.get(id(pair.observed)))
             if (kind, name) == ("state", "script") and texts[0] is not None and texts[1] is not None:
-                wanted, found = block_difference(texts[0], texts[1])
-            yield _change(kind, walk.frame, pair.path, name=name, expected=wanted, observed=found)
+                wanted, found = diff_data_blocks(texts[0], texts[1])
+            yield _make_change(kind, walk.frame, pair.path, name=name, expected=wanted, observed=found)
 
 
-def _shown_value(value: StateValue | None) -> str:
+def _format_value(value: StateValue | None) -> str:
     """Format the value of an attribute or state."""
     if value is None:
         return ABSENT
@@ -163,7 +170,7 @@ def _shown_value(value: StateValue | None) -> str:
 
 
 def _diff_children(
-    path: str, children: tuple[tuple[DomNode, ...], tuple[DomNode, ...]], walk: _Walk
+    path: str, children: tuple[tuple[DomNode, ...], tuple[DomNode, ...]], walk: _FrameDiff
 ) -> Iterator[_Pair | DomChange]:
     """Match two lists of children and yield the differences."""
     before = tuple(node for node in children[0] if is_significant(node))
@@ -172,44 +179,44 @@ def _diff_children(
     if digests[0] == digests[1]:
         return
     match = match_children(before, after, digests)
-    places, new_places = steps(before), steps(after)
+    places, new_places = sibling_steps(before), sibling_steps(after)
     for index, node in enumerate(before):
         found = match.partner.get(index)
-        place = join(path, places[index])
+        place = append_step(path, places[index])
         if found is None:
-            removed = _change("removed", walk.frame, place, expected=_outline(node), observed=ABSENT)
+            removed = _make_change("removed", walk.frame, place, expected=_outline(node), observed=ABSENT)
             yield replace(removed, is_text=node.is_text)
             continue
         if index in match.moved:
             where = (f"child {index + 1}", f"child {found + 1}")
-            yield _change("moved", walk.frame, place, expected=where[0], observed=where[1])
+            yield _make_change("moved", walk.frame, place, expected=where[0], observed=where[1])
         if digests[0][index] != digests[1][found]:
             yield _Pair(path=place, expected=node, observed=after[found])
     taken = set(match.partner.values())
     for index, node in enumerate(after):
         if index not in taken:
-            place = join(path, new_places[index])
-            added = _change("added", walk.frame, place, expected=ABSENT, observed=_outline(node))
+            place = append_step(path, new_places[index])
+            added = _make_change("added", walk.frame, place, expected=ABSENT, observed=_outline(node))
             yield replace(added, is_text=node.is_text)
 
 
 def _outline(node: DomNode) -> str:
     """Format a node as one line: its start tag and the beginning of its text."""
     if node.text is not None:
-        return node.text.strip(BLANKS)
-    attributes = "".join(f' {name}="{_cut(value, _SHOWN // 4)}"' for name, value in node.attributes)
+        return node.text.strip(HTML_WHITESPACE)
+    attributes = "".join(f' {name}="{_shorten(value, _MAX_VALUE_LENGTH // 4)}"' for name, value in node.attributes)
     words: list[str] = []
     length = 0
     for inner in node.walk():
         if inner.text is not None and is_significant(inner):
-            words.append(inner.text.strip(BLANKS))
+            words.append(inner.text.strip(HTML_WHITESPACE))
             length += len(words[-1])
-        if length > _SHOWN:
+        if length > _MAX_VALUE_LENGTH:
             break
     return f"<{node.tag}{attributes}>{' '.join(words)}"
 
 
-def _cut(text: str, length: int) -> str:
+def _shorten(text: str, length: int) -> str:
     """Shorten a text by removing its middle."""
     if len(text) <= length:
         return text
@@ -217,9 +224,11 @@ def _cut(text: str, length: int) -> str:
     return f"{text[:half]}...{text[-half:]}"
 
 
-def _change(kind: ChangeKind, frame: str, path: str, *, expected: str, observed: str, name: str = "") -> DomChange:
+def _make_change(
+    kind: DomChangeKind, frame: str, path: str, *, expected: str, observed: str, name: str = ""
+) -> DomChange:
     """Create a change with shortened values that still show the difference."""
-    wanted, found = _cut(expected, _SHOWN), _cut(observed, _SHOWN)
+    wanted, found = _shorten(expected, _MAX_VALUE_LENGTH), _shorten(observed, _MAX_VALUE_LENGTH)
     if wanted == found and expected != observed:
         wanted, found = _around_difference(expected, observed)
     return DomChange(kind=kind, frame=frame, path=path, name=name, expected=wanted, observed=found)
@@ -229,11 +238,11 @@ def _around_difference(expected: str, observed: str) -> tuple[str, str]:
     """Shorten two long texts to the surroundings of their first difference."""
     shorter = min(len(expected), len(observed))
     place = next((i for i in range(shorter) if expected[i] != observed[i]), shorter)
-    start = max(0, place - _SHOWN // 2)
-    stop = start + _SHOWN - 6
-    return (_window(expected, start, stop), _window(observed, start, stop))
+    start = max(0, place - _MAX_VALUE_LENGTH // 2)
+    stop = start + _MAX_VALUE_LENGTH - 6
+    return (_excerpt(expected, start, stop), _excerpt(observed, start, stop))
 
 
-def _window(text: str, start: int, stop: int) -> str:
+def _excerpt(text: str, start: int, stop: int) -> str:
     """Return a part of a text, with `...` where text was removed."""
     return f"{'...' if start else ''}{text[start:stop]}{'...' if stop < len(text) else ''}"

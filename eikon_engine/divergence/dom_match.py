@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.dom.tree import DomNode
 
-_KEYS: Final = frozenset({"id", "name", "data-key", "data-id", "data-testid", "key"})
+_KEY_ATTRIBUTES: Final = frozenset({"id", "name", "data-key", "data-id", "data-testid", "key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class ChildMatch:
     """The matched children of two elements."""
 
     partner: dict[int, int]
@@ -26,23 +26,23 @@ class Match:
 
 def match_children(
     before: Sequence[DomNode], after: Sequence[DomNode], digests: tuple[list[bytes], list[bytes]]
-) -> Match:
+) -> ChildMatch:
     """Match children by digest, then by key, then by order."""
     partner: dict[int, int] = {}
     end = _match_ends(digests, partner)
     rest = (range(len(partner) - end, len(before) - end), range(len(partner) - end, len(after) - end))
     _match_unique([digests[0][i] for i in rest[0]], [digests[1][i] for i in rest[1]], rest, partner)
-    left = _left(rest, partner)
-    _match_unique([_key(before[i]) for i in left[0]], [_key(after[i]) for i in left[1]], left, partner)
+    left = _unmatched(rest, partner)
+    _match_unique([_sibling_key(before[i]) for i in left[0]], [_sibling_key(after[i]) for i in left[1]], left, partner)
     pairs = sorted(partner.items())
-    steady = _longest_rise([found for _, found in pairs])
+    steady = _longest_increasing_subsequence([found for _, found in pairs])
     moved = frozenset(pairs[place][0] for place in range(len(pairs)) if place not in steady)
     anchors = [pair for pair in pairs if pair[0] not in moved]
     kinds = ([(node.tag, node.namespace) for node in before], [(node.tag, node.namespace) for node in after])
     anything = ([True] * len(before), [True] * len(after))
     for values in (digests, kinds, anything):
         anchors = _match_gaps(values, anchors, partner)
-    return Match(partner=partner, moved=moved)
+    return ChildMatch(partner=partner, moved=moved)
 
 
 def _match_ends(digests: tuple[list[bytes], list[bytes]], partner: dict[int, int]) -> int:
@@ -66,14 +66,14 @@ def _match_unique(
     partner: dict[int, int],
 ) -> None:
     """Match values that occur exactly once on both sides; `None` matches nothing."""
-    counted = (_single_places(before), _single_places(after))
+    counted = (_unique_indices(before), _unique_indices(after))
     for value, place in counted[0].items():
         found = counted[1].get(value)
         if found is not None and place is not None:
             partner[places[0][place]] = places[1][found]
 
 
-def _single_places(values: Sequence[Hashable | None]) -> dict[Hashable, int | None]:
+def _unique_indices(values: Sequence[Hashable | None]) -> dict[Hashable, int | None]:
     """Return the index of each value, `None` for repeated values."""
     seen: dict[Hashable, int | None] = {}
     for place, value in enumerate(values):
@@ -82,21 +82,21 @@ def _single_places(values: Sequence[Hashable | None]) -> dict[Hashable, int | No
     return seen
 
 
-def _left(rest: tuple[range, range], partner: dict[int, int]) -> tuple[list[int], list[int]]:
+def _unmatched(rest: tuple[range, range], partner: dict[int, int]) -> tuple[list[int], list[int]]:
     """Return the indices that have no partner yet."""
     taken = set(partner.values())
     return [i for i in rest[0] if i not in partner], [i for i in rest[1] if i not in taken]
 
 
-def _key(node: DomNode) -> tuple[str, str, str] | None:
+def _sibling_key(node: DomNode) -> tuple[str, str, str] | None:
     """Return the attribute that identifies an element among its siblings."""
     for name, value in node.attributes:
-        if name in _KEYS and value:
+        if name in _KEY_ATTRIBUTES and value:
             return (node.tag, name, value)
     return None
 
 
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
+def _longest_increasing_subsequence(numbers: Sequence[int]) -> set[int]:
     """Return the indices of a longest increasing subsequence: the items that kept their order."""
     tails: list[int] = []
     ends: list[int] = []
@@ -124,13 +124,13 @@ def _match_gaps(
     for stop in (*anchors, (len(values[0]), len(values[1]))):
         left = [i for i in range(start[0], stop[0]) if i not in partner]
         right = [i for i in range(start[1], stop[1]) if i not in taken]
-        found.extend(_in_order(values, left, right))
+        found.extend(_pair_in_order(values, left, right))
         start = (stop[0] + 1, stop[1] + 1)
     partner.update(found)
     return sorted([*anchors, *found])
 
 
-def _in_order(
+def _pair_in_order(
     values: tuple[Sequence[Hashable], Sequence[Hashable]], left: list[int], right: list[int]
 ) -> Iterator[tuple[int, int]]:
     """Pair each value with the next equal one on the other side."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PLAIN_ID: Final = re.compile(r"[A-Za-z_][\w\-]*")
 
 
-def steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
+def sibling_steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
     """Name siblings by tag and id, or by tag and position among siblings of the same tag."""
     total = Counter(node.tag for node in siblings)
     seen: Counter[str] = Counter()
@@ -31,6 +31,6 @@ def steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def join(path: str, step: str) -> str:
+def append_step(path: str, step: str) -> str:
     """Append a step to a path; the only text of an element has the path of the element."""
     return path if step == "text()" else f"{path} > {step}"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 PolicyName: TypeAlias = Literal["strict", "effects"]
 """`strict`: every difference is a divergence. `effects`: DOM changes that do not affect the mission are findings."""
-_STEP: Final = " > "
-_LISTS: Final = frozenset({"added", "removed", "moved"})
+_SEPARATOR: Final = " > "
+_CHILD_LIST_CHANGES: Final = frozenset({"added", "removed", "moved"})
 
 
-def touched_effect(
+def find_overlapping_effect(
     before: PageSnapshot | None, recorded: PageSnapshot, observed: PageSnapshot
 ) -> tuple[DomChange, DomChange] | None:
     """Return an observed change and the recorded effect of the action that it overlaps; None if there is none.
@@ -33,32 +33,32 @@ def touched_effect(
     effects = diff_snapshots(recorded, before)
     for change in diff_snapshots(recorded, observed):
         for effect in effects:
-            if effect.frame == change.frame and _meet(change, effect):
+            if effect.frame == change.frame and _overlaps(change, effect):
                 return change, effect
     return None
 
 
-def _meet(change: DomChange, effect: DomChange) -> bool:
+def _overlaps(change: DomChange, effect: DomChange) -> bool:
     """Return whether a change overlaps an effect of the action.
 
     Both differences start from the recorded page after the action, so an element removed by the action is "added" in
     its effect. If an action changed the children of an element, its effect covers all children of the same tag, since
     a different one may have been added or removed instead.
     """
-    if effect.kind in _LISTS:
-        return _lies_among(change, effect)
+    if effect.kind in _CHILD_LIST_CHANGES:
+        return _is_among_children(change, effect)
     if change.kind == "added":
-        return _lies_in(_parent(change), effect.path)
-    return _lies_in(change.path, effect.path) or _lies_in(effect.path, change.path)
+        return _is_inside(_parent(change), effect.path)
+    return _is_inside(change.path, effect.path) or _is_inside(effect.path, change.path)
 
 
-def _lies_among(change: DomChange, effect: DomChange) -> bool:
+def _is_among_children(change: DomChange, effect: DomChange) -> bool:
     """Return whether a change is in the children with the tag that an action added, removed or moved."""
     parent = _parent(effect)
-    if not _lies_in(change.path, parent):
-        return _lies_in(parent, change.path) and change.kind != "added"
-    child = change.path.removeprefix(parent).removeprefix(_STEP).partition(_STEP)[0]
-    return effect.is_text or not child or _tag(child) == _tag(effect.path.rpartition(_STEP)[2])
+    if not _is_inside(change.path, parent):
+        return _is_inside(parent, change.path) and change.kind != "added"
+    child = change.path.removeprefix(parent).removeprefix(_SEPARATOR).partition(_SEPARATOR)[0]
+    return effect.is_text or not child or _tag(child) == _tag(effect.path.rpartition(_SEPARATOR)[2])
 
 
 def _tag(step: str) -> str:
@@ -66,8 +66,8 @@ def _tag(step: str) -> str:
 
 
 def _parent(change: DomChange) -> str:
-    return change.path if change.is_text else change.path.rpartition(_STEP)[0]
+    return change.path if change.is_text else change.path.rpartition(_SEPARATOR)[0]
 
 
-def _lies_in(path: str, place: str) -> bool:
-    return path == place or path.startswith(f"{place}{_STEP}")
+def _is_inside(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}{_SEPARATOR}")

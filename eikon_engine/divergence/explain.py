@@ -6,18 +6,18 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.causes import judge
+from eikon_engine.divergence.causes import classify_cause
 from eikon_engine.outcome.explanation import Evidence, Explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.divergence.causes import Case
+    from eikon_engine.divergence.causes import DivergenceCase
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.explanation import Cause, Consequence
     from eikon_engine.trace.execution import Artifact
 
-_CAUSES: Final[dict[Cause, str]] = {
+_OPENINGS: Final[dict[Cause, str]] = {
     "site-changed": "The site has changed",
     "site-error": "The site returned an error",
     "network": "The network failed",
@@ -30,15 +30,15 @@ _CAUSES: Final[dict[Cause, str]] = {
     "unknown": "The cause is unknown",
 }
 """The start of the sentence, by cause."""
-_TOLD: Final = 5
+_MAX_EVIDENCE: Final = 5
 """Maximum number of response values and of console lines shown as evidence."""
 
 
-def explain(
-    case: Case, label: str, artifacts: Sequence[Artifact] = (), consequences: tuple[Consequence, ...] = ()
+def explain_divergence(
+    case: DivergenceCase, label: str, artifacts: Sequence[Artifact] = (), consequences: tuple[Consequence, ...] = ()
 ) -> Explanation:
     """Explain the first step that diverged; `label` describes its action."""
-    judged = judge(case)
+    judged = classify_cause(case)
     first = case.first
     place = f"at step {first.sequence} of {first.subgoal_id}, {label},"
     return Explanation(
@@ -47,7 +47,7 @@ def explain(
         sequence=first.sequence,
         code=first.code,
         cause=judged.cause,
-        sentence=f"{_CAUSES[judged.cause]}: {place} {happened(first)}.",
+        sentence=f"{_OPENINGS[judged.cause]}: {place} {describe_divergence(first)}.",
         why=judged.why,
         settle=judged.settle,
         evidence=tuple(_evidence(case, artifacts)),
@@ -55,14 +55,14 @@ def explain(
     )
 
 
-def happened(first: Divergence) -> str:
+def describe_divergence(first: Divergence) -> str:
     """Describe the divergence as the end of a sentence."""
-    expected, observed = _short(first.expected), _short(first.observed)
-    template = _WORDS.get(first.code)
-    return template.format(expected=expected, observed=observed) if template else _lowered(first.message)
+    expected, observed = _shorten(first.expected), _shorten(first.observed)
+    template = _TEMPLATES.get(first.code)
+    return template.format(expected=expected, observed=observed) if template else _lower_first(first.message)
 
 
-_WORDS: Final = {
+_TEMPLATES: Final = {
     "target-missing": "{expected} is not on the page",
     "target-ambiguous": "more than one element matches {expected}",
     "target-changed": "{expected} is now a different element",
@@ -92,11 +92,11 @@ _WORDS: Final = {
 """Description of the divergence by code; for other codes, the message is used."""
 
 
-def _evidence(case: Case, artifacts: Sequence[Artifact]) -> Iterator[Evidence]:
+def _evidence(case: DivergenceCase, artifacts: Sequence[Artifact]) -> Iterator[Evidence]:
     first = case.first
     values = f"expected {first.expected}\nobserved {first.observed}"
     yield Evidence(kind="values", title="Expected and observed", text=values)
-    for change, value in islice(case.values, _TOLD):
+    for change, value in islice(case.changed_values, _MAX_EVIDENCE):
         yield Evidence(kind="answer", title=change.key, text=str(value))
     if first.detail:
         yield Evidence(kind="difference", title="Difference", text=first.detail)
@@ -104,13 +104,13 @@ def _evidence(case: Case, artifacts: Sequence[Artifact]) -> Iterator[Evidence]:
         yield Evidence(kind="candidate", title="Did you mean", text=str(candidate))
     if first.candidates == ():
         yield Evidence(kind="candidate", title="Did you mean", text="no plausible candidate")
-    for line in _new_errors(case)[:_TOLD]:
+    for line in _new_errors(case)[:_MAX_EVIDENCE]:
         yield Evidence(kind="console", title="New console error", text=line)
     for artifact in artifacts:
         yield Evidence(kind="file", title=artifact.name, text=artifact.path)
 
 
-def _new_errors(case: Case) -> list[str]:
+def _new_errors(case: DivergenceCase) -> list[str]:
     if case.observed is None:
         return []
     recorded = case.recorded
@@ -118,11 +118,11 @@ def _new_errors(case: Case) -> list[str]:
     return [line for line in (*case.observed.page_errors, *case.observed.console_errors) if line not in known]
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """Remove digests, failure codes, and all but the first line."""
     line = re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", text.split("\n", 1)[0])
     return re.sub(r"^target-[a-z-]+: ", "", line).strip()
 
 
-def _lowered(message: str) -> str:
+def _lower_first(message: str) -> str:
     return (message[:1].lower() + message[1:]).rstrip(".")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from eikon_engine.divergence.because import behind
-from eikon_engine.divergence.causes import Case
-from eikon_engine.divergence.explain import explain
+from eikon_engine.divergence.because import find_related_changes
+from eikon_engine.divergence.causes import DivergenceCase
+from eikon_engine.divergence.explain import explain_divergence
 from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.trace.execution import ActionTrace
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.observation import Observation
 
-_Place: TypeAlias = "tuple[str, int]"
+_StepKey: TypeAlias = "tuple[str, int]"
 """Subgoal attempt and sequence."""
 
 
-def first_cause(
+def explain_first_divergence(
     trace: ExecutionTrace,
     subgoals: tuple[SubgoalOutcome, ...],
     network: NetworkOutcome,
@@ -38,25 +38,25 @@ def first_cause(
         return None
     subgoal, step = done[place]
     so_far = {(each.id, other.sequence) for each, other in done[: place + 1]} | {("", 0)}
-    before, recorded = _recorded(trace, (subgoal.id, step.sequence))
+    before, recorded = _recorded_observations(trace, (subgoal.id, step.sequence))
     first, here = step.divergences[0], (subgoal.id, step.sequence)
     changes = tuple(each for each in network.response_changes if (each.subgoal, each.sequence) in so_far)
-    case = Case(
+    case = DivergenceCase(
         first=first,
-        also=step.divergences[1:],
+        other_divergences=step.divergences[1:],
         before=before,
         recorded=recorded,
         observed=step.observation if step.kind == "action" else None,
         changes=changes,
-        behind=behind(first, changes, here),
+        related_changes=find_related_changes(first, changes, here),
         network_mode=network_mode,
         is_answered_by_other=is_answered_by_other,
         possible_cause=next(iter(possible_causes), None),
     )
-    return explain(case, _label(step), step.artifacts, tuple(_consequences(step, done[place + 1 :])))
+    return explain_divergence(case, _label(step), step.artifacts, tuple(_consequences(step, done[place + 1 :])))
 
 
-def _recorded(trace: ExecutionTrace, place: _Place) -> tuple[Observation | None, Observation | None]:
+def _recorded_observations(trace: ExecutionTrace, place: _StepKey) -> tuple[Observation | None, Observation | None]:
     """Return the last recorded observation before a step, and the one after it."""
     before: Observation | None = None
     for subgoal in trace.subgoal_traces:

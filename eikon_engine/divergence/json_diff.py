@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 _ALIGNABLE_PAIRS: Final = 4_000_000
 """Longer differing parts are paired by position, since aligning them would take seconds."""
 _SIMILAR_PAIRS: Final = 10_000
-_SHOWN_CHARACTERS: Final = 300
+_MAX_VALUE_LENGTH: Final = 300
 
 
-class ChangeKind(StrEnum):
+class JsonChangeKind(StrEnum):
     """How a place of a JSON value differs."""
 
     ADDED = "added"
@@ -29,10 +29,10 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputChange:
+class JsonChange:
     """One place where two JSON values differ."""
 
-    kind: ChangeKind
+    kind: JsonChangeKind
     path: str
     """JSON path, in the observed value for additions and in the expected value otherwise."""
     expected: JsonValue
@@ -41,7 +41,7 @@ class OutputChange:
     """None for removals."""
 
 
-def compare_outputs(expected: JsonValue, observed: JsonValue) -> tuple[OutputChange, ...]:
+def diff_json(expected: JsonValue, observed: JsonValue) -> tuple[JsonChange, ...]:
     """Return every difference in the order of the expected value; empty if the values and their types are equal.
 
     `1`, `1.0` and `true` are three different values. Lists are aligned before they are compared, so that an inserted
@@ -55,37 +55,35 @@ def compare_outputs(expected: JsonValue, observed: JsonValue) -> tuple[OutputCha
     return tuple(_changes("$", expected, observed))
 
 
-def render_json_diff(changes: Sequence[OutputChange]) -> str:
+def render_json_diff(changes: Sequence[JsonChange]) -> str:
     """Format changes as text, at most three lines each."""
     lines: list[str] = []
     for change in changes:
         lines.append(f"{change.path}: {change.kind}")
-        if change.kind is not ChangeKind.ADDED:
-            lines.append(f"  - {_shown(change.expected)}")
-        if change.kind is not ChangeKind.REMOVED:
-            lines.append(f"  + {_shown(change.observed)}")
+        if change.kind is not JsonChangeKind.ADDED:
+            lines.append(f"  - {_format_value(change.expected)}")
+        if change.kind is not JsonChangeKind.REMOVED:
+            lines.append(f"  + {_format_value(change.observed)}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _shown(value: JsonValue) -> str:
+def _format_value(value: JsonValue) -> str:
     text = canonical_json(value)
-    if len(text) <= _SHOWN_CHARACTERS:
+    if len(text) <= _MAX_VALUE_LENGTH:
         return text
-    return f"{text[:_SHOWN_CHARACTERS]}… ({len(text)} characters)"
+    return f"{text[:_MAX_VALUE_LENGTH]}… ({len(text)} characters)"
 
 
-def _changes(path: str, expected: JsonValue, observed: JsonValue) -> Iterator[OutputChange]:
+def _changes(path: str, expected: JsonValue, observed: JsonValue) -> Iterator[JsonChange]:
     if isinstance(expected, dict) and isinstance(observed, dict):
         yield from _member_changes(path, expected, observed)
     elif isinstance(expected, list) and isinstance(observed, list):
         yield from _element_changes(path, expected, observed)
     elif canonical_json(expected) != canonical_json(observed):
-        yield OutputChange(kind=ChangeKind.CHANGED, path=path, expected=expected, observed=observed)
+        yield JsonChange(kind=JsonChangeKind.CHANGED, path=path, expected=expected, observed=observed)
 
 
-def _member_changes(
-    path: str, expected: dict[str, JsonValue], observed: dict[str, JsonValue]
-) -> Iterator[OutputChange]:
+def _member_changes(path: str, expected: dict[str, JsonValue], observed: dict[str, JsonValue]) -> Iterator[JsonChange]:
     for key in [*expected, *sorted(observed.keys() - expected.keys())]:
         here = child_path(path, key)
         if key not in observed:
@@ -96,7 +94,7 @@ def _member_changes(
             yield from _changes(here, expected[key], observed[key])
 
 
-def _element_changes(path: str, expected: list[JsonValue], observed: list[JsonValue]) -> Iterator[OutputChange]:
+def _element_changes(path: str, expected: list[JsonValue], observed: list[JsonValue]) -> Iterator[JsonChange]:
     for left, right in _aligned(expected, observed):
         if right is None and left is not None:
             yield _removed(child_path(path, left), expected[left])
@@ -106,12 +104,12 @@ def _element_changes(path: str, expected: list[JsonValue], observed: list[JsonVa
             yield from _changes(child_path(path, left), expected[left], observed[right])
 
 
-def _removed(path: str, value: JsonValue) -> OutputChange:
-    return OutputChange(kind=ChangeKind.REMOVED, path=path, expected=value, observed=None)
+def _removed(path: str, value: JsonValue) -> JsonChange:
+    return JsonChange(kind=JsonChangeKind.REMOVED, path=path, expected=value, observed=None)
 
 
-def _added(path: str, value: JsonValue) -> OutputChange:
-    return OutputChange(kind=ChangeKind.ADDED, path=path, expected=None, observed=value)
+def _added(path: str, value: JsonValue) -> JsonChange:
+    return JsonChange(kind=JsonChangeKind.ADDED, path=path, expected=None, observed=value)
 
 
 _Pair = tuple[int | None, int | None]
@@ -149,7 +147,7 @@ def _paired(expected: list[JsonValue], observed: list[JsonValue], left: range, r
     if len(left) == len(right) or not left or not right or len(left) * len(right) > _SIMILAR_PAIRS:
         yield from _by_position(left, right)
         return
-    likeness = [[_likeness(expected[one], observed[other]) for other in right] for one in left]
+    likeness = [[_similarity(expected[one], observed[other]) for other in right] for one in left]
     best = _best_scores(likeness)
     row, column = 0, 0
     while row < len(left) or column < len(right):
@@ -176,18 +174,18 @@ def _by_position(left: range, right: range) -> Iterator[_Pair]:
         )
 
 
-def _best_scores(likeness: list[list[int]]) -> list[list[int]]:
+def _best_scores(similarity: list[list[int]]) -> list[list[int]]:
     """Return the best total similarity from each pair of positions to the end."""
-    rows, columns = len(likeness), len(likeness[0])
+    rows, columns = len(similarity), len(similarity[0])
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
     for row in reversed(range(rows)):
         for column in reversed(range(columns)):
-            paired = best[row + 1][column + 1] + likeness[row][column]
+            paired = best[row + 1][column + 1] + similarity[row][column]
             best[row][column] = max(paired, best[row + 1][column], best[row][column + 1])
     return best
 
 
-def _likeness(expected: JsonValue, observed: JsonValue) -> int:
+def _similarity(expected: JsonValue, observed: JsonValue) -> int:
     """Return the similarity of two elements in thousandths; at least 1, so that pairing is preferred."""
     if isinstance(expected, dict) and isinstance(observed, dict):
         members = expected.keys() | observed.keys()

@@ -6,19 +6,25 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from eikon_engine.divergence.no_answer import no_answer_for
-from eikon_engine.trace.wording import counted
+from eikon_engine.divergence.no_answer import describe_missing_document
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.trace.observation import DialogSeen, DocumentLoad, DownloadSeen, Observation, PageObservation
+    from eikon_engine.trace.observation import (
+        DocumentLoad,
+        Observation,
+        ObservedDialog,
+        ObservedDownload,
+        PageObservation,
+    )
 
 T = TypeVar("T")
 
-_LONGEST: Final = 200
+_MAX_ERROR_LENGTH: Final = 200
 """Maximum number of characters shown of an error."""
 
 DIALOG_CODES = ("dialog-missing", "dialog-unexpected", "dialog-changed")
@@ -32,56 +38,56 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
         return
     yield from _documents(comparison, recorded, observed)
     yield from _pages(comparison, recorded, observed)
-    yield from _one_by_one(comparison, DIALOG_CODES, recorded.dialogs, observed.dialogs, describe_dialog)
-    yield from _one_by_one(comparison, DOWNLOAD_CODES, recorded.downloads, observed.downloads, _download)
+    yield from _compare_in_order(comparison, DIALOG_CODES, recorded.dialogs, observed.dialogs, describe_dialog)
+    yield from _compare_in_order(comparison, DOWNLOAD_CODES, recorded.downloads, observed.downloads, _describe_download)
     yield from _errors(comparison, "page-error", "JavaScript error", recorded.page_errors, observed.page_errors)
     yield from _errors(comparison, "console-error", "console error", recorded.console_errors, observed.console_errors)
 
 
 def _documents(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
-    for before, after in zip_longest(_by_page(recorded.documents), _by_page(observed.documents)):
+    for before, after in zip_longest(_sort_by_page(recorded.documents), _sort_by_page(observed.documents)):
         if before is None:
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "lifecycle",
                 "document-unexpected",
-                expected=_document(before),
-                observed=_document(after),
+                expected=_describe_document(before),
+                observed=_describe_document(after),
                 message="A document was loaded; the recording loaded none.",
             )
             continue
         if after is None:
-            yield _missing(comparison, before)
+            yield _document_missing(comparison, before)
             continue
         if before.status != after.status:
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "lifecycle",
                 "status-changed",
-                expected=_document(before),
-                observed=_document(after),
+                expected=_describe_document(before),
+                observed=_describe_document(after),
                 message=f"The document was returned with HTTP status {after.status} instead of {before.status}.",
             )
         if (before.page, before.url, before.hops) != (after.page, after.url, after.hops):
             redirected = bool(before.hops or after.hops)
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "lifecycle",
                 "redirects-changed" if redirected else "document-changed",
-                expected=_document(before),
-                observed=_document(after),
+                expected=_describe_document(before),
+                observed=_describe_document(after),
                 message="The document was loaded through different redirects."
                 if redirected
                 else "A different document was loaded.",
             )
 
 
-def _missing(comparison: Comparison, before: DocumentLoad) -> Divergence:
+def _document_missing(comparison: Comparison, before: DocumentLoad) -> Divergence:
     """Report a document that was not loaded, and the request without a response if that is the reason."""
-    reason = no_answer_for(before, comparison)
+    reason = describe_missing_document(before, comparison)
     why = "" if reason is None else f": {reason}"
-    return comparison.diverged(
+    return comparison.make_divergence(
         "lifecycle",
         "document-missing",
-        expected=_document(before),
-        observed=f"{_document(None)}{why}",
+        expected=_describe_document(before),
+        observed=f"{_describe_document(None)}{why}",
         message=f"No document was loaded{why or '; the recording loaded one'}.",
     )
 
@@ -92,22 +98,22 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
         ("pages-closed-changed", "closed", recorded.closed, observed.closed),
     ):
         if before != after:
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "lifecycle",
                 code,
-                expected=_numbers(before),
-                observed=_numbers(after),
-                message=f"The action {kind} {counted(len(after), 'page')} instead of {len(before)}."
+                expected=_format_pages(before),
+                observed=_format_pages(after),
+                message=f"The action {kind} {pluralize(len(after), 'page')} instead of {len(before)}."
                 if len(after) != len(before)
                 else f"The action {kind} a different page.",
             )
     seen = {page.page: page for page in observed.pages}
     if {page.page for page in recorded.pages} != seen.keys():
-        yield comparison.diverged(
+        yield comparison.make_divergence(
             "lifecycle",
             "pages-changed",
-            expected=_numbers(tuple(page.page for page in recorded.pages)),
-            observed=_numbers(tuple(seen)),
+            expected=_format_pages(tuple(page.page for page in recorded.pages)),
+            observed=_format_pages(tuple(seen)),
             message="Different pages are open after the action.",
         )
     for page in recorded.pages:
@@ -120,7 +126,7 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
             ("title-changed", "title", page.title, now.title),
         ):
             if before_text != after_text:
-                yield comparison.diverged(
+                yield comparison.make_divergence(
                     "lifecycle",
                     code,
                     expected=before_text or "(empty)",
@@ -135,7 +141,7 @@ def _frames(comparison: Comparison, page: PageObservation, now: PageObservation)
     for frame in page.frames:
         url = urls.get(frame.path, frame.url)
         if frame.url != url:
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "lifecycle",
                 "frame-url-changed",
                 expected=frame.url,
@@ -144,12 +150,12 @@ def _frames(comparison: Comparison, page: PageObservation, now: PageObservation)
             )
 
 
-def _by_page(loads: tuple[DocumentLoad, ...]) -> list[DocumentLoad]:
+def _sort_by_page(loads: tuple[DocumentLoad, ...]) -> list[DocumentLoad]:
     """Sort documents by page, since the loading order of two pages varies between equal runs."""
     return sorted(loads, key=lambda load: load.page)
 
 
-def _one_by_one(
+def _compare_in_order(
     comparison: Comparison,
     codes: tuple[str, str, str],
     recorded: Sequence[T],
@@ -163,7 +169,7 @@ def _one_by_one(
         if before == after:
             continue
         place = 0 if after is None else 1 if before is None else 2
-        yield comparison.diverged(
+        yield comparison.make_divergence(
             "lifecycle",
             codes[place],
             expected=shown(before),
@@ -184,8 +190,8 @@ def _errors(
     if not added and not removed:
         return
     parts = ((f"new {kind}", added), (f"{kind} no longer reported", removed))
-    message = "; ".join(f"{name}: {_first_of(errors)}" for name, errors in parts if errors)
-    yield comparison.diverged(
+    message = "; ".join(f"{name}: {_first_error(errors)}" for name, errors in parts if errors)
+    yield comparison.make_divergence(
         "lifecycle",
         f"{code}-changed",
         expected="; ".join(recorded) or "none",
@@ -194,26 +200,26 @@ def _errors(
     )
 
 
-def _first_of(errors: list[str]) -> str:
+def _first_error(errors: list[str]) -> str:
     """Return the first line of the first error, and the number of further errors."""
     line = errors[0].strip().partition("\n")[0]
-    shown = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    shown = line if len(line) <= _MAX_ERROR_LENGTH else f"{line[:_MAX_ERROR_LENGTH]}…"
     return shown if len(errors) == 1 else f"{shown} (and {len(errors) - 1} more)"
 
 
-def _document(load: DocumentLoad | None) -> str:
+def _describe_document(load: DocumentLoad | None) -> str:
     if load is None:
         return "no document"
     redirects = "".join(f"{hop.url} ({hop.status}) -> " for hop in load.hops)
     return f"{redirects}{load.url} ({load.status})"
 
 
-def describe_dialog(dialog: DialogSeen | None) -> str:
+def describe_dialog(dialog: ObservedDialog | None) -> str:
     """Format a dialog with its answer."""
     return "no dialog" if dialog is None else f"{dialog.kind} {dialog.message!r}, {dialog.answer}"
 
 
-def _download(download: DownloadSeen | None) -> str:
+def _describe_download(download: ObservedDownload | None) -> str:
     if download is None:
         return "no download"
     if download.failure is not None:
@@ -221,5 +227,5 @@ def _download(download: DownloadSeen | None) -> str:
     return f"{download.name}, {download.size} bytes, SHA-256 {download.sha256}"
 
 
-def _numbers(pages: tuple[int, ...]) -> str:
+def _format_pages(pages: tuple[int, ...]) -> str:
     return ", ".join(f"page {page}" for page in pages) or "none"

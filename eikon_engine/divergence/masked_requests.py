@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 
-def without_requests(
+def remove_masked_requests(
     sides: tuple[Observation, Observation], misses: tuple[NetworkMiss, ...], masks: Sequence[Mask], names: set[str]
 ) -> tuple[Observation, Observation, tuple[NetworkMiss, ...]]:
     """Remove masked requests from both sides if they differ, and from the requests without a recorded response.
@@ -27,7 +27,7 @@ def without_requests(
         return before, after, misses
 
     def is_compared(key: str) -> bool:
-        found = {name for name, part in parts if part.fits(key)}
+        found = {name for name, part in parts if part.matches(key)}
         names.update(found)
         return not found
 
@@ -39,32 +39,32 @@ def without_requests(
     return left, right, tuple(miss for miss in misses if is_compared(miss.key))
 
 
-def compared_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> tuple[NetworkMiss, ...]:
+def unmasked_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> tuple[NetworkMiss, ...]:
     """Return the requests without a recorded response that no mask matches."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
-    return tuple(miss for miss in misses if not any(part.fits(miss.key) for part in parts))
+    return tuple(miss for miss in misses if not any(part.matches(miss.key) for part in parts))
 
 
-def compared_keys(keys: Iterable[str], masks: Sequence[Mask]) -> tuple[str, ...]:
+def unmasked_keys(keys: Iterable[str], masks: Sequence[Mask]) -> tuple[str, ...]:
     """Return the request keys that no mask matches."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
-    return tuple(key for key in keys if not any(part.fits(key) for part in parts))
+    return tuple(key for key in keys if not any(part.matches(key) for part in parts))
 
 
-def compared_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -> tuple[ResponseChange, ...]:
+def unmasked_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -> tuple[ResponseChange, ...]:
     """Return the changed responses to requests that no mask matches."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
-    return tuple(change for change in changes if not any(part.fits(change.key) for part in parts))
+    return tuple(change for change in changes if not any(part.matches(change.key) for part in parts))
 
 
-def without_stored(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:
+def remove_masked_storage(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:
     """Remove masked cookies and storage items; add the names of the masks that matched to `names`."""
     parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, StoragePart)]
     if not parts or observation.storage is None:
         return observation
     kept = []
     for item in observation.storage:
-        found = {name for name, part in parts if part.fits(item.name)}
+        found = {name for name, part in parts if part.matches(item.name)}
         names |= found
         if not found:
             kept.append(item)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
     missed: Counter[str] = Counter()
     for miss in _new_misses(comparison):
         missed[miss.key] += 1
-        yield comparison.diverged(
+        yield comparison.make_divergence(
             "network",
             "request-not-recorded",
             expected=f"{miss.nearest} (nearest recorded request)" if miss.nearest else "no such request",
@@ -34,22 +34,22 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
     recorded = Counter(before.requests)
     observed = Counter(comparison.observed.requests)
     for key, count in sorted((recorded - observed).items()):
-        yield comparison.diverged(
+        yield comparison.make_divergence(
             "network",
             "request-missing",
             expected=f"{key} ({recorded[key]} times)" if recorded[key] > 1 else key,
-            observed=counted(observed[key], "time") if observed[key] else "no such request",
+            observed=pluralize(observed[key], "time") if observed[key] else "no such request",
             message=f"The page did not send a recorded request ({count} missing).",
         )
     for key, count in sorted((observed - recorded - missed).items()):
-        yield comparison.diverged(
+        yield comparison.make_divergence(
             "network",
             "request-unexpected",
-            expected=counted(recorded[key], "time") if recorded[key] else "no such request",
+            expected=pluralize(recorded[key], "time") if recorded[key] else "no such request",
             observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
             message=f"The page sent a request that the recording does not have at this step ({count} extra).",
         )
-    yield from _order(comparison, before.writes, comparison.observed.writes)
+    yield from _detect_order(comparison, before.writes, comparison.observed.writes)
 
 
 def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
@@ -63,7 +63,7 @@ def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
             yield miss
 
 
-def _order(
+def _detect_order(
     comparison: Comparison, recorded: tuple[str, ...] | None, observed: tuple[str, ...] | None
 ) -> Iterator[Divergence]:
     """Compare the order of state-changing requests; the order of other requests varies between equal runs."""
@@ -71,7 +71,7 @@ def _order(
         return
     for place, (before, after) in enumerate(zip(recorded, observed, strict=True), start=1):
         if before != after:
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "network",
                 "request-order-changed",
                 expected=f"{before} as request {place} of {len(recorded)}",

@@ -11,10 +11,10 @@ from eikon_engine.errors import AttachmentCorruptError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MARK: Final = (255, 0, 80)
+MARK_COLOUR: Final = (255, 0, 80)
 """Colour of the differing pixels, drawn on a faded copy of the observed image."""
 _FORMATS: Final = ("PNG",)
-PALE: Final = 0.75
+FADE_RATIO: Final = 0.75
 """Share of white blended into the copy."""
 
 
@@ -29,11 +29,11 @@ class PixelDiff:
     """Number of differing pixels; the whole area if the sizes differ."""
     box: tuple[int, int, int, int]
     """Left, top, right and bottom of the bounding box of the differing pixels."""
-    picture: bytes = field(repr=False)
+    image: bytes = field(repr=False)
     """PNG of the faded observed image with the differing pixels marked."""
 
 
-def compare_pictures(expected: bytes, observed: bytes) -> PixelDiff | None:
+def compare_images(expected: bytes, observed: bytes) -> PixelDiff | None:
     """Compare two PNG files; None if Pillow is not installed.
 
     Raises:
@@ -46,13 +46,13 @@ def compare_pictures(expected: bytes, observed: bytes) -> PixelDiff | None:
     with Image.open(BytesIO(observed), formats=_FORMATS) as after:
         try:
             with Image.open(BytesIO(expected), formats=_FORMATS) as before:
-                return _compared(before.convert("RGB"), after.convert("RGB"))
+                return _compare(before.convert("RGB"), after.convert("RGB"))
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             message = f"the recorded screenshot is not a readable PNG ({error}). Restore the bundle."
             raise AttachmentCorruptError(message) from error
 
 
-def _compared(before: Image, after: Image) -> PixelDiff:
+def _compare(before: Image, after: Image) -> PixelDiff:
     from PIL import Image, ImageChops  # noqa: PLC0415 - an extra
 
     if before.size != after.size:
@@ -60,13 +60,13 @@ def _compared(before: Image, after: Image) -> PixelDiff:
         return _diff(before, after, whole[2] * whole[3], whole, after)
     difference = ImageChops.difference(before, after)
     channels = difference.split()
-    mask = ImageChops.lighter(ImageChops.lighter(channels[0], channels[1]), channels[2]).point(_any)
-    paled = Image.blend(after, Image.new("RGB", after.size, "white"), PALE)
-    paled.paste(MARK, (0, 0, *after.size), mask)
+    mask = ImageChops.lighter(ImageChops.lighter(channels[0], channels[1]), channels[2]).point(_to_mask)
+    paled = Image.blend(after, Image.new("RGB", after.size, "white"), FADE_RATIO)
+    paled.paste(MARK_COLOUR, (0, 0, *after.size), mask)
     return _diff(before, after, mask.histogram()[255], mask.getbbox() or (0, 0, 0, 0), paled)
 
 
-def _any(value: int) -> int:
+def _to_mask(value: int) -> int:
     return 255 if value else 0
 
 
@@ -74,5 +74,5 @@ def _diff(before: Image, after: Image, changed: int, box: tuple[int, int, int, i
     file = BytesIO()
     picture.save(file, "PNG")
     return PixelDiff(
-        expected_size=before.size, observed_size=after.size, changed=changed, box=box, picture=file.getvalue()
+        expected_size=before.size, observed_size=after.size, changed=changed, box=box, image=file.getvalue()
     )

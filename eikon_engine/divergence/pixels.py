@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.pixel_diff import PixelDiff, compare_pictures
+from eikon_engine.divergence.pixel_diff import PixelDiff, compare_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def detect_pixels(comparison: Comparison) -> Iterator[Divergence]:
     """Compare screenshots exactly: the same browser renders the same page identically."""
-    pictures = comparison.pictures
+    pictures = comparison.screenshots
     if pictures is None or pictures.recorded == pictures.observed:
         return
-    diff = compare_pictures(pictures.recorded, pictures.observed)
+    diff = compare_images(pictures.recorded, pictures.observed)
     if diff is not None and diff.changed == 0:
         return
-    yield comparison.diverged(
+    yield comparison.make_divergence(
         "pixels",
         "pixels-changed",
         expected="the recorded screenshot" if diff is None else f"the recorded screenshot, {_size(diff.expected_size)}",

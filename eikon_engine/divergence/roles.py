@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import DomNode
 
-LONGEST: Final = 200
+MAX_TEXT_LENGTH: Final = 200
 """Maximum number of characters of a text, or of a name computed from it, in an identity."""
-FIELDS: Final = frozenset({"input", "textarea", "select"})
-LABELABLE: Final = frozenset({"button", "input", "meter", "output", "progress", "select", "textarea"})
+FIELD_TAGS: Final = frozenset({"input", "textarea", "select"})
+LABELABLE_TAGS: Final = frozenset({"button", "input", "meter", "output", "progress", "select", "textarea"})
 
 _ROLES: Final = {
     "article": "article", "aside": "complementary", "button": "button", "details": "group", "dialog": "dialog",
@@ -30,22 +30,22 @@ _INPUT_ROLES: Final = {
     "range": "slider", "reset": "button", "search": "searchbox", "submit": "button", "hidden": "", "file": "",
     "color": "", "date": "", "time": "",
 }  # fmt: skip
-_BUTTONS: Final = frozenset({"button", "submit", "reset"})
-NAMED_BY_CONTENT: Final = frozenset(
+_BUTTON_TYPES: Final = frozenset({"button", "submit", "reset"})
+ROLES_NAMED_BY_CONTENT: Final = frozenset(
     {"button", "cell", "checkbox", "columnheader", "heading", "link", "menuitem", "option", "radio", "row", "switch"}
     | {"tab", "treeitem"}
 )
-_SPACE: Final = re.compile(r"[\s\ufeff]+")
+_WHITESPACE: Final = re.compile(r"[\s\ufeff]+")
 
 
-def squeezed(text: str | None) -> str:
+def collapse_whitespace(text: str | None) -> str:
     """Collapse white space and strip it from both ends."""
-    return _SPACE.sub(" ", text or "").strip()
+    return _WHITESPACE.sub(" ", text or "").strip()
 
 
 def role_of(node: DomNode) -> str:
     """Return the ARIA role of an element, explicit or implied; empty if it has none."""
-    explicit = squeezed(node.attribute("role")).split(" ")[0]
+    explicit = collapse_whitespace(node.attribute("role")).split(" ")[0]
     if explicit:
         return explicit
     match node.tag:
@@ -66,14 +66,14 @@ def input_type(node: DomNode) -> str:
     return (node.attribute("type") or "text").lower()
 
 
-def names_itself(node: DomNode) -> bool:
+def is_named_by_value(node: DomNode) -> bool:
     """Return whether an input element is named by its value."""
-    return node.tag == "input" and input_type(node) in _BUTTONS
+    return node.tag == "input" and input_type(node) in _BUTTON_TYPES
 
 
 def is_labelable(node: DomNode) -> bool:
     """Return whether an element can have a label."""
-    return node.tag in LABELABLE and not (node.tag == "input" and input_type(node) == "hidden")
+    return node.tag in LABELABLE_TAGS and not (node.tag == "input" and input_type(node) == "hidden")
 
 
 def _size(node: DomNode) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation, StoredItem
 
 _Key: TypeAlias = "tuple[str, str, int, str]"
-_WORDS = {"cookie": "cookie", "local": "localStorage item", "session": "sessionStorage item"}
+_ITEM_NAMES = {"cookie": "cookie", "local": "localStorage item", "session": "sessionStorage item"}
 
 
 def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
@@ -33,12 +33,12 @@ def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
             code, message = "storage-changed", "has a different value"
         else:
             continue
-        yield comparison.diverged(
+        yield comparison.make_divergence(
             "storage",
             code,
-            expected=_shown(then),
-            observed=_shown(now),
-            message=f"The {_words(recorded.get(key) or observed[key])} {message}.",
+            expected=_item_with_digest(then),
+            observed=_item_with_digest(now),
+            message=f"The {_describe_item(recorded.get(key) or observed[key])} {message}.",
         )
 
 
@@ -50,10 +50,10 @@ def _key(item: StoredItem) -> _Key:
     return item.kind, item.place, -1 if item.page is None else item.page, item.name
 
 
-def _words(item: StoredItem) -> str:
+def _describe_item(item: StoredItem) -> str:
     page = "" if item.page is None else f", page {item.page}"
-    return f"{_WORDS[item.kind]} {item.name!r} of {item.place}{page}"
+    return f"{_ITEM_NAMES[item.kind]} {item.name!r} of {item.place}{page}"
 
 
-def _shown(item: StoredItem | None) -> str:
+def _item_with_digest(item: StoredItem | None) -> str:
     return "nothing" if item is None else f"{item.kind} {item.name!r} (value SHA-256 {item.digest[:12]})"

@@ -22,7 +22,7 @@ def detect_value(comparison: Comparison) -> Iterator[Divergence]:
         before = getattr(recorded, name, None)
         after = getattr(observed, name, None)
         if before != after:
-            yield comparison.diverged(
+            yield comparison.make_divergence(
                 "value",
                 code,
                 expected="no field" if recorded is None else repr(before),

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 from eikon_engine.errors import TraceFieldError, UsageError
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.edits import DeleteStep, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.located import locate, positions
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.located import iter_steps, locate_step
 from eikon_engine.trace.patch import TracePatch, apply_patch
-from eikon_engine.trace.variables import demand_names, demand_whole, names_in
+from eikon_engine.trace.variables import referenced_names, require_utf8, require_variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.execution import ExecutionTrace
 
-MadeEdit = TypeVar("MadeEdit", SetFields, SetVariable, DeleteStep, InsertStep, SplitAttempt, MergeAttempts)
+EditModel = TypeVar("EditModel", SetFields, SetVariable, DeleteStep, InsertStep, SplitAttempt, MergeAttempts)
 
-Place: TypeAlias = Literal["before", "after"]
+Side: TypeAlias = Literal["before", "after"]
 
 _ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
-MOST_READINGS: Final = 64
+MAX_INTERPRETATIONS: Final = 64
 """Maximum number of combinations tried, each value as JSON or as text."""
 
 
-def read_fields(
+def parse_field_edits(
     trace: ExecutionTrace, step: str, texts: Sequence[str], *, same_element: bool, reason: str
 ) -> SetFields:
     """Parse `FIELD=VALUE`; a value is JSON if its field accepts it as such, else plain text.
@@ -44,17 +44,17 @@ def read_fields(
     if not texts:
         message = f"expected FIELD=VALUE for {step or 'the trace'}, such as action.text=Banana, got none"
         raise UsageError(message)
-    pairs = [_pair(text) for text in texts]
+    pairs = [_split_assignment(text) for text in texts]
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         message = f"expected each field once, got {twice} {names.count(twice)} times"
         raise UsageError(message)
     refused: TraceFieldError | UsageError | None = None
-    for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
+    for values in islice(product(*(_interpretations(value) for _, value in pairs)), MAX_INTERPRETATIONS):
         fields = dict(zip(names, values, strict=True))
         try:
-            edit = make_edit(SetFields, step=step, fields=fields, same_element=same_element, reason=reason)
+            edit = build_edit(SetFields, step=step, fields=fields, same_element=same_element, reason=reason)
             apply_patch(trace, TracePatch(operations=(edit,)))
         except (TraceFieldError, UsageError) as error:
             refused = refused or error
@@ -64,7 +64,7 @@ def read_fields(
     raise refused
 
 
-def read_action(text: str) -> Action:
+def parse_action(text: str) -> Action:
     """Parse an action from a JSON object, as in a trace.
 
     Raises:
@@ -72,15 +72,15 @@ def read_action(text: str) -> Action:
         TraceFieldError: the object is not an action.
         UsageError: the text contains a lone surrogate.
     """
-    demand_whole(text, "ACTION")
+    require_utf8(text, "ACTION")
     try:
         return _ACTION.validate_json(text)
     except ValidationError as error:
-        raise trace_error(error, text.encode(), "ACTION") from error
+        raise validation_error(error, text.encode(), "ACTION") from error
 
 
-def make_insertion(
-    trace: ExecutionTrace, beside: tuple[str, Place], action: Action, *, reason: str, name: str | None = None
+def build_insertion(
+    trace: ExecutionTrace, position: tuple[str, Side], action: Action, *, reason: str, name: str | None = None
 ) -> InsertStep:
     """Build the edit that inserts an action next to a step; without a name, the action gets a new id.
 
@@ -88,18 +88,18 @@ def make_insertion(
         TraceFieldError: there is no such step.
         UsageError: a value cannot be written to a file.
     """
-    step, place = beside
-    return make_edit(
+    step, place = position
+    return build_edit(
         InsertStep,
         step=step,
         place=place,
-        id=name or free_step_id(trace, locate(trace, step).attempt.id),
+        id=name or unused_step_id(trace, locate_step(trace, step).attempt.id),
         action=action,
         reason=reason,
     )
 
 
-def demand_one_place(before: str | None, after: str | None) -> tuple[str, Place]:
+def require_one_side(before: str | None, after: str | None) -> tuple[str, Side]:
     """Return the step next to which something is inserted, and on which side.
 
     Raises:
@@ -116,13 +116,13 @@ def demand_one_place(before: str | None, after: str | None) -> tuple[str, Place]
             raise UsageError(message)
 
 
-def free_step_id(trace: ExecutionTrace, attempt: str) -> str:
+def unused_step_id(trace: ExecutionTrace, attempt: str) -> str:
     """Return the first unused id for a new action of an attempt."""
-    used = {step.id for _, step in positions(trace)}
+    used = {step.id for _, step in iter_steps(trace)}
     return next(name for number in count(1) if (name := f"{attempt}_inserted_{number:03d}") not in used)
 
 
-def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
+def build_edit(kind: type[EditModel], **fields: object) -> EditModel:
     """Build an edit from command line arguments.
 
     Raises:
@@ -130,7 +130,7 @@ def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
     """
     for name, value in fields.items():
         if isinstance(value, str):
-            demand_whole(value, name)
+            require_utf8(value, name)
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
@@ -139,14 +139,14 @@ def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
         raise UsageError(message) from error
 
 
-def undeclared(trace: ExecutionTrace, patch: TracePatch) -> tuple[str, ...]:
+def undeclared_variables(trace: ExecutionTrace, patch: TracePatch) -> tuple[str, ...]:
     """Return the variable references in new values that the changed trace does not declare."""
     texts = (json.dumps(each.fields) for each in patch.operations if isinstance(each, SetFields))
-    return tuple(sorted({name for text in texts for name in names_in(text)} - trace.variables.keys()))
+    return tuple(sorted({name for text in texts for name in referenced_names(text)} - trace.variables.keys()))
 
 
-def read_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, ...]:
-    """Parse `NAME=VALUE`, or `NAME` for a variable without a recorded value.
+def parse_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, ...]:
+    """Parse `BROWSER_TOOL=VALUE`, or `BROWSER_TOOL` for a variable without a recorded value.
 
     Raises:
         UsageError: a name is invalid.
@@ -154,13 +154,13 @@ def read_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, .
     made = []
     for text in texts:
         name, equals, value = text.partition("=")
-        demand_names([name], "--var")
-        made.append(make_edit(SetVariable, name=name, value=value if equals else None, reason=reason))
+        require_variable_names([name], "--var")
+        made.append(build_edit(SetVariable, name=name, value=value if equals else None, reason=reason))
     return tuple(made)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    demand_whole(text, "FIELD=VALUE")
+def _split_assignment(text: str) -> tuple[str, str]:
+    require_utf8(text, "FIELD=VALUE")
     name, equals, value = text.partition("=")
     if not equals or not name:
         message = f"expected FIELD=VALUE, such as action.text=Banana, got {text!r}"
@@ -168,7 +168,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _readings(text: str) -> list[JsonValue]:
+def _interpretations(text: str) -> list[JsonValue]:
     """Return the possible interpretations of a value: as JSON, if it is valid, then as plain text."""
     try:
         value: JsonValue = json.loads(text)

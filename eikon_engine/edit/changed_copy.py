@@ -9,25 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from eikon_engine.errors import OutputError, TraceError, UsageError
-from eikon_engine.trace.bundle import demand_attachments
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle import require_attachments
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.journal import JOURNAL_FILE
-from eikon_engine.trace.serializer import TRACE_FILE, trace_file, write_trace
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, write_trace
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.trace.execution import ExecutionTrace
 
-LEFT_OUT: Final = frozenset({CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
+NOT_COPIED: Final = frozenset({CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
 """Files that are not copied: the trace is rewritten, and the certificate does not apply to it."""
 
 
-def write_changed_copy(
-    source: Path, trace: ExecutionTrace, output: Path, *, leave_out: frozenset[str] = frozenset()
-) -> None:
+def copy_bundle(source: Path, trace: ExecutionTrace, output: Path, *, exclude: frozenset[str] = frozenset()) -> None:
     """Copy the bundle at `source` (its folder, or its trace.json) to `output`, with `trace` and without certificate.
 
     The trace is written last, so an interrupted copy is not a bundle. Files named in `leave_out` are not copied.
@@ -39,20 +37,20 @@ def write_changed_copy(
         AttachmentMissingError: a file that the trace refers to is missing.
         TraceError: a file of the bundle cannot be read.
     """
-    original = trace_file(source)
+    original = find_trace_file(source)
     root = original.parent
     if original.name == JOURNAL_FILE:
         message = f"{root}: the recording is unfinished and cannot be changed; record the mission again"
         raise UsageError(message)
-    demand_attachments(root, trace)
-    _demand_free(root, output)
-    for relative in _files(root):
-        if relative != Path(original.name) and str(relative) not in leave_out:
-            _copy(inside(root, relative.as_posix(), "bundle"), output / relative)
+    require_attachments(root, trace)
+    _require_free(root, output)
+    for relative in _bundle_files(root):
+        if relative != Path(original.name) and str(relative) not in exclude:
+            _copy_file(resolve_inside(root, relative.as_posix(), "bundle"), output / relative)
     write_trace(trace, output / TRACE_FILE)
 
 
-def _demand_free(root: Path, output: Path) -> None:
+def _require_free(root: Path, output: Path) -> None:
     try:
         within = output.resolve().is_relative_to(root.resolve())
         taken = output.is_symlink() or (output.exists() and (not output.is_dir() or any(output.iterdir())))
@@ -67,23 +65,23 @@ def _demand_free(root: Path, output: Path) -> None:
         raise OutputError(message)
 
 
-def _files(root: Path) -> Iterator[Path]:
+def _bundle_files(root: Path) -> Iterator[Path]:
     """Yield the files of a bundle in a fixed order, without following links to folders."""
-    for folder, folders, names in os.walk(root, onerror=_refuse):
+    for folder, folders, names in os.walk(root, onerror=_raise_unreadable):
         folders.sort()
         here = Path(folder).relative_to(root)
         linked = [name for name in folders if (Path(folder) / name).is_symlink()]
         for name in sorted((*names, *linked)):
-            if here != Path() or name not in LEFT_OUT:
+            if here != Path() or name not in NOT_COPIED:
                 yield here / name
 
 
-def _refuse(error: OSError) -> NoReturn:
+def _raise_unreadable(error: OSError) -> NoReturn:
     message = f"{error.filename}: cannot read the folder of the bundle ({error.strerror}); restore the bundle"
     raise TraceError(message) from error
 
 
-def _copy(path: Path, target: Path) -> None:
+def _copy_file(path: Path, target: Path) -> None:
     try:
         mode = path.stat().st_mode
         source = path.open("rb") if stat.S_ISREG(mode) else None
@@ -99,4 +97,4 @@ def _copy(path: Path, target: Path) -> None:
             with target.open("xb") as file:
                 shutil.copyfileobj(source, file)
         except OSError as error:
-            raise OutputError(cannot_write(target, error)) from error
+            raise OutputError(write_error_message(target, error)) from error

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from eikon_engine.errors import UsageError
 from eikon_engine.replay.label import step_label
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
-from eikon_engine.trace.identity import weakness
-from eikon_engine.trace.located import locate
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.identity import identity_weakness
+from eikon_engine.trace.located import locate_step
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def render_listing(trace: ExecutionTrace) -> str:
     """Return the attempts and steps of a trace, with the ids that edits refer to."""
-    return "\n".join(_lines(trace)) + "\n"
+    return "\n".join(_listing_lines(trace)) + "\n"
 
 
 def render_step(trace: ExecutionTrace, name: str) -> str:
@@ -29,11 +29,11 @@ def render_step(trace: ExecutionTrace, name: str) -> str:
     Raises:
         TraceFieldError: there is none with this id.
     """
-    located = locate(trace, name)
+    located = locate_step(trace, name)
     return (located.step or located.attempt).model_dump_json(indent=1) + "\n"
 
 
-def demand_one_form(*, step: str | None, as_json: bool) -> None:
+def require_one_format(*, step: str | None, as_json: bool) -> None:
     """Check that --json and a step are not combined.
 
     Raises:
@@ -44,38 +44,38 @@ def demand_one_form(*, step: str | None, as_json: bool) -> None:
         raise UsageError(message)
 
 
-def _lines(trace: ExecutionTrace) -> Iterator[str]:
+def _listing_lines(trace: ExecutionTrace) -> Iterator[str]:
     steps = sum(len(attempt.steps) for attempt in trace.subgoal_traces)
-    size = f"{counted(len(trace.subgoal_traces), 'attempt')}, {counted(steps, 'step')}"
+    size = f"{pluralize(len(trace.subgoal_traces), 'attempt')}, {pluralize(steps, 'step')}"
     yield f"mission {trace.mission_id}: {trace.mission_text} [{trace.status}, {size}]"
     for name, value in trace.variables.items():
         yield f"variable {name}: {'must be provided' if value is None else repr(value)}"
     for number, attempt in enumerate(trace.subgoal_traces, start=1):
-        yield from _attempt(number, attempt)
+        yield from _attempt_lines(number, attempt)
     for warning in trace.warnings:
         yield f"warning: {warning}"
 
 
-def _attempt(number: int, attempt: SubgoalTrace) -> Iterator[str]:
+def _attempt_lines(number: int, attempt: SubgoalTrace) -> Iterator[str]:
     yield f"subgoal {number}: {attempt.description} [{attempt.id}, {attempt.status}]"
     width = max((len(step.id) for step in attempt.steps), default=0)
     for step in attempt.steps:
-        notes = _notes(step)
+        notes = _step_notes(step)
         yield f"  {step.sequence:03d} {step.id:<{width}}  {step_label(step)}" + (
             f"  [{'; '.join(notes)}]" if notes else ""
         )
 
 
-def _notes(step: Step) -> tuple[str, ...]:
+def _step_notes(step: Step) -> tuple[str, ...]:
     """Return notes about a step: its failure, and what a replay cannot verify."""
-    result = _result(step.result)
+    result = _result_notes(step.result)
     if not isinstance(step, ActionTrace):
         return (*result, *(() if step.output_recorded else ("no recorded output",)))
     unobserved = step.observation is None and not isinstance(step.result, Blocked)
-    return (*result, *_weak(step), *(("nothing recorded to compare with",) if unobserved else ()))
+    return (*result, *_target_notes(step), *(("nothing recorded to compare with",) if unobserved else ()))
 
 
-def _result(result: Result) -> tuple[str, ...]:
+def _result_notes(result: Result) -> tuple[str, ...]:
     match result:
         case Failed(code=code):
             return (f"failed: {code}",)
@@ -85,13 +85,13 @@ def _result(result: Result) -> tuple[str, ...]:
             return ()
 
 
-def _weak(step: ActionTrace) -> tuple[str, ...]:
+def _target_notes(step: ActionTrace) -> tuple[str, ...]:
     notes = []
     for target in (getattr(step.action, name, None) for name in ("target", "to")):
         if target is None or not hasattr(target, "identity"):
             continue
         if target.identity is None:
             notes.append("element unknown")
-        elif weakness(target.identity) is not None:
+        elif identity_weakness(target.identity) is not None:
             notes.append("weak: identified only by its position")
     return tuple(notes)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from eikon_engine.errors import TraceMissingError
-from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.field_errors import validation_error
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ def write_patch(path: Path, patch: TracePatch) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    write_whole(path, patch.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(path, patch.model_dump_json(indent=1).encode() + b"\n")
 
 
 def read_patch(path: Path) -> TracePatch:
@@ -40,4 +40,4 @@ def read_patch(path: Path) -> TracePatch:
     try:
         return TracePatch.model_validate_json(data)
     except ValidationError as error:
-        raise trace_error(error, data, str(path)) from error
+        raise validation_error(error, data, str(path)) from error

@@ -7,7 +7,7 @@
     │   ├── OutputError                   2   output-not-writable
     │   ├── ToolArgumentsError            2   tool-arguments
     │   ├── SessionAmbiguousError         2   session-ambiguous
-    │   ├── SecretGivenError              2   secret-given
+    │   ├── PlaintextSecretError              2   secret-given
     │   ├── SessionBusyError              2   session-busy
     │   ├── BreakpointError               2   breakpoint
     │   ├── BranchError                   2   branch
@@ -25,13 +25,13 @@
     ├── EventsError                      65   events
     │   └── EventsVersionError           65   events-version
     ├── YamlError                        65   yaml
-    │   └── GatesError                   65   gates
+    │   └── GateDefinitionError                   65   gates
     ├── ForeignFormatError               65   foreign-format
     │   └── ForeignStepError             65   foreign-step
-    ├── ResponsesError                   65   responses
+    ├── ResponseFolderError                   65   responses
     │   ├── ResponseCorruptError         65   response-corrupt
     │   └── ResponsesIncompleteError     65   responses-incomplete
-    ├── FixtureError                     65   fixture
+    ├── FixtureFolderError                     65   fixture
     │   ├── FixtureCorruptError          65   fixture-corrupt
     │   ├── FixturesMixedError           65   fixtures-mixed
     │   └── FixturesIncompleteError      65   fixtures-incomplete
@@ -46,11 +46,11 @@
     │   ├── SkillBrokenError             78   skill-broken
     │   ├── SecretMissingError           78   secret-missing
     │   ├── VariableMissingError         78   variable-missing
-    │   ├── NetworkPartMissingError      78   network-part-missing
+    │   ├── RecordedNetworkMissingError      78   network-part-missing
     │   ├── ModelClientMissingError      78   model-client-missing
     │   ├── NoReplayDataError            78   no-replay-data
     │   ├── UnknownToolError             78   unknown-tool
-    │   ├── ToolNotAllowedError          78   tool-not-allowed
+    │   ├── ToolNotPermittedError          78   tool-not-allowed
     │   ├── FixtureMissingError          78   fixture-missing
     │   ├── SessionMissingError          78   session-missing
     │   ├── CheckpointMissingError       78   checkpoint-missing
@@ -59,7 +59,7 @@
     │   └── UnknownTaskError             78   unknown-task
     ├── SkillError                        1   skill-failed
     ├── ScenarioError                     1   scenario
-    ├── GateFailedError                   1   gate-failed
+    ├── GateExceededError                   1   gate-failed
     ├── ToolError                         1   tool-failed
     ├── ResultNotStorableError            1   result-not-storable
     ├── CompletionError                   1   completion-failed
@@ -85,16 +85,16 @@
     ├── ReplayError                       1   replay
     │   ├── ReplayDivergenceError         1   replay-diverged
     │   ├── ToolCallsDivergedError        1   tool-calls-diverged
-    │   ├── RewindNotFaithfulError        1   rewind-not-faithful
+    │   ├── RewindDivergedError        1   rewind-not-faithful
     │   └── ScenarioDivergedError         1   scenario-diverged
     ├── FixError                          1   fix
-    │   ├── StepFailedError               1   step-failed
+    │   ├── FixTaskFailedError               1   step-failed
     │   ├── NoFixError                    1   no-fix
     │   ├── ProposalMalformedError        1   proposal-malformed
     │   ├── PatchRejectedError            1   patch-rejected
     │   ├── ApplierFailedError            1   applier-failed
     │   ├── FixRefusedError               1   fix-refused
-    │   └── TreeChangedError              1   tree-changed
+    │   └── WorkingTreeChangedError              1   tree-changed
     ├── InterruptedRunError             130   interrupted
     └── InternalError                    70   internal
 
@@ -126,9 +126,9 @@ from eikon_engine.errors.debugging import (
     BreakpointError,
     CheckpointError,
     CheckpointMissingError,
+    PlaintextSecretError,
     PlanChangedError,
-    RewindNotFaithfulError,
-    SecretGivenError,
+    RewindDivergedError,
     SessionAmbiguousError,
     SessionBusyError,
     SessionEndedError,
@@ -142,13 +142,13 @@ from eikon_engine.errors.fixing import (
     DirtyTreeError,
     FixError,
     FixRefusedError,
+    FixTaskFailedError,
     GitMissingError,
     NoFixError,
     PatchRejectedError,
     ProposalMalformedError,
-    StepFailedError,
-    TreeChangedError,
     UnknownTaskError,
+    WorkingTreeChangedError,
 )
 from eikon_engine.errors.lacking import (
     BrowserDiedError,
@@ -156,12 +156,12 @@ from eikon_engine.errors.lacking import (
     BrowserMissingError,
     FixtureMissingError,
     ModelClientMissingError,
-    NetworkPartMissingError,
     NoReplayDataError,
+    RecordedNetworkMissingError,
     RequirementError,
     SecretMissingError,
     SkillBrokenError,
-    ToolNotAllowedError,
+    ToolNotPermittedError,
     UnknownSkillError,
     UnknownToolError,
     VariableMissingError,
@@ -173,14 +173,14 @@ from eikon_engine.errors.reading import (
     EventsError,
     EventsVersionError,
     FixtureCorruptError,
-    FixtureError,
+    FixtureFolderError,
     FixturesIncompleteError,
     FixturesMixedError,
     ForeignFormatError,
     ForeignStepError,
-    GatesError,
+    GateDefinitionError,
     ResponseCorruptError,
-    ResponsesError,
+    ResponseFolderError,
     ResponsesIncompleteError,
     TraceError,
     TraceFieldError,
@@ -205,7 +205,7 @@ from eikon_engine.errors.running import (
     CompletionServerError,
     CompletionTimeoutError,
     CompletionUnreachableError,
-    GateFailedError,
+    GateExceededError,
     ResultNotStorableError,
     ScenarioError,
     SkillError,
@@ -245,20 +245,20 @@ __all__ = [
     "FixError",
     "FixRefusedError",
     "FixtureCorruptError",
-    "FixtureError",
+    "FixtureFolderError",
     "FixtureMissingError",
     "FixturesIncompleteError",
     "FixturesMixedError",
     "ForeignFormatError",
     "ForeignStepError",
-    "GateFailedError",
-    "GatesError",
+    "GateExceededError",
+    "GateDefinitionError",
     "GitMissingError",
     "InternalError",
     "InterruptedRunError",
     "ModelClientMissingError",
     "NavigationError",
-    "NetworkPartMissingError",
+    "RecordedNetworkMissingError",
     "NoFixError",
     "NoReplayDataError",
     "OptionMissingError",
@@ -271,13 +271,13 @@ __all__ = [
     "ReplayError",
     "RequirementError",
     "ResponseCorruptError",
-    "ResponsesError",
+    "ResponseFolderError",
     "ResponsesIncompleteError",
     "ResultNotStorableError",
-    "RewindNotFaithfulError",
+    "RewindDivergedError",
     "ScenarioDivergedError",
     "ScenarioError",
-    "SecretGivenError",
+    "PlaintextSecretError",
     "SecretMissingError",
     "SessionAmbiguousError",
     "SessionBusyError",
@@ -286,7 +286,7 @@ __all__ = [
     "SessionMissingError",
     "SkillBrokenError",
     "SkillError",
-    "StepFailedError",
+    "FixTaskFailedError",
     "TargetAmbiguousError",
     "TargetChangedError",
     "TargetMissingError",
@@ -294,13 +294,13 @@ __all__ = [
     "ToolArgumentsError",
     "ToolCallsDivergedError",
     "ToolError",
-    "ToolNotAllowedError",
+    "ToolNotPermittedError",
     "TraceError",
     "TraceFieldError",
     "TraceMissingError",
     "TraceSyntaxError",
     "TraceVersionError",
-    "TreeChangedError",
+    "WorkingTreeChangedError",
     "UnknownSkillError",
     "UnknownTaskError",
     "UnknownToolError",

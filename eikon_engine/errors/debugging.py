@@ -51,7 +51,7 @@ class SessionBusyError(UsageError):
     code = "session-busy"
 
 
-class SecretGivenError(UsageError):
+class PlaintextSecretError(UsageError):
     """The command contains a secret in clear text, which would be written to a file."""
 
     code = "secret-given"
@@ -75,7 +75,7 @@ class PlanChangedError(UsageError):
     code = "plan-changed"
 
 
-class RewindNotFaithfulError(ReplayError):
+class RewindDivergedError(ReplayError):
     """Re-running the history of a session led to a different state."""
 
     code = "rewind-not-faithful"

@@ -13,7 +13,7 @@ class FixError(EikonError):
     exit_status = 1
 
 
-class StepFailedError(FixError):
+class FixTaskFailedError(FixError):
     """A task of the debug loop failed; `cause` is the error it raised."""
 
     code = "step-failed"
@@ -55,7 +55,7 @@ class FixRefusedError(FixError):
     code = "fix-refused"
 
 
-class TreeChangedError(FixError):
+class WorkingTreeChangedError(FixError):
     """Files of the working tree changed while the loop worked on a copy of them."""
 
     code = "tree-changed"

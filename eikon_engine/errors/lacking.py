@@ -55,7 +55,7 @@ class VariableMissingError(RequirementError):
     code = "variable-missing"
 
 
-class NetworkPartMissingError(RequirementError):
+class RecordedNetworkMissingError(RequirementError):
     """The bundle has no data for the requested kind of replay."""
 
     code = "network-part-missing"
@@ -86,7 +86,7 @@ class UnknownToolError(RequirementError):
     code = "unknown-tool"
 
 
-class ToolNotAllowedError(RequirementError):
+class ToolNotPermittedError(RequirementError):
     """The tool exists, but this run may not call it."""
 
     code = "tool-not-allowed"

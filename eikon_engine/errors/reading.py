@@ -74,7 +74,7 @@ class YamlError(EikonError):
     exit_status = 65
 
 
-class GatesError(YamlError):
+class GateDefinitionError(YamlError):
     """A gate is unknown, or its limit is invalid."""
 
     code = "gates"
@@ -93,45 +93,45 @@ class ForeignStepError(ForeignFormatError):
     code = "foreign-step"
 
 
-class ResponsesError(EikonError):
+class ResponseFolderError(EikonError):
     """A folder of recorded model responses cannot be used."""
 
     code = "responses"
     exit_status = 65
 
 
-class ResponseCorruptError(ResponsesError):
+class ResponseCorruptError(ResponseFolderError):
     """A file of a recorded model response is corrupt; the message names its path."""
 
     code = "response-corrupt"
 
 
-class ResponsesIncompleteError(ResponsesError):
+class ResponsesIncompleteError(ResponseFolderError):
     """The capture of model responses did not run to its end."""
 
     code = "responses-incomplete"
 
 
-class FixtureError(EikonError):
+class FixtureFolderError(EikonError):
     """A folder of recorded tool calls cannot be used."""
 
     code = "fixture"
     exit_status = 65
 
 
-class FixtureCorruptError(FixtureError):
+class FixtureCorruptError(FixtureFolderError):
     """A recorded tool call is damaged or was edited; the message names its path."""
 
     code = "fixture-corrupt"
 
 
-class FixturesMixedError(FixtureError):
+class FixturesMixedError(FixtureFolderError):
     """The folder holds tool calls of more than one recording."""
 
     code = "fixtures-mixed"
 
 
-class FixturesIncompleteError(FixtureError):
+class FixturesIncompleteError(FixtureFolderError):
     """The run that recorded the tool calls did not run to its end."""
 
     code = "fixtures-incomplete"

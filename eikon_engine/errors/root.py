@@ -45,10 +45,10 @@ class InterruptedRunError(EikonError):
     """Name of the signal this process received; `asyncio.run` does not pass it on."""
 
     @classmethod
-    def stopper(cls, stop: BaseException) -> str:
+    def stop_cause(cls, exception: BaseException) -> str:
         """Return what stopped a run: the signal named by a `KeyboardInterrupt` or received, else "the user"."""
-        named = isinstance(stop, KeyboardInterrupt) and stop.args
-        return str(stop.args[0]) if named else cls.signal or "the user"
+        named = isinstance(exception, KeyboardInterrupt) and exception.args
+        return str(exception.args[0]) if named else cls.signal or "the user"
 
 
 class InternalError(EikonError):

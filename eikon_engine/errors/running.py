@@ -19,7 +19,7 @@ class SkillError(EikonError):
     exit_status = 1
 
 
-class GateFailedError(EikonError):
+class GateExceededError(EikonError):
     """The run exceeded a gate."""
 
     code = "gate-failed"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from eikon_engine.exporters.playwright_locator import page_name, plain_locator
-from eikon_engine.exporters.playwright_raw import raw_statements
+from eikon_engine.exporters.playwright_locator import page_variable, recorded_locator
+from eikon_engine.exporters.playwright_raw import write_raw_action
 from eikon_engine.exporters.playwright_values import text_source
-from eikon_engine.exporters.python_source import Block, Statement, call, comment, quoted
+from eikon_engine.exporters.python_source import Block, Statement, call_source, comment_lines, string_literal
 from eikon_engine.trace import actions
-from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, NO_DEADLINE_MS
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, UNBOUNDED_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action, Condition, Expectation, FileInput
     from eikon_engine.trace.target import Target
 
-_OnElement: TypeAlias = (
+_ElementAction: TypeAlias = (
     actions.Click
     | actions.DoubleClick
     | actions.Download
@@ -41,7 +41,7 @@ _OnElement: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class SourceContext:
     """How to write URLs, targets and files in the test."""
 
     site: Site
@@ -49,30 +49,30 @@ class Words:
     file: Callable[[FileInput], str]
 
 
-def statements_of(action: Action, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
+def write_action(action: Action, element: str, context: SourceContext) -> tuple[Statement, ...]:  # noqa: C901, PLR0911, PLR0912 - one case per action
     """Return the statements of an action; empty if it has no effect. `element` is the source of its locator."""
-    page, site = page_name(action.page), words.site
+    page, site = page_variable(action.page), context.site
     match action:
         case actions.Navigate(url=url, referer=referer):
-            return (call(f"{page}.goto", site.address(url), referer=referer, **_navigation(action)),)
+            return (call_source(f"{page}.goto", site.url_source(url), referer=referer, **_navigation(action)),)
         case actions.GoBack() | actions.GoForward() | actions.Reload():
-            return (call(f"{page}.{action.type}", **_navigation(action)),)
+            return (call_source(f"{page}.{action.type}", **_navigation(action)),)
         case actions.Press(target=None, key=key):
-            return (call(f"{page}.keyboard.press", quoted(key)),)
+            return (call_source(f"{page}.keyboard.press", string_literal(key)),)
         case actions.Scroll(target=None, dx=dx, dy=dy):
-            return (call(f"{page}.evaluate", quoted(f"scrollBy({_by(dx, dy)})")),)
+            return (call_source(f"{page}.evaluate", string_literal(f"scrollBy({_scroll_options(dx, dy)})")),)
         case actions.WaitFor(condition=condition):
-            return (_wait(action.page, condition, timeout_of(action), site),)
+            return (_write_wait(action.page, condition, timeout_of(action), site),)
         case actions.Assert(expectation=expectation):
-            return (_expect(action.page, expectation, site),)
+            return (_write_assertion(action.page, expectation, site),)
         case actions.SwitchPage():
-            return (call(f"{page}.bring_to_front"),)
+            return (call_source(f"{page}.bring_to_front"),)
         case actions.ClosePage():
-            return (call(f"{page}.close"),)
+            return (call_source(f"{page}.close"),)
         case actions.Screenshot(full_page=full_page):
-            return (call(f"{page}.screenshot", full_page=full_page or None),)
+            return (call_source(f"{page}.screenshot", full_page=full_page or None),)
         case actions.Note(text=text):
-            return comment(f"Note: {text}")
+            return comment_lines(f"Note: {text}")
         case actions.AnswerDialog() | actions.ExtractDom():
             return ()
         case (
@@ -84,46 +84,46 @@ def statements_of(action: Action, element: str, words: Words) -> tuple[Statement
             | actions.Key()
             | actions.Mouse()
         ):
-            return raw_statements(action, element)
+            return write_raw_action(action, element)
         case _:
-            return _on_element(action, element, words)
+            return _write_element_action(action, element, context)
 
 
-def _on_element(action: _OnElement, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911 - one case per action
+def _write_element_action(action: _ElementAction, element: str, context: SourceContext) -> tuple[Statement, ...]:  # noqa: C901, PLR0911 - one case per action
     timeout = timeout_of(action)
     match action:
         case actions.Click() | actions.DoubleClick() | actions.Download() | actions.Hover():
-            return (_point(action, element),)
+            return (_write_pointer(action, element),)
         case actions.Check(position=position) | actions.Uncheck(position=position):
-            return (call(f"{element}.{action.type}", position=_point_of(position), timeout=timeout),)
+            return (call_source(f"{element}.{action.type}", position=_point_of(position), timeout=timeout),)
         case actions.Fill(text=text):
-            return (call(f"{element}.fill", text_source(text), timeout=timeout),)
+            return (call_source(f"{element}.fill", text_source(text), timeout=timeout),)
         case actions.SetValue():
-            return _set_value(action, element)
+            return _write_set_value(action, element)
         case actions.TypeText(text=text):
-            return (call(f"{element}.press_sequentially", text_source(text), timeout=timeout),)
+            return (call_source(f"{element}.press_sequentially", text_source(text), timeout=timeout),)
         case actions.Press(key=key):
-            return (call(f"{element}.press", quoted(key), timeout=timeout),)
+            return (call_source(f"{element}.press", string_literal(key), timeout=timeout),)
         case actions.SelectOption(by=by, options=options):
             indices = by == "index" and all(each.isdecimal() for each in options)
             chosen: list[object] = [int(each) for each in options] if indices else list(options)
             given = chosen[0] if len(chosen) == 1 else chosen
-            return (call(f"{element}.select_option", **{by: given}, timeout=timeout),)
+            return (call_source(f"{element}.select_option", **{by: given}, timeout=timeout),)
         case actions.SetInputFiles(files=files):
-            paths = [words.file(each) for each in files]
+            paths = [context.file(each) for each in files]
             given_files = paths[0] if len(paths) == 1 else f"[{', '.join(paths)}]"
-            return (call(f"{element}.set_input_files", given_files, timeout=timeout),)
+            return (call_source(f"{element}.set_input_files", given_files, timeout=timeout),)
         case actions.Drag(to=to, position=position, to_position=to_position):
             points = {"source_position": _point_of(position), "target_position": _point_of(to_position)}
-            return (call(f"{element}.drag_to", words.locate(action.page, to), **points, timeout=timeout),)
+            return (call_source(f"{element}.drag_to", context.locate(action.page, to), **points, timeout=timeout),)
         case actions.Scroll(dx=dx, dy=dy):
-            script = f"each => each.scrollBy({_by(dx, dy)})"
-            return (call(f"{element}.evaluate", quoted(script), timeout=timeout),)
+            script = f"each => each.scrollBy({_scroll_options(dx, dy)})"
+            return (call_source(f"{element}.evaluate", string_literal(script), timeout=timeout),)
         case _:
             assert_never(action)
 
 
-def _point(action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover, element: str) -> str:
+def _write_pointer(action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover, element: str) -> str:
     options: dict[str, object] = {
         "position": _point_of(action.position),
         "modifiers": list(action.modifiers) or None,
@@ -131,9 +131,9 @@ def _point(action: actions.Click | actions.DoubleClick | actions.Download | acti
     }
     match action:
         case actions.Hover():
-            return call(f"{element}.hover", **options)
+            return call_source(f"{element}.hover", **options)
         case actions.Download():
-            return call(f"{element}.click", **options)
+            return call_source(f"{element}.click", **options)
         case actions.Click(button=button, delay_ms=delay, click_count=count, force=force):
             options = {
                 "button": None if button == "left" else button,
@@ -142,18 +142,18 @@ def _point(action: actions.Click | actions.DoubleClick | actions.Download | acti
                 "force": force or None,
                 **options,
             }
-            return call(f"{element}.click", **options)
+            return call_source(f"{element}.click", **options)
         case actions.DoubleClick(button=button):
-            return call(f"{element}.dblclick", button=None if button == "left" else button, **options)
+            return call_source(f"{element}.dblclick", button=None if button == "left" else button, **options)
         case _:
             assert_never(action)
 
 
-def _set_value(action: actions.SetValue, element: str) -> tuple[Statement, ...]:
+def _write_set_value(action: actions.SetValue, element: str) -> tuple[Statement, ...]:
     """Write `fill` or `select_option` by the recorded tag; if it is unknown, the test decides."""
     text, timeout = text_source(action.text), timeout_of(action)
-    select = call(f"{element}.select_option", text, timeout=timeout)
-    fill = call(f"{element}.fill", text, timeout=timeout)
+    select = call_source(f"{element}.select_option", text, timeout=timeout)
+    fill = call_source(f"{element}.fill", text, timeout=timeout)
     if action.target.identity is not None:
         return (select if action.target.identity.tag == "select" else fill,)
     asked = f'if {element}.evaluate("each => each.localName") == "select":'
@@ -164,7 +164,7 @@ def _point_of(position: actions.Point | None) -> dict[str, float] | None:
     return None if position is None else position.model_dump()
 
 
-def _by(dx: float, dy: float) -> str:
+def _scroll_options(dx: float, dy: float) -> str:
     return f"{{left: {dx!r}, top: {dy!r}, behavior: 'instant'}}"
 
 
@@ -179,37 +179,37 @@ def timeout_of(action: Action) -> float | None:
 
 
 def _deadline(action: Action, usual_ms: float) -> float | None:
-    if action.timeout_ms == NO_DEADLINE_MS:
+    if action.timeout_ms == UNBOUNDED_TIMEOUT_MS:
         return 0
     return None if action.timeout_ms == usual_ms else action.timeout_ms
 
 
-def _wait(page: int, condition: Condition, timeout: float | None, site: Site) -> str:
-    name = page_name(page)
+def _write_wait(page: int, condition: Condition, timeout: float | None, site: Site) -> str:
+    name = page_variable(page)
     match condition:
         case actions.SelectorCondition(target=target, state=state):
             shown = None if state == "visible" else state
-            return call(f"{plain_locator(page, target)}.wait_for", state=shown, timeout=timeout)
+            return call_source(f"{recorded_locator(page, target)}.wait_for", state=shown, timeout=timeout)
         case actions.UrlCondition(url=url):
-            return f"expect({name}).{call('to_have_url', site.pattern(url), timeout=timeout)}"
+            return f"expect({name}).{call_source('to_have_url', site.pattern_source(url), timeout=timeout)}"
         case actions.LoadStateCondition(state=state):
-            return call(f"{name}.wait_for_load_state", quoted(state), timeout=timeout)
+            return call_source(f"{name}.wait_for_load_state", string_literal(state), timeout=timeout)
         case actions.FunctionCondition(expression=expression):
-            return call(f"{name}.wait_for_function", quoted(expression), timeout=timeout)
+            return call_source(f"{name}.wait_for_function", string_literal(expression), timeout=timeout)
         case _:
             assert_never(condition)
 
 
-def _expect(page: int, expectation: Expectation, site: Site) -> str:
+def _write_assertion(page: int, expectation: Expectation, site: Site) -> str:
     match expectation:
         case actions.AssertVisible(target=target):
-            return f"expect({plain_locator(page, target)}).to_be_visible()"
+            return f"expect({recorded_locator(page, target)}).to_be_visible()"
         case actions.AssertText(target=target, text=text, contains=contains):
             demand = "to_contain_text" if contains else "to_have_text"
-            return f"expect({plain_locator(page, target)}).{demand}({text_source(text)})"
+            return f"expect({recorded_locator(page, target)}).{demand}({text_source(text)})"
         case actions.AssertCount(target=target, count=count):
-            return f"expect({plain_locator(page, target)}).to_have_count({count})"
+            return f"expect({recorded_locator(page, target)}).to_have_count({count})"
         case actions.AssertUrl(url=url):
-            return f"expect({page_name(page)}).to_have_url({site.pattern(url)})"
+            return f"expect({page_variable(page)}).to_have_url({site.pattern_source(url)})"
         case _:
             assert_never(expectation)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.exporters.python_source import docstring
+from eikon_engine.exporters.python_source import docstring_source
 from eikon_engine.trace.actions import ExtractDom, Note
 from eikon_engine.trace.mask import describe_mask
 from eikon_engine.trace.secret_text import ENVIRONMENT_PREFIX
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,9 @@ NOT_CHECKED: Final = (
 )
 
 
-def head(trace: ExecutionTrace, left: tuple[str, ...], *, secrets: tuple[str, ...], files_folder: str) -> str:
+def module_docstring(
+    trace: ExecutionTrace, omitted: tuple[str, ...], *, secrets: tuple[str, ...], files_folder: str
+) -> str:
     """Write the docstring of the module."""
     day = f"{trace.started_at:%Y-%m-%d}"
     paragraphs = [
@@ -37,11 +39,11 @@ def head(trace: ExecutionTrace, left: tuple[str, ...], *, secrets: tuple[str, ..
         paragraphs.append(f"Requires the folder {files_folder} next to it.")
     if secrets:
         paragraphs.append(f"Environment variables: {', '.join(ENVIRONMENT_PREFIX + each for each in secrets)}.")
-    paragraphs += [CHECKED, NOT_CHECKED, "Not exported from the recording:", *(f"- {each}" for each in left)]
-    return docstring(paragraphs)
+    paragraphs += [CHECKED, NOT_CHECKED, "Not exported from the recording:", *(f"- {each}" for each in omitted)]
+    return docstring_source(paragraphs)
 
 
-def left_out(trace: ExecutionTrace) -> Iterator[str]:
+def omitted_parts(trace: ExecutionTrace) -> Iterator[str]:
     """Yield what a Playwright test cannot express of a recording."""
     environment = trace.environment
     if environment is not None:
@@ -57,17 +59,17 @@ def left_out(trace: ExecutionTrace) -> Iterator[str]:
         yield "session storage: the test starts without it"
     for mask in trace.masks:
         yield f"mask {describe_mask(mask)}"
-    yield from _steps(trace)
+    yield from _omitted_steps(trace)
 
 
-def _steps(trace: ExecutionTrace) -> Iterator[str]:
+def _omitted_steps(trace: ExecutionTrace) -> Iterator[str]:
     for subgoal in trace.subgoal_traces:
         for skill in subgoal.skills_used:
             yield f"skill {skill.skill} in {subgoal.description!r} is not run"
         for tool in subgoal.tools_used:
             yield f"tool {tool.tool} in {subgoal.description!r} is not called"
         if subgoal.completions:
-            yield f"{counted(len(subgoal.completions), 'completion')} in {subgoal.description!r}: not requested"
+            yield f"{pluralize(len(subgoal.completions), 'completion')} in {subgoal.description!r}: not requested"
         for step in subgoal.actions_taken:
             if step.observation is not None and not step.observation.settled:
                 yield f"observation of {step.id}: it has no baseline. Certify the bundle first."

@@ -6,36 +6,36 @@ import ast
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.exporters.playwright_files import STORAGE_STATE
-from eikon_engine.exporters.playwright_values import marks_in, text_source
-from eikon_engine.exporters.python_source import quoted, value_of, wrapped
+from eikon_engine.exporters.playwright_values import placeholders_in, text_source
+from eikon_engine.exporters.python_source import string_literal, value_source, wrap_line
 from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 from eikon_engine.trace.mask import ConsoleErrorPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.exporters.playwright_files import Companions
+    from eikon_engine.exporters.playwright_files import CompanionFiles
     from eikon_engine.exporters.playwright_values import Site
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.execution import ExecutionTrace
 
-_OF_SOCKETS: Final = "WebSocket connection to "
+_WEBSOCKET_ERROR: Final = "WebSocket connection to "
 """Prefix of Chrome's WebSocket errors, which replays do not compare."""
-_BASE_URL: Final = '''
+_BASE_URL_FIXTURE: Final = '''
 
 @pytest.fixture(scope="session")
 def base_url(base_url: str | None) -> str:
     """Return the base URL of pytest, else the recorded one."""
     return (base_url or BASE_URL).rstrip("/")
 '''
-_ARGUMENTS: Final = '''
+_CONTEXT_ARGS_FIXTURE: Final = '''
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, object]{parameters}) -> dict[str, object]:
     """Use the recorded context options."""
 {lines}
 '''
-_CONTEXT: Final = f'''
+_CONTEXT_FIXTURE: Final = f'''
 
 @pytest.fixture
 def context(context: BrowserContext) -> BrowserContext:
@@ -44,7 +44,7 @@ def context(context: BrowserContext) -> BrowserContext:
     context.set_default_navigation_timeout({DEFAULT_NAVIGATION_TIMEOUT_MS:_.0f})
     return context
 '''
-_ERRORS: Final = '''
+_ERRORS_FIXTURE: Final = '''
 
 @pytest.fixture
 def errors(context: BrowserContext) -> list[str]:
@@ -59,7 +59,7 @@ def errors(context: BrowserContext) -> list[str]:
     context.on("weberror", lambda problem: note(f"{problem.error.name}: {problem.error.message}"))
     return found
 '''
-_STEP: Final = '''
+_STEP_HELPER: Final = '''
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
@@ -70,7 +70,7 @@ def step(title: str) -> Iterator[None]:
         error.add_note(f"in step: {title}")
         raise
 '''
-_DIALOGS: Final = '''
+_DIALOGS_HELPER: Final = '''
 
 @contextmanager
 def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]]:
@@ -94,17 +94,25 @@ def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]
 '''
 
 
-def parts(trace: ExecutionTrace, companions: Companions, *, site: Site, used: set[str], files_folder: str) -> str:
+def write_preamble(
+    trace: ExecutionTrace, companions: CompanionFiles, *, site: Site, used: set[str], files_folder: str
+) -> str:
     """Write everything between the docstring and the test; `used` are the names in the test."""
-    context = _context(trace, companions, site)
-    fixtures = [_BASE_URL] if site.base else []
-    fixtures += [context[0], _CONTEXT, _ERRORS, _STEP, *([_DIALOGS] if "dialogs" in used else [])]
+    context = _context_fixture(trace, companions, site)
+    fixtures = [_BASE_URL_FIXTURE] if site.base else []
+    fixtures += [
+        context[0],
+        _CONTEXT_FIXTURE,
+        _ERRORS_FIXTURE,
+        _STEP_HELPER,
+        *([_DIALOGS_HELPER] if "dialogs" in used else []),
+    ]
     names = used | context[1] | ({"FILES"} if companions.storage_state is not None else set())
     constants: list[str] = []
     if site.base:
-        constants += wrapped(f"BASE_URL = {quoted(site.base)}", "")
+        constants += wrap_line(f"BASE_URL = {string_literal(site.base)}", "")
     if "FILES" in names:
-        constants += wrapped(f"FILES = Path(__file__).parent / {quoted(files_folder)}", "")
+        constants += wrap_line(f"FILES = Path(__file__).parent / {string_literal(files_folder)}", "")
     constants += ["KNOWN_ERRORS = (", *(f"    {each}," for each in _known_errors(trace, site)), ")"]
     return "\n".join(("", *_imports(names), "", *constants, "".join(fixtures).rstrip("\n")))
 
@@ -129,7 +137,7 @@ def _imports(names: set[str]) -> Iterator[str]:
 
 def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
     """Yield prefixes of the recorded errors, up to secrets and base URLs."""
-    known = {_OF_SOCKETS: None}
+    known = {_WEBSOCKET_ERROR: None}
     for subgoal in trace.subgoal_traces:
         for step in subgoal.actions_taken:
             seen = step.observation
@@ -138,26 +146,28 @@ def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
                 known[cut.partition(site.base)[0] if site.base else cut] = None
     known |= {mask.part.prefix: None for mask in trace.masks if isinstance(mask.part, ConsoleErrorPart)}
     for text in known:
-        yield quoted(text[:100])
+        yield string_literal(text[:100])
 
 
-def _context(trace: ExecutionTrace, companions: Companions, site: Site) -> tuple[str, set[str]]:
+def _context_fixture(trace: ExecutionTrace, companions: CompanionFiles, site: Site) -> tuple[str, set[str]]:
     """Write the fixture with the context options, and return the names that it uses."""
     lines = ['"base_url": base_url'] if site.base else []
     lines += [f'"{name}": {value}' for name, value in _options(trace.environment)]
     before: list[str] = []
     state = companions.storage_state
-    marks = marks_in(state or "")
+    marks = placeholders_in(state or "")
     if state is not None and not marks:
         lines.append(f'"storage_state": FILES / "{STORAGE_STATE}"')
     elif state is not None:
         before.append(f'state = (FILES / "{STORAGE_STATE}").read_text(encoding="utf-8")')
-        before += (f"state = state.replace({quoted(each)}, json.dumps({text_source(each)})[1:-1])" for each in marks)
+        before += (
+            f"state = state.replace({string_literal(each)}, json.dumps({text_source(each)})[1:-1])" for each in marks
+        )
         lines.append('"storage_state": json.loads(state)')
     entries = ", ".join(("**browser_context_args", *lines))
-    text = _ARGUMENTS.format(
+    text = _CONTEXT_ARGS_FIXTURE.format(
         parameters=", base_url: str" if site.base else "",
-        lines="\n".join(each for line in (*before, f"return {{{entries}}}") for each in wrapped(line, "    ")),
+        lines="\n".join(each for line in (*before, f"return {{{entries}}}") for each in wrap_line(line, "    ")),
     )
     return text, {each.id for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)}
 
@@ -180,7 +190,9 @@ def _options(environment: Environment | None) -> Iterator[tuple[str, str]]:
         "permissions": list(environment.permissions) or None,
         "geolocation": environment.geolocation.model_dump() if environment.geolocation is not None else None,
     }
-    yield from ((name, value_of(value)) for name, value in given.items() if value is not None)
+    yield from ((name, value_source(value)) for name, value in given.items() if value is not None)
     if environment.extra_http_headers:
-        headers = (f"{quoted(name)}: {text_source(value)}" for name, value in environment.extra_http_headers.items())
+        headers = (
+            f"{string_literal(name)}: {text_source(value)}" for name, value in environment.extra_http_headers.items()
+        )
         yield "extra_http_headers", f"{{{', '.join(headers)}}}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from eikon_engine.exporters.python_source import call, quoted, raw
+from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal
 from eikon_engine.trace.actions import Navigate, SecretRef
 from eikon_engine.trace.secret_text import ENVIRONMENT_PREFIX
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Text
     from eikon_engine.trace.execution import ExecutionTrace
 
-_MARK: Final = re.compile(r"\{\{eikon-secret:(\w+)(?:\|([^{}|]+))?\}\}")
-_ENCODED: Final = (
+_SECRET_PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:(\w+)(?:\|([^{}|]+))?\}\}")
+_ENCODINGS: Final = (
     ("json", "json.dumps({})[1:-1]"),
     ("html", "html.escape({})"),
     ("form", "quote_plus({})"),
@@ -34,25 +34,25 @@ class Site:
     base: str
     """Scheme, host and port of its first URL; empty if it has none."""
 
-    def address(self, url: str) -> str:
+    def url_source(self, url: str) -> str:
         """Write a URL relative to the base URL."""
-        return text_source(self.path(url))
+        return text_source(self.relative_url(url))
 
-    def path(self, url: str) -> str:
+    def relative_url(self, url: str) -> str:
         """Return a URL relative to the base URL; URLs of other sites are unchanged."""
         rest = url.removeprefix(self.base) if self.base and url.startswith(self.base) else url
         inside = rest != url and (not rest or (rest[0] in "/?#" and not rest.startswith("//")))
         return (rest or "/") if inside else url
 
-    def pattern(self, url: str) -> str:
+    def pattern_source(self, url: str) -> str:
         """Write a URL pattern in which `*` matches any characters."""
         if "*" not in url:
-            return self.address(url)
-        path = self.path(url)
+            return self.url_source(url)
+        path = self.relative_url(url)
         expression = ".*".join(map(re.escape, path.split("*"))) + "$"
         if path == url:
-            return call("re.compile", raw(f"^{expression}"))
-        return f're.compile("^" + re.escape(base_url) + {raw(expression)})'
+            return call_source("re.compile", regex_literal(f"^{expression}"))
+        return f're.compile("^" + re.escape(base_url) + {regex_literal(expression)})'
 
 
 def site_of(trace: ExecutionTrace) -> Site:
@@ -72,7 +72,7 @@ def site_of(trace: ExecutionTrace) -> Site:
 
 def secret_source(name: str) -> str:
     """Write the environment lookup of a secret."""
-    return f"os.environ[{quoted(ENVIRONMENT_PREFIX + name)}]"
+    return f"os.environ[{string_literal(ENVIRONMENT_PREFIX + name)}]"
 
 
 def text_source(text: Text) -> str:
@@ -81,21 +81,21 @@ def text_source(text: Text) -> str:
         return secret_source(text.secret)
     parts: list[str] = []
     place = 0
-    for found in _MARK.finditer(text):
-        parts += [quoted(text[place : found.start()])] if found.start() > place else []
-        parts.append(_encoded(secret_source(found[1]), found[2] or ""))
+    for found in _SECRET_PLACEHOLDER.finditer(text):
+        parts += [string_literal(text[place : found.start()])] if found.start() > place else []
+        parts.append(_encode_source(secret_source(found[1]), found[2] or ""))
         place = found.end()
-    parts += [quoted(text[place:])] if place < len(text) or not parts else []
+    parts += [string_literal(text[place:])] if place < len(text) or not parts else []
     return " + ".join(parts)
 
 
-def marks_in(text: str) -> tuple[str, ...]:
+def placeholders_in(text: str) -> tuple[str, ...]:
     """Return the distinct secret placeholders in a text."""
-    return tuple(dict.fromkeys(found[0] for found in _MARK.finditer(text)))
+    return tuple(dict.fromkeys(found[0] for found in _SECRET_PLACEHOLDER.finditer(text)))
 
 
-def _encoded(value: str, encoding: str) -> str:
-    for beginning, written in _ENCODED:
+def _encode_source(value: str, encoding: str) -> str:
+    for beginning, written in _ENCODINGS:
         if encoding.startswith(beginning):
             return written.format(value)
     return value

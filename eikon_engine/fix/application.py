@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.proposal import Fix
 
 
-class Application(Record):
+class AppliedFix(FileModel):
     """What applying a fix changed."""
 
     applier: str
@@ -36,7 +36,7 @@ class Applier(Protocol):
     def needs_edits(self) -> bool:
         """Whether it works from `TextFix.edits`; one that does not reads the raw answer itself."""
 
-    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
+    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
         """Apply a fix inside `tree`, to `targets` only or to any file if `targets` is empty.
 
         Raises:

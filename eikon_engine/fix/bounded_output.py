@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Self
 
 from eikon_engine.errors import OutputError
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,15 +28,15 @@ class BoundedOutput:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("wb", buffering=0)
         except OSError as error:
-            raise OutputError(cannot_write(path, error)) from error
+            raise OutputError(write_error_message(path, error)) from error
         self._path = path
-        self._room = head_bytes
+        self._head_room = head_bytes
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self._tail_limit = tail_bytes
         self.bytes_written = 0
         """Bytes received."""
-        self.bytes_left_out = 0
+        self.bytes_omitted = 0
         """Bytes received but not stored in the file; final after `close`."""
 
     def write(self, data: bytes) -> None:
@@ -46,16 +46,16 @@ class BoundedOutput:
             OutputError: the file cannot be written.
         """
         self.bytes_written += len(data)
-        head, rest = data[: self._room], data[self._room :]
-        self._room -= len(head)
-        self._put(head)
+        head, rest = data[: self._head_room], data[self._head_room :]
+        self._head_room -= len(head)
+        self._write_all(head)
         if rest:
             self._tail.append(rest)
             self._tail_bytes += len(rest)
         while self._tail and self._tail_bytes - len(self._tail[0]) >= self._tail_limit:
             dropped = len(self._tail.popleft())
             self._tail_bytes -= dropped
-            self.bytes_left_out += dropped
+            self.bytes_omitted += dropped
 
     def close(self) -> None:
         """Write the tail, preceded by a line that states how many bytes are omitted."""
@@ -63,11 +63,11 @@ class BoundedOutput:
             return
         tail = b"".join(self._tail)
         cut = max(0, len(tail) - self._tail_limit)
-        self.bytes_left_out += cut
+        self.bytes_omitted += cut
         with self._file:
-            if self.bytes_left_out:
-                self._put(f"\n[{self.bytes_left_out} bytes omitted]\n".encode())
-            self._put(tail[cut:])
+            if self.bytes_omitted:
+                self._write_all(f"\n[{self.bytes_omitted} bytes omitted]\n".encode())
+            self._write_all(tail[cut:])
 
     def __enter__(self) -> Self:
         """Return the open output."""
@@ -77,10 +77,10 @@ class BoundedOutput:
         """Close the file."""
         self.close()
 
-    def _put(self, data: bytes) -> None:
+    def _write_all(self, data: bytes) -> None:
         view = memoryview(data)
         try:
             while view:
                 view = view[self._file.write(view) :]
         except OSError as error:
-            raise OutputError(cannot_write(self._path, error)) from error
+            raise OutputError(write_error_message(self._path, error)) from error

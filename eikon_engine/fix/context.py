@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class ContextPiece(Record):
+class ContextPiece(FileModel):
     """A range of lines of one file, or text evidence with the path it comes from."""
 
     file: str = Field(min_length=1)
@@ -21,7 +21,7 @@ class ContextPiece(Record):
     """Why it was selected, in a few words: fails here, target file, …"""
 
 
-class Context(Record):
+class Context(FileModel):
     """The code shown to the model."""
 
     pieces: tuple[ContextPiece, ...]

@@ -14,35 +14,35 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.appliers.bounds import is_test_file
 from eikon_engine.fix.named_modules import modules_run
-from eikon_engine.fix.shadowed import shadowed
+from eikon_engine.fix.shadowed import shadowed_modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from eikon_engine.fix.programs import Programs
+    from eikon_engine.fix.programs import ProjectFiles
 
-_INSTALLED: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
-_WORD_END: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
-_SETTINGS: Final = re.compile(r".*\.conf(?:ig)?\.[cm]?[jt]s")
+_PACKAGE_FOLDERS: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
+_WORD_BREAK: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
+_CONFIG_MODULE: Final = re.compile(r".*\.conf(?:ig)?\.[cm]?[jt]s")
 """Configuration modules that Node tools look for. Only new ones are rejected: an existing `app.config.ts` may be code.
 """
-_MOVES: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
+_CD_WORDS: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectAtFirst:
+class OriginalProject:
     """The unmodified project, against which a fix without target files is checked."""
 
     command: str
     cwd: str
     """Working directory of the command, relative to the tree."""
-    programs: Programs
+    files: ProjectFiles
 
 
-def demand_undecided(
-    changed: Sequence[str], made: Collection[str], missing: Collection[str], project: ProjectAtFirst
+def require_unprotected(
+    changed: Sequence[str], created: Collection[str], missing: Collection[str], project: OriginalProject
 ) -> None:
     """Check that a fix without target files changes no file that decides whether the tests pass.
 
@@ -51,32 +51,32 @@ def demand_undecided(
     Raises:
         PatchRejectedError: the fix changes such a file.
     """
-    programs = project.programs
+    programs = project.files
     for file in changed:
         path = PurePosixPath(file)
-        if is_test(path):
+        if is_test_file(path):
             raise _rejected(file, "a test")
-        if _is_named(path, project.command, project.cwd):
+        if _is_in_command(path, project.command, project.cwd):
             raise _rejected(file, "a file that the test command names")
-        if file in made and _SETTINGS.fullmatch(path.name):
+        if file in created and _CONFIG_MODULE.fullmatch(path.name):
             raise _rejected(file, "a new configuration file, which a test runner may read")
-        if _INSTALLED.intersection(path.parts):
+        if _PACKAGE_FOLDERS.intersection(path.parts):
             raise _rejected(file, "a file of an installed package")
-        other = next(shadowed(file, made, programs.files, programs.outside - set(missing)), None)
+        other = next(shadowed_modules(file, created, programs.files, programs.external_modules - set(missing)), None)
         if other is not None:
             raise _rejected(file, f"a file that shadows the module {other}")
-        role = programs.role(file)
+        role = programs.protection_reason(file)
         if role is not None:
             raise _rejected(file, role)
 
 
-def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:
+def _is_in_command(path: PurePosixPath, command: str, cwd: str) -> bool:
     """Return whether a command names a file: by path, by glob pattern, or as a module after `-m`."""
-    words = [each for each in _WORD_END.split(command) if each]
+    words = [each for each in _WORD_BREAK.split(command) if each]
     named = [normpath(f"{cwd}/{each}") for each in (*words, *modules_run(command))]
     if any(fnmatchcase(path.as_posix(), each) for each in named):
         return True
-    if _MOVES.isdisjoint(words):
+    if _CD_WORDS.isdisjoint(words):
         return False
     return any(path.match(each) for each in (normpath(word).lstrip("/.") for word in words) if each)
 

@@ -6,11 +6,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.analyse import analyse
+from eikon_engine.fix.analysis.analyse import analyze_run
 from eikon_engine.fix.generate import generate_fix
-from eikon_engine.fix.memory.memory_system import MemorySystem
+from eikon_engine.fix.memory.memory_system import ContextFinder
 from eikon_engine.fix.run_script import run_script
-from eikon_engine.fix.step_values import ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
+from eikon_engine.fix.step_values import AnalysisInput, ApplyFixInput, ContextQuery, FixRequest, RunScriptInput
 from eikon_engine.fix.tasks import (
     ANALYZE,
     APPLY_FIX,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eikon_engine.completions import CompletionClient
-    from eikon_engine.fix.application import Application, Applier
+    from eikon_engine.fix.application import AppliedFix, Applier
 
 LOOP_TASK: Final = LoopTask(
     name=DEBUG_LOOP,
@@ -47,7 +47,7 @@ LOOP_TASK: Final = LoopTask(
 )
 
 
-SUMMARIES: Final[Mapping[str, str]] = MappingProxyType(
+STEP_SUMMARIES: Final[Mapping[str, str]] = MappingProxyType(
     {
         RUN_SCRIPT.name: "Run a test command.",
         ANALYZE.name: "Extract the failures of a test run.",
@@ -62,17 +62,18 @@ SUMMARIES: Final[Mapping[str, str]] = MappingProxyType(
 def default_tasks(client: CompletionClient, applier: Applier) -> TaskRegistry:
     """Return the debug loop and its steps; `client` generates fixes and `applier` applies them."""
 
-    def apply(order: FixOrder) -> Application:
+    def apply(order: ApplyFixInput) -> AppliedFix:
         return applier.apply(order.fix, order.tree, order.targets)
 
     steps: tuple[tuple[str, type, Callable[..., object]], ...] = (
-        (RUN_SCRIPT.name, ScriptRun, run_script),
-        (ANALYZE.name, TestOutput, analyse),
-        (GET_CONTEXT.name, ContextQuery, MemorySystem().look_up),
-        (GENERATE_FIX.name, FixQuestion, partial(generate_fix, client)),
-        (APPLY_FIX.name, FixOrder, apply),
+        (RUN_SCRIPT.name, RunScriptInput, run_script),
+        (ANALYZE.name, AnalysisInput, analyze_run),
+        (GET_CONTEXT.name, ContextQuery, ContextFinder().find),
+        (GENERATE_FIX.name, FixRequest, partial(generate_fix, client)),
+        (APPLY_FIX.name, ApplyFixInput, apply),
     )
     atomic = (
-        AtomicTask(name=name, summary=SUMMARIES[name], takes=takes, perform=perform) for name, takes, perform in steps
+        AtomicTask(name=name, summary=STEP_SUMMARIES[name], input_type=takes, run=perform)
+        for name, takes, perform in steps
     )
     return TaskRegistry((LOOP_TASK, *atomic))

@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator
 
-from eikon_engine.errors import SessionError, TreeChangedError
-from eikon_engine.trace.bundle_path import leads_out
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.errors import SessionError, WorkingTreeChangedError
+from eikon_engine.trace.bundle_path import escapes_bundle
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-ENDING_FILE: Final = "ending.json"
-_CONTENTS: Final = "ending"
+JOURNAL_FILE: Final = "ending.json"
+_BACKUPS: Final = "ending"
 
-Standing: TypeAlias = Literal["before", "after", "neither"]
+WriteProgress: TypeAlias = Literal["before", "after", "neither"]
 
 
-class FileState(Record):
+class FileState(FileModel):
     """State of a regular file."""
 
     mode: int
@@ -38,7 +38,7 @@ class FileState(Record):
     sha256: str
 
 
-class FileChange(Record):
+class FileChange(FileModel):
     """One file that changes; a state is None if the file does not exist."""
 
     path: str
@@ -49,13 +49,13 @@ class FileChange(Record):
     @field_validator("path")
     @classmethod
     def _stays_inside(cls, path: str) -> str:
-        if leads_out(path):
+        if escapes_bundle(path):
             message = "a path outside the tree"
             raise ValueError(message)
         return path
 
 
-class Ending(Record):
+class WriteJournal(FileModel):
     """One change of the user's tree."""
 
     ending_version: Literal[1] = 1
@@ -66,11 +66,11 @@ class Ending(Record):
     """Folders to create for new files, parents first."""
 
 
-def state_of(place: Path) -> FileState | None:
+def file_state(place: Path) -> FileState | None:
     """Return the state of a path; None if nothing is there.
 
     Raises:
-        TreeChangedError: it is not a regular file, or is reached through a symlink.
+        WorkingTreeChangedError: it is not a regular file, or is reached through a symlink.
         OSError: it cannot be read.
     """
     try:
@@ -79,16 +79,16 @@ def state_of(place: Path) -> FileState | None:
         return None
     if not stat.S_ISREG(status.st_mode) or place.parent.resolve() != place.parent:
         message = f"{place}: expected a regular file, got something else. Inspect it."
-        raise TreeChangedError(message)
-    return FileState(mode=stat.S_IMODE(status.st_mode), sha256=digest_of(place.read_bytes()))
+        raise WorkingTreeChangedError(message)
+    return FileState(mode=stat.S_IMODE(status.st_mode), sha256=sha256_of(place.read_bytes()))
 
 
-def digest_of(data: bytes) -> str:
+def sha256_of(data: bytes) -> str:
     """Return the SHA-256 of a content, in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
-def write_ahead(session: Path, ending: Ending, contents: Sequence[bytes | None]) -> None:
+def write_journal(session: Path, journal: WriteJournal, contents: Sequence[bytes | None]) -> None:
     """Store the previous contents of files, then the planned change.
 
     Raises:
@@ -96,19 +96,19 @@ def write_ahead(session: Path, ending: Ending, contents: Sequence[bytes | None])
     """
     for number, data in enumerate(contents):
         if data is not None:
-            write_whole(session / _CONTENTS / str(number), data)
-    write_whole(session / ENDING_FILE, ending.model_dump_json(indent=1).encode())
+            write_atomically(session / _BACKUPS / str(number), data)
+    write_atomically(session / JOURNAL_FILE, journal.model_dump_json(indent=1).encode())
 
 
-def read_ending(session: Path) -> Ending | None:
+def read_journal(session: Path) -> WriteJournal | None:
     """Return the unfinished change of a session; None if there is none.
 
     Raises:
         SessionError: the journal cannot be read.
     """
-    path = session / ENDING_FILE
+    path = session / JOURNAL_FILE
     try:
-        return Ending.model_validate_json(path.read_bytes())
+        return WriteJournal.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
@@ -120,67 +120,67 @@ def read_ending(session: Path) -> Ending | None:
         raise SessionError(message) from error
 
 
-def forget_ending(session: Path) -> None:
+def delete_journal(session: Path) -> None:
     """Delete the journal of a completed or rolled-back change."""
-    (session / ENDING_FILE).unlink(missing_ok=True)
-    shutil.rmtree(session / _CONTENTS, ignore_errors=True)
+    (session / JOURNAL_FILE).unlink(missing_ok=True)
+    shutil.rmtree(session / _BACKUPS, ignore_errors=True)
 
 
-def standing(root: Path, change: FileChange) -> Standing:
+def progress_of(root: Path, change: FileChange) -> WriteProgress:
     """Return whether a file is in its state before or after a change, or neither.
 
     Raises:
         OSError: it cannot be read.
     """
     try:
-        found = state_of(root / change.path)
-    except TreeChangedError:
+        found = file_state(root / change.path)
+    except WorkingTreeChangedError:
         return "neither"
     if found == change.before:
         return "before"
     return "after" if found == change.after else "neither"
 
 
-def take_back(session: Path, root: Path, ending: Ending) -> None:
+def roll_back(session: Path, root: Path, journal: WriteJournal) -> None:
     """Restore the state before a change, and remove what was created for it; repeatable.
 
     Raises:
-        TreeChangedError: a file is in neither state; nothing is touched.
+        WorkingTreeChangedError: a file is in neither state; nothing is touched.
         OSError: a file cannot be written.
     """
-    standings = [standing(root, each) for each in ending.files]
+    standings = [progress_of(root, each) for each in journal.files]
     if "neither" in standings:
-        path = ending.files[standings.index("neither")].path
+        path = journal.files[standings.index("neither")].path
         message = f"{root / path}: expected the file as before or after the fix, got another version"
-        raise TreeChangedError(message)
-    remove_waiting(root, ending)
-    for number, (change, stands) in reversed(list(enumerate(zip(ending.files, standings, strict=True)))):
+        raise WorkingTreeChangedError(message)
+    remove_temporaries(root, journal)
+    for number, (change, stands) in reversed(list(enumerate(zip(journal.files, standings, strict=True)))):
         if stands == "after" and change.before != change.after:
             place = root / change.path
             if change.before is None:
                 place.unlink()
             else:
-                data = (session / _CONTENTS / str(number)).read_bytes()
-                write_beside(waiting(root, ending, change), data, change.before.mode).replace(place)
-    for name in reversed(ending.folders):
+                data = (session / _BACKUPS / str(number)).read_bytes()
+                write_new_file(temporary_path(root, journal, change), data, change.before.mode).replace(place)
+    for name in reversed(journal.folders):
         with contextlib.suppress(OSError):
             (root / name).rmdir()
 
 
-def remove_waiting(root: Path, ending: Ending) -> None:
+def remove_temporaries(root: Path, journal: WriteJournal) -> None:
     """Remove the temporary files beside their destinations."""
-    for each in ending.files:
+    for each in journal.files:
         with contextlib.suppress(NotADirectoryError):
-            waiting(root, ending, each).unlink(missing_ok=True)
+            temporary_path(root, journal, each).unlink(missing_ok=True)
 
 
-def waiting(root: Path, ending: Ending, change: FileChange) -> Path:
+def temporary_path(root: Path, journal: WriteJournal, change: FileChange) -> Path:
     """Return the path of the temporary file beside a destination."""
     place = root / change.path
-    return place.with_name(f".{place.name}.{ending.mark}.eikon")
+    return place.with_name(f".{place.name}.{journal.mark}.eikon")
 
 
-def write_beside(path: Path, data: bytes, mode: int) -> Path:
+def write_new_file(path: Path, data: bytes, mode: int) -> Path:
     """Write and fsync a new file; return its path."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)

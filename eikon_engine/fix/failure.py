@@ -10,12 +10,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 FailureKind: TypeAlias = Literal["pytest", "eikon", "python", "node", "output"]
 
 
-class Frame(Record):
+class Frame(FileModel):
     """One frame of a traceback."""
 
     file: str
@@ -25,7 +25,7 @@ class Frame(Record):
     """Function name, if known."""
 
 
-class TestFailure(Record):
+class TestFailure(FileModel):
     """One failure."""
 
     __test__: ClassVar = False
@@ -46,7 +46,7 @@ class TestFailure(Record):
     """Output lines that show the failure, unmodified."""
 
 
-class Analysis(Record):
+class Analysis(FileModel):
     """Result of a test run."""
 
     passed: bool

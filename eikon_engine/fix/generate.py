@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ProposalMalformedError
-from eikon_engine.fix.answers.read import read_answer
-from eikon_engine.fix.known_secrets import KnownSecrets
+from eikon_engine.fix.answers.read import parse_answer
+from eikon_engine.fix.known_secrets import EnvironmentSecrets
 from eikon_engine.fix.prompting import fix_request
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.fix.proposal import Proposal
-    from eikon_engine.fix.step_values import FixQuestion
+    from eikon_engine.fix.step_values import FixRequest
 
-_CUT_OFF: Final = frozenset({"length", "content_filter"})
+_TRUNCATED: Final = frozenset({"length", "content_filter"})
 """Finish reasons of an incomplete answer."""
 
 
-def generate_fix(client: CompletionClient, question: FixQuestion, environ: Mapping[str, str] | None = None) -> Proposal:
+def generate_fix(client: CompletionClient, question: FixRequest, environ: Mapping[str, str] | None = None) -> Proposal:
     """Ask a model once for a fix and parse its answer.
 
     Raises:
@@ -29,12 +29,12 @@ def generate_fix(client: CompletionClient, question: FixQuestion, environ: Mappi
         NoReplayDataError: responses are replayed and none was recorded for this prompt.
         ProposalMalformedError: the answer is truncated, or contains neither a fix nor a refusal.
     """
-    secrets = KnownSecrets(os.environ if environ is None else environ, question.command)
+    secrets = EnvironmentSecrets(os.environ if environ is None else environ, question.command)
     completion = client.complete(fix_request(question, secrets))
-    if completion.finish_reason in _CUT_OFF:
+    if completion.finish_reason in _TRUNCATED:
         message = (
             f"model response: expected a complete answer, got a truncated one ({completion.finish_reason}). "
             "Raise the token limit, or use another model."
         )
         raise ProposalMalformedError(message)
-    return read_answer(completion.text, needs_edits=question.needs_edits)
+    return parse_answer(completion.text, needs_edits=question.needs_edits)

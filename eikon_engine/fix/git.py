@@ -8,13 +8,13 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixError, GitMissingError
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.printable import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-ALONE: Final[Mapping[str, str]] = {
+ISOLATED_ENV: Final[Mapping[str, str]] = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
 }
@@ -22,7 +22,7 @@ ALONE: Final[Mapping[str, str]] = {
 _SHOWN: Final = 300
 
 
-def git(cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = None) -> bytes:
+def run_git(cwd: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
     """Run git and return its standard output.
 
     Variables that git sets for hooks are removed: `cwd` selects the repository, or `surroundings` does.
@@ -31,17 +31,15 @@ def git(cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = Non
         GitMissingError: git is not installed.
         FixError: git failed.
     """
-    done = ask_git(cwd, *arguments, surroundings=surroundings)
+    done = try_git(cwd, *arguments, env=env)
     if done.returncode != 0:
-        told = printable(" ".join(done.stderr.decode(errors="replace").split()))[:_SHOWN]
-        message = f"git {command_of(arguments)} in {cwd}: failed with exit status {done.returncode}: {told}"
+        told = escape_control_characters(" ".join(done.stderr.decode(errors="replace").split()))[:_SHOWN]
+        message = f"git {subcommand(arguments)} in {cwd}: failed with exit status {done.returncode}: {told}"
         raise FixError(message)
     return done.stdout
 
 
-def ask_git(
-    cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[bytes]:
+def try_git(cwd: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run git and return the completed process, whatever its exit status.
 
     Raises:
@@ -54,14 +52,14 @@ def ask_git(
     return subprocess.run(  # noqa: S603 - git itself, with arguments of our own
         (program, *arguments),
         cwd=cwd,
-        env={**without_git(os.environ), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(surroundings or {})},
+        env={**without_git_variables(os.environ), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(env or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
     )
 
 
-def command_of(arguments: Sequence[str]) -> str:
+def subcommand(arguments: Sequence[str]) -> str:
     """Return the subcommand, without the `-c name=value` options before it."""
     rest = list(arguments)
     while rest[0] == "-c":
@@ -69,11 +67,11 @@ def command_of(arguments: Sequence[str]) -> str:
     return rest[0]
 
 
-def without_git(environ: Mapping[str, str]) -> dict[str, str]:
+def without_git_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without the `GIT_*` variables that select a repository, e.g. inside a hook."""
     return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
 
 
-def names(output: bytes) -> tuple[str, ...]:
+def split_names(output: bytes) -> tuple[str, ...]:
     """Split `-z` output of git into names."""
     return tuple(os.fsdecode(each) for each in output.split(b"\0") if each)

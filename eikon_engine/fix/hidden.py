@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.token_shapes import PRIVATE_KEY, tokens
+from eikon_engine.trace.token_shapes import PRIVATE_KEY, find_tokens
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-HIDDEN: Final = "<secret>"
+TOKEN_REPLACEMENT: Final = "<secret>"
 
 
-def without_tokens(text: str) -> str:
+def hide_tokens(text: str) -> str:
     """Replace each private key and token of a known format by `<secret>`."""
-    spans = sorted({*((each.start, each.end) for each in tokens(text)), *(key.span(1) for key in _keys(text))})
+    spans = sorted(
+        {*((each.secret_start, each.end) for each in find_tokens(text)), *(key.span(1) for key in _private_keys(text))}
+    )
     parts, behind = [], 0
     for start, end in spans:
         if start >= behind:
-            parts += [text[behind:start], HIDDEN]
+            parts += [text[behind:start], TOKEN_REPLACEMENT]
         behind = max(behind, end)
     return "".join((*parts, text[behind:]))
 
 
-def _keys(text: str) -> Iterator[re.Match[str]]:
+def _private_keys(text: str) -> Iterator[re.Match[str]]:
     """Find private keys; the substring test is faster than the pattern."""
     return PRIVATE_KEY.finditer(text) if "PRIVATE KEY" in text else iter(())

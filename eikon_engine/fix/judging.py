@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from eikon_engine.fix.failure import Analysis
-    from eikon_engine.fix.task_result import Judgement
+    from eikon_engine.fix.task_result import FixJudgement
     from eikon_engine.fix.test_run import TestRun
 
 
-def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
+def judge_fix(before: Analysis, after: Analysis, run: TestRun) -> FixJudgement:
     """Compare the failures before and after by id; a fix helps only if the remaining failures are a proper subset.
 
     A failing test of a module that could not be imported before is not new. A different failure may be progress or
@@ -26,8 +26,8 @@ def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
     if after.passed:
         return "unproved" if after.unproved else "passed"
     old, new = before.failing, after.failing
-    broken = [_had_run(failure, before) for failure in new if not _is_known(failure, old)]
-    mended = [_runs(failure, after) for failure in old - new]
+    broken = [_ran_before(failure, before) for failure in new if not _failed_before(failure, old)]
+    mended = [_ran_after(failure, after) for failure in old - new]
     if True in broken:
         return "broke_more"
     if run.ended != "exited" or not (mended or None in broken):
@@ -39,18 +39,18 @@ def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
     return "unclear" if None in mended else "no_help"
 
 
-def _is_known(failure: str, old: frozenset[str]) -> bool:
+def _failed_before(failure: str, old: frozenset[str]) -> bool:
     return failure in old or failure.partition("::")[0] in old
 
 
-def _had_run(failure: str, before: Analysis) -> bool | None:
+def _ran_before(failure: str, before: Analysis) -> bool | None:
     """Return whether a test could have failed before; None if the run stopped early and executed tests are unknown."""
     if not before.stopped_early:
         return True
     return None if before.other_tests is None else failure in before.other_tests
 
 
-def _runs(failure: str, after: Analysis) -> bool | None:
+def _ran_after(failure: str, after: Analysis) -> bool | None:
     """Return whether a test ran without failing; for a module that could not be imported, any of its tests counts."""
     if any(each.startswith(f"{failure}::") for each in after.failing):
         return True

@@ -12,47 +12,47 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus, unquote
 
-from eikon_engine.fix.secret_variables import is_secret_variable, settings_in
-from eikon_engine.trace.secret_names import SHORTEST, is_password_name, looks_random
+from eikon_engine.fix.secret_variables import assignments_in, is_secret_variable
+from eikon_engine.trace.secret_names import MIN_SECRET_LENGTH, is_password_name, looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_PASSWORD_IN_ADDRESS: Final = re.compile(r"\w://[^\s/?#@:]*:(?P<password>[^\s/?#]+)@")
+_URL_PASSWORD: Final = re.compile(r"\w://[^\s/?#@:]*:(?P<password>[^\s/?#]+)@")
 """Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1"""
-_SHORTEST_PASSWORD: Final = 6
-"""Minimum length of a password to search for; shorter ones match ordinary words. `SHORTEST` is the minimum for other
+_MIN_PASSWORD_LENGTH: Final = 6
+"""Minimum length of a password to search for; shorter ones match ordinary words. `MIN_SECRET_LENGTH` is the minimum for other
 secrets."""
 
 
-class KnownSecrets:
+class EnvironmentSecrets:
     """Replace secret values by names."""
 
     def __init__(self, environ: Mapping[str, str], command: str = "") -> None:
         """Collect the secret values of an environment, and of variables that a command sets."""
         self._names = {
             spelling.encode(errors="surrogateescape"): told.encode()
-            for name, value in (*sorted(environ.items()), *settings_in(command))
-            for secret, told in _secrets(name, value)
-            for spelling in _spellings(secret)
+            for name, value in (*sorted(environ.items()), *assignments_in(command))
+            for secret, told in _replacements(name, value)
+            for spelling in _encodings(secret)
         }
         values = sorted(self._names, key=lambda each: (-len(each), each))
-        self._longest = len(values[0]) if values else 0
+        self._max_length = len(values[0]) if values else 0
         self._pattern = re.compile(b"|".join(map(re.escape, values))) if values else None
 
-    def hide(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return a text without secret values."""
-        return self.hide_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
+        return self.redact_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
-    def hide_bytes(self, data: bytes) -> bytes:
+    def redact_bytes(self, data: bytes) -> bytes:
         """Return bytes without secret values."""
         return data if self._pattern is None else self._pattern.sub(lambda found: self._names[found[0]], data)
 
-    def hide_begin(self, data: bytes) -> tuple[bytes, bytes]:
+    def redact_complete(self, data: bytes) -> tuple[bytes, bytes]:
         """Return the head of a stream without secret values, and the tail that may begin one and must be buffered."""
         if self._pattern is None:
             return data, b""
-        last = len(data) - self._longest  # last offset at which a value is complete
+        last = len(data) - self._max_length  # last offset at which a value is complete
         told, behind = [], 0
         for found in self._pattern.finditer(data):
             if found.start() > last:
@@ -63,35 +63,35 @@ class KnownSecrets:
         return b"".join((*told, data[behind:end])), data[end:]
 
 
-class HidingStream:
+class RedactingStream:
     """Forward a byte stream without secret values, including values split across chunks."""
 
-    def __init__(self, sink: Callable[[bytes], None], secrets: KnownSecrets) -> None:
+    def __init__(self, sink: Callable[[bytes], None], secrets: EnvironmentSecrets) -> None:
         """Forward to `sink`."""
         self._sink = sink
         self._secrets = secrets
-        self._waiting = b""
+        self._pending = b""
 
     def write(self, data: bytes) -> None:
         """Process a chunk."""
-        told, self._waiting = self._secrets.hide_begin(self._waiting + data)
+        told, self._pending = self._secrets.redact_complete(self._pending + data)
         self._sink(told)
 
     def flush(self) -> None:
         """Forward the buffered tail."""
-        self._sink(self._secrets.hide_bytes(self._waiting))
-        self._waiting = b""
+        self._sink(self._secrets.redact_bytes(self._pending))
+        self._pending = b""
 
 
-def _secrets(name: str, value: str) -> Iterator[tuple[str, str]]:
+def _replacements(name: str, value: str) -> Iterator[tuple[str, str]]:
     """Yield each text to hide for a variable, and its replacement.
 
     A value may hold several URLs (MongoDB). A URL password is searched elsewhere only if it looks random: `postgres` is
     an ordinary word.
     """
-    if is_secret_variable(name) and len(value) >= _shortest(name):
+    if is_secret_variable(name) and len(value) >= _min_length(name):
         yield value, f"<{name}>"
-    for found in _PASSWORD_IN_ADDRESS.finditer(value):
+    for found in _URL_PASSWORD.finditer(value):
         whole = found["password"]
         for password in {whole, unquote(whole), whole.partition("@")[0]}:
             yield f":{password}@", f":<{name}>@"
@@ -99,11 +99,11 @@ def _secrets(name: str, value: str) -> Iterator[tuple[str, str]]:
                 yield password, f"<{name}>"
 
 
-def _shortest(name: str) -> int:
-    return _SHORTEST_PASSWORD if is_password_name(name) else SHORTEST
+def _min_length(name: str) -> int:
+    return _MIN_PASSWORD_LENGTH if is_password_name(name) else MIN_SECRET_LENGTH
 
 
-def _spellings(value: str) -> tuple[str, ...]:
+def _encodings(value: str) -> tuple[str, ...]:
     """Return a value as Python, JSON, XML and URLs write it."""
     return (
         value,
@@ -117,4 +117,4 @@ def _spellings(value: str) -> tuple[str, ...]:
     )
 
 
-NO_SECRETS: Final = KnownSecrets({})
+NO_SECRETS: Final = EnvironmentSecrets({})

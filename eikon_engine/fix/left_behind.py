@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _SET_SUBREAPER: Final = 36
 _GET_SUBREAPER: Final = 37
 _PROCESSES: Final = Path("/proc")
-_ROUNDS: Final = 50
+_MAX_PASSES: Final = 50
 """Maximum number of passes; killing a process can orphan further ones."""
 
 
 @contextmanager
-def nothing_left_behind() -> Iterator[None]:
+def kill_orphans() -> Iterator[None]:
     """Kill processes started in the block that were orphaned in a session other than ours.
 
     No other thread may start processes in new sessions meanwhile: they would be killed, too.
@@ -35,28 +35,28 @@ def nothing_left_behind() -> Iterator[None]:
     if not sys.platform.startswith("linux") or not _PROCESSES.is_dir():
         yield
         return
-    before = _children()
+    before = _children_in_other_sessions()
     was = _is_subreaper()
-    _be_subreaper(wanted=True)
+    _set_subreaper(wanted=True)
     try:
         yield
     finally:
-        for _ in range(_ROUNDS):
-            left = _children() - before
+        for _ in range(_MAX_PASSES):
+            left = _children_in_other_sessions() - before
             if not left:
                 break
             for process in left:
-                _end(process)
-        _be_subreaper(wanted=was)
+                _kill(process)
+        _set_subreaper(wanted=was)
 
 
-def _end(process: int) -> None:
+def _kill(process: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError, ChildProcessError):
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
 
 
-def _children() -> set[int]:
+def _children_in_other_sessions() -> set[int]:
     """Return our children in other sessions, including zombies.
 
     Source of the `stat` format: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
@@ -77,5 +77,5 @@ def _is_subreaper() -> bool:
     return bool(answer.value)
 
 
-def _be_subreaper(*, wanted: bool) -> None:
+def _set_subreaper(*, wanted: bool) -> None:
     ctypes.CDLL(None).prctl(_SET_SUBREAPER, ctypes.c_ulong(wanted), 0, 0, 0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def demand_links_inside(root: Path, files: Iterable[str]) -> None:
+def require_links_inside(root: Path, files: Iterable[str]) -> None:
     """Check that no symlink points outside the tree.
 
     Raises:
@@ -23,10 +23,10 @@ def demand_links_inside(root: Path, files: Iterable[str]) -> None:
     """
     for each in files:
         if (root / each).is_symlink():
-            text_in_copy(root, each)
+            link_target_in_copy(root, each)
 
 
-def text_in_copy(root: Path, name: str) -> str:
+def link_target_in_copy(root: Path, name: str) -> str:
     """Return the target of a symlink in the copy: unchanged if it stays inside, otherwise a relative path.
 
     Raises:
@@ -34,7 +34,7 @@ def text_in_copy(root: Path, name: str) -> str:
     """
     link = root / name
     text = os.readlink(link)  # noqa: PTH115 - the raw text; a Path would normalize it
-    place = _place(link)
+    place = _resolve_link(link)
     if place is None or not place.is_relative_to(root):
         found = "a link to itself" if place is None else f"a link to {place}"
         message = (
@@ -47,7 +47,7 @@ def text_in_copy(root: Path, name: str) -> str:
     return text
 
 
-def _place(link: Path) -> Path | None:
+def _resolve_link(link: Path) -> Path | None:
     try:
         return link.resolve()
     except (OSError, RuntimeError):

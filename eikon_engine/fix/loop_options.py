@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import UsageError
-from eikon_engine.fix.names import demand_text
-from eikon_engine.trace.wall_clock import fresh_id, utc_now
+from eikon_engine.fix.names import require_utf8
+from eikon_engine.trace.wall_clock import random_id, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-MAX_CYCLES: Final = 3
-TIMEOUT_SECONDS: Final = 600.0
-TOKEN_BUDGET: Final = 6000
+DEFAULT_MAX_CYCLES: Final = 3
+DEFAULT_TIMEOUT_SECONDS: Final = 600.0
+DEFAULT_TOKEN_BUDGET: Final = 6000
 _logger = logging.getLogger(__name__)
 
 
@@ -31,33 +31,33 @@ class LoopOptions:
     """Test command, run by `sh -c`; its exit status decides."""
     target_files: tuple[str, ...] = ()
     """Files that a fix may change, relative to `cwd`; empty for every module imported by other files."""
-    max_cycles: int = MAX_CYCLES
+    max_cycles: int = DEFAULT_MAX_CYCLES
     """Maximum number of fixes to try."""
-    timeout_seconds: float = TIMEOUT_SECONDS
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
     """Timeout of one test run."""
     keep: bool = False
     """Whether to keep fixes that helped even if tests still fail at the end."""
     allow_dirty: bool = False
     """Whether to start with uncommitted changes."""
-    also: tuple[str, ...] = ()
+    extra_files: tuple[str, ...] = ()
     """Files and folders to copy although git ignores them, relative to `cwd`."""
     cwd: Path = Path()
     """Working directory of the command."""
-    sessions: Path | None = None
+    sessions_dir: Path | None = None
     """Folder of the session folders; default see `sessions_folder`."""
-    apart: tuple[Path, ...] = ()
+    excluded_folders: tuple[Path, ...] = ()
     """Folders inside the tree to exclude from it: recorded responses, sessions."""
-    token_budget: int = TOKEN_BUDGET
+    token_budget: int = DEFAULT_TOKEN_BUDGET
     """Approximate number of tokens of code to show the model."""
-    tell: Callable[[str], None] = _logger.info
+    on_progress: Callable[[str], None] = _logger.info
     """Receives one line of progress per step."""
     now: Callable[[], datetime] = utc_now
-    new_id: Callable[[], str] = fresh_id
+    new_id: Callable[[], str] = random_id
     clock: Callable[[], float] = time.monotonic
     """Monotonic time in seconds, for durations."""
 
 
-def demand_sensible(options: LoopOptions) -> None:
+def require_valid_options(options: LoopOptions) -> None:
     """Check the options.
 
     Raises:
@@ -69,10 +69,10 @@ def demand_sensible(options: LoopOptions) -> None:
     for option, values in (
         ("--test-cmd", (options.test_cmd,)),
         ("--target-file", options.target_files),
-        ("--also", options.also),
+        ("--also", options.extra_files),
     ):
         for value in values:
-            demand_text(option, value)
+            require_utf8(option, value)
     if options.max_cycles < 1:
         message = f"--max-cycles: expected 1 or more, got {options.max_cycles}."
         raise UsageError(message)

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SHOWN = 3
+_NAMES_SHOWN = 3
 
 
-def is_text(name: str) -> bool:
+def is_utf8(name: str) -> bool:
     """Return whether a name is UTF-8; other bytes appear in it as lone surrogates."""
     try:
         name.encode()
@@ -25,13 +25,13 @@ def is_text(name: str) -> bool:
     return True
 
 
-def demand_text(option: str, value: str) -> None:
+def require_utf8(option: str, value: str) -> None:
     """Check that an option value is valid text for JSON and for process arguments.
 
     Raises:
         UsageError: it is not.
     """
-    if not is_text(value):
+    if not is_utf8(value):
         message = f"{option}: expected UTF-8 text, got {value!r}. Rename it."
         raise UsageError(message)
     if "\0" in value:
@@ -39,10 +39,10 @@ def demand_text(option: str, value: str) -> None:
         raise UsageError(message)
 
 
-def unreadable_names(files: Iterable[str]) -> tuple[str, ...]:
+def non_utf8_warnings(files: Iterable[str]) -> tuple[str, ...]:
     """Return a warning if there are file names that are not UTF-8."""
-    found = [repr(each) for each in files if not is_text(each)]
+    found = [repr(each) for each in files if not is_utf8(each)]
     if not found:
         return ()
-    shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-    return (f"{counted(len(found), 'file')} with a non-UTF-8 name cannot be shown to the model: {shown}",)
+    shown = ", ".join(found[:_NAMES_SHOWN]) + (", …" if len(found) > _NAMES_SHOWN else "")
+    return (f"{pluralize(len(found), 'file')} with a non-UTF-8 name cannot be shown to the model: {shown}",)

@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
     from eikon_engine.fix.test_run import TestRun
 
-_SEARCHED: Final = 2**20
+_SEARCHED_BYTES: Final = 2**20
 """Leading bytes of each output to search."""
 
 
-def own_files_named(run: TestRun, session: Path, original: Path, copy: Path) -> tuple[str, ...]:
+def original_files_used(run: TestRun, session: Path, original: Path, copy: Path) -> tuple[str, ...]:
     """Return the files of the copy that a test run printed with their paths in the original tree."""
     pattern = re.compile(rb"(?<![\w./-])" + re.escape(os.fsencode(original)) + rb"/([^\s\"':,;()<>\[\]]+)")
     found: dict[str, None] = {}
     for stream in (run.stdout, run.stderr):
         with (session / stream.file).open("rb") as file:
-            told = pattern.findall(file.read(_SEARCHED))
+            told = pattern.findall(file.read(_SEARCHED_BYTES))
         found.update(dict.fromkeys(os.fsdecode(name) for name in told))
     return tuple(name for name in found if (copy / name).is_file())
 
 
-def warning_of(files: tuple[str, ...], original: Path) -> str:
+def original_files_warning(files: tuple[str, ...], original: Path) -> str:
     """Return the warning about such files."""
     return (
         f"the tests use {files[0]} of {original}, not of the copy in which fixes are tried. If the package is "

@@ -16,27 +16,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.fix.left_behind import nothing_left_behind
+from eikon_engine.fix.left_behind import kill_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-Ending: TypeAlias = Literal["exited", "killed", "timed_out", "not_started"]
+ProcessEnding: TypeAlias = Literal["exited", "killed", "timed_out", "not_started"]
 
 _CHUNK: Final = 65536
-_GLANCE_S: Final = 0.05
+_POLL_S: Final = 0.05
 """Polling interval for the exit of a program that writes nothing."""
 _GRACE_S: Final = 2.0
 """Time to exit after SIGTERM."""
-_WATCHED: Final = 'exec 3<&0 </dev/null; ( { read -r _; kill -s KILL 0; } <&3 3<&- >/dev/null 2>&1 & ) ; exec "$@" 3<&-'
+_WATCHER_SCRIPT: Final = (
+    'exec 3<&0 </dev/null; ( { read -r _; kill -s KILL 0; } <&3 3<&- >/dev/null 2>&1 & ) ; exec "$@" 3<&-'
+)
 """Starts the watcher detached, then executes the program."""
 _DRAIN_S: Final = 1.0
 """Time to wait for the last output if a process outside the group keeps the pipe open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Command:
     """What to run, and where its output goes."""
 
     arguments: Sequence[str]
@@ -48,16 +50,16 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ProcessResult:
     """How it ended."""
 
-    ending: Ending
+    ending: ProcessEnding
     exit_status: int | None
     signal: int | None
     seconds: float
 
 
-def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) -> Ended:
+def run_in_group(command: Command, clock: Callable[[], float] = time.monotonic) -> ProcessResult:
     """Run a program without standard input until it ends or times out; no process of its group is left running.
 
     On Linux, processes that left the group are killed, too. An exception while waiting, e.g. Ctrl-C, kills the group.
@@ -66,12 +68,12 @@ def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) 
         OSError: the program cannot be started.
     """
     begun = clock()
-    with nothing_left_behind(), _watched(program) as process, process, selectors.DefaultSelector() as pipes:
+    with kill_orphans(), _start_watched(command) as process, process, selectors.DefaultSelector() as pipes:
         try:
-            for pipe, sink in ((process.stdout, program.stdout), (process.stderr, program.stderr)):
+            for pipe, sink in ((process.stdout, command.stdout), (process.stderr, command.stderr)):
                 if pipe is not None:
                     pipes.register(pipe, selectors.EVENT_READ, sink)
-            in_time = _read_until(process, pipes, begun + program.timeout_seconds, clock)
+            in_time = _read_until(process, pipes, begun + command.timeout_seconds, clock)
             if not in_time:
                 _signal_group(process, signal.SIGTERM)
                 _read_until(process, pipes, clock() + _GRACE_S, clock)
@@ -79,19 +81,19 @@ def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) 
             _signal_group(process, signal.SIGKILL)
             process.wait()
         _drain(pipes, clock() + _DRAIN_S, clock)
-    return _ended(process.returncode, clock() - begun, in_time=in_time)
+    return _process_result(process.returncode, clock() - begun, in_time=in_time)
 
 
 @contextmanager
-def _watched(program: Program) -> Iterator[subprocess.Popen[bytes]]:
+def _start_watched(command: Command) -> Iterator[subprocess.Popen[bytes]]:
     """Start a program whose group is killed when the block ends or this process dies."""
     watched, held = os.pipe()
     try:
         try:
             process = subprocess.Popen(  # noqa: S603 - the caller's command
-                ("/bin/sh", "-c", _WATCHED, "sh", *program.arguments),
-                cwd=program.cwd,
-                env=dict(program.environ),
+                ("/bin/sh", "-c", _WATCHER_SCRIPT, "sh", *command.arguments),
+                cwd=command.cwd,
+                env=dict(command.environ),
                 stdin=watched,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -113,16 +115,16 @@ def _read_until(
         if left <= 0:
             return False
         if pipes.get_map():
-            _read_ready(pipes, min(left, _GLANCE_S))
+            _read_ready(pipes, min(left, _POLL_S))
         else:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(min(left, _GLANCE_S))
+                process.wait(min(left, _POLL_S))
     return True
 
 
 def _drain(pipes: selectors.BaseSelector, deadline: float, clock: Callable[[], float]) -> None:
     while pipes.get_map() and clock() < deadline:
-        _read_ready(pipes, _GLANCE_S)
+        _read_ready(pipes, _POLL_S)
 
 
 def _read_ready(pipes: selectors.BaseSelector, timeout: float) -> None:
@@ -139,9 +141,9 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
         os.killpg(process.pid, number)
 
 
-def _ended(returncode: int, seconds: float, *, in_time: bool) -> Ended:
+def _process_result(returncode: int, seconds: float, *, in_time: bool) -> ProcessResult:
     if not in_time:
-        return Ended(ending="timed_out", exit_status=None, signal=None, seconds=seconds)
+        return ProcessResult(ending="timed_out", exit_status=None, signal=None, seconds=seconds)
     if returncode < 0:
-        return Ended(ending="killed", exit_status=None, signal=-returncode, seconds=seconds)
-    return Ended(ending="exited", exit_status=returncode, signal=None, seconds=seconds)
+        return ProcessResult(ending="killed", exit_status=None, signal=-returncode, seconds=seconds)
+    return ProcessResult(ending="exited", exit_status=returncode, signal=None, seconds=seconds)

@@ -14,17 +14,17 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.appliers.bounds import is_test_file
 from eikon_engine.fix.memory.source_files import read_source
 from eikon_engine.fix.named_modules import modules_run
-from eikon_engine.fix.node_packages import MANIFEST, run_by
-from eikon_engine.fix.shadowed import imported_from_outside
-from eikon_engine.fix.used_files import JAVASCRIPT, PAGES, PYTHON, used_files
+from eikon_engine.fix.node_packages import MANIFEST, scripts_run_by
+from eikon_engine.fix.shadowed import external_imports
+from eikon_engine.fix.used_files import JAVASCRIPT, PAGES, PYTHON, imported_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-_OTHERS: Final = frozenset(
+_OTHER_LANGUAGES: Final = frozenset(
     {
         *(".c", ".cc", ".cpp", ".cs", ".cxx", ".d", ".dart", ".erl", ".ex", ".fs", ".go", ".h", ".hh", ".hpp", ".hrl"),
         *(".hs", ".java", ".jl", ".kt", ".lua", ".m", ".ml", ".mli", ".mm", ".nim", ".php", ".pl", ".pm", ".pyx", ".r"),
@@ -33,11 +33,11 @@ _OTHERS: Final = frozenset(
     }
 )
 """Languages whose files need not be imported by name, and templates."""
-_SOURCE: Final = PYTHON | JAVASCRIPT | PAGES | _OTHERS
-_BUILT: Final = frozenset({"build.rs", "setup.py"})
-_SKIPPED: Final = frozenset({".git", "node_modules", "site-packages", "dist-packages"})
-_RUNNABLE: Final = 0o111
-_READ_BY: Final[Mapping[str, tuple[str, ...]]] = {
+_SOURCE: Final = PYTHON | JAVASCRIPT | PAGES | _OTHER_LANGUAGES
+_BUILD_SCRIPTS: Final = frozenset({"build.rs", "setup.py"})
+_SKIPPED_FOLDERS: Final = frozenset({".git", "node_modules", "site-packages", "dist-packages"})
+_EXECUTE_BITS: Final = 0o111
+_CONFIG_FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "make": ("GNUmakefile", "makefile", "Makefile"),
     "gmake": ("GNUmakefile", "makefile", "Makefile"),
     "npm": ("package.json",),
@@ -55,98 +55,106 @@ _READ_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "hatch": ("pyproject.toml", "hatch.toml"),
 }
 """Configuration files read by programs that run other programs."""
-_MOVE: Final = re.compile(r"(?:\bcd|\bpushd|-C|--chdir|--directory|--prefix)[\s=]+([\w.@+/-]+)")
+_CHANGE_FOLDER: Final = re.compile(r"(?:\bcd|\bpushd|-C|--chdir|--directory|--prefix)[\s=]+([\w.@+/-]+)")
 _PATH: Final = re.compile(r"[\w.@+/-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Programs:
+class ProjectFiles:
     """A project as it was when the loop started."""
 
     files: frozenset[str]
-    used: frozenset[str]
+    imported: frozenset[str]
     """Files that others import, load or name."""
-    run: frozenset[str]
+    executed: frozenset[str]
     """Files that the test command is known to run or read."""
-    runnable: frozenset[str]
+    executable: frozenset[str]
     """Source files that are executable or start with `#!`."""
-    outside: frozenset[str]
+    external_modules: frozenset[str]
     """Python modules that the project imports but does not contain."""
 
-    def role(self, file: str) -> str | None:
+    def protection_reason(self, file: str) -> str | None:
         """Return why a file may decide about tests; None if it is a plain module."""
         path = PurePosixPath(file)
-        if path.suffix not in _SOURCE or path.name in _BUILT or any(part.startswith(".") for part in path.parts):
+        if (
+            path.suffix not in _SOURCE
+            or path.name in _BUILD_SCRIPTS
+            or any(part.startswith(".") for part in path.parts)
+        ):
             return "a file that is not source code: a script, configuration or data"
-        if file in self.run:
+        if file in self.executed:
             return "a file that the test command runs"
-        if file not in self.files or file in self.used:
+        if file not in self.files or file in self.imported:
             return None
         if path.suffix in PYTHON | JAVASCRIPT:
             return "a file that no other file imports, which may be a test program"
-        return "a program" if file in self.runnable else None
+        return "a program" if file in self.executable else None
 
 
-def read_programs(tree: Path, command: str, cwd: str) -> Programs:
+def scan_project(tree: Path, command: str, cwd: str) -> ProjectFiles:
     """Scan the unmodified project; `cwd` is the working directory of the command, relative to the tree."""
-    files = frozenset(_below(tree))
+    files = frozenset(_list_files(tree))
     texts = {name: read_source(tree, name) for name in sorted(files) if PurePosixPath(name).suffix in _SOURCE}
     plain = {name: text or "" for name, text in texts.items()}
     manifests = {name: read_source(tree, name) or "" for name in files if PurePosixPath(name).name == MANIFEST}
-    run = _run(tree, files, command, cwd)
-    runners = {name for name in run if not is_test(PurePosixPath(name))}
+    run = _executed_files(tree, files, command, cwd)
+    runners = {name for name in run if not is_test_file(PurePosixPath(name))}
     python = {name: text for name, text in plain.items() if PurePosixPath(name).suffix in PYTHON}
-    return Programs(
-        outside=imported_from_outside(python),
+    return ProjectFiles(
+        external_modules=external_imports(python),
         files=files,
-        used=used_files({name: "" if name in runners else text for name, text in plain.items()} | manifests),
-        run=run,
-        runnable=frozenset(
-            name for name, text in plain.items() if text.startswith("#!") or (tree / name).lstat().st_mode & _RUNNABLE
+        imported=imported_files({name: "" if name in runners else text for name, text in plain.items()} | manifests),
+        executed=run,
+        executable=frozenset(
+            name
+            for name, text in plain.items()
+            if text.startswith("#!") or (tree / name).lstat().st_mode & _EXECUTE_BITS
         ),
     )
 
 
-def _below(tree: Path) -> Iterator[str]:
+def _list_files(tree: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(tree):
-        folders[:] = [each for each in folders if each not in _SKIPPED]
+        folders[:] = [each for each in folders if each not in _SKIPPED_FOLDERS]
         yield from ((Path(folder) / name).relative_to(tree).as_posix() for name in names)
 
 
-def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset[str]:
+def _executed_files(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset[str]:
     """Follow the files that a command names, transitively except through tests: what tests name is what they test."""
     found: set[str] = set()
     texts = [(command, cwd)]
     while texts:
         text, here = texts.pop()
-        folders = {here, cwd, ".", *(normpath(f"{here}/{each}") for each in _MOVE.findall(text))}
-        new = {name for word in _PATH.findall(text) for name in _named(word, folders) if name in files} - found
-        new |= {name for path in modules_run(text) for name in _of_module(path, files)} - found
+        folders = {here, cwd, ".", *(normpath(f"{here}/{each}") for each in _CHANGE_FOLDER.findall(text))}
+        new = {
+            name for word in _PATH.findall(text) for name in _path_candidates(word, folders) if name in files
+        } - found
+        new |= {name for path in modules_run(text) for name in _module_candidates(path, files)} - found
         found |= new
         texts += (
-            (_what_runs(name, read_source(tree, name) or "", text), PurePosixPath(name).parent.as_posix())
+            (_executed_part(name, read_source(tree, name) or "", text), PurePosixPath(name).parent.as_posix())
             for name in new
-            if not _is_code_of_tests(name)
+            if not _is_test_code(name)
         )
     return frozenset(found)
 
 
-def _what_runs(name: str, text: str, asking: str) -> str:
+def _executed_part(name: str, text: str, caller: str) -> str:
     """Return the part of a file that the text naming it runs or reads."""
-    return run_by(text, asking) if PurePosixPath(name).name == MANIFEST else text
+    return scripts_run_by(text, caller) if PurePosixPath(name).name == MANIFEST else text
 
 
-def _of_module(path: str, files: frozenset[str]) -> Iterator[str]:
+def _module_candidates(path: str, files: frozenset[str]) -> Iterator[str]:
     """Yield the files that a module name may refer to, for any import root."""
     yield from (name for name in files if name == path or name.endswith(f"/{path}"))
 
 
-def _is_code_of_tests(name: str) -> bool:
+def _is_test_code(name: str) -> bool:
     path = PurePosixPath(name)
-    return path.suffix in _SOURCE and is_test(path)
+    return path.suffix in _SOURCE and is_test_file(path)
 
 
-def _named(word: str, folders: Collection[str]) -> Iterator[str]:
+def _path_candidates(word: str, folders: Collection[str]) -> Iterator[str]:
     """Yield the paths that a word may refer to."""
-    for name in (word, *_READ_BY.get(PurePosixPath(word).name, ())):
+    for name in (word, *_CONFIG_FILES.get(PurePosixPath(word).name, ())):
         yield from (normpath(f"{folder}/{name}") for folder in folders)

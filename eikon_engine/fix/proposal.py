@@ -7,10 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class ReplaceText(Record):
+class ReplaceText(FileModel):
     """Replace lines that occur exactly once in a file."""
 
     kind: Literal["replace"] = "replace"
@@ -21,8 +21,8 @@ class ReplaceText(Record):
     replace: str
 
 
-class UnifiedDiff(Record):
-    """Apply a diff as `git apply` does."""
+class UnifiedDiff(FileModel):
+    """Apply a diff as `run_git apply` does."""
 
     kind: Literal["diff"] = "diff"
     text: str = Field(min_length=1)
@@ -31,7 +31,7 @@ class UnifiedDiff(Record):
 TextEdit: TypeAlias = Annotated[ReplaceText | UnifiedDiff, Field(discriminator="kind")]
 
 
-class TextFix(Record):
+class TextFix(FileModel):
     """A change of files, as answered by a model."""
 
     kind: Literal["text"] = "text"
@@ -41,7 +41,7 @@ class TextFix(Record):
     """Edits parsed from it; empty only if the applier reads the answer itself."""
 
 
-class PatchFix(Record):
+class PatchFix(FileModel):
     """A change to a recorded mission."""
 
     kind: Literal["patch"] = "patch"
@@ -50,7 +50,7 @@ class PatchFix(Record):
     """Why, for the reviewer."""
 
 
-class NoFix(Record):
+class NoFix(FileModel):
     """No fix was found."""
 
     kind: Literal["none"] = "none"

@@ -18,7 +18,7 @@ _FROM: Final = re.compile(
 )
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _CALL: Final = re.compile(r"""\b(?:import_module|importorskip|__import__)\(\s*["']([\w.]+)["']""")
-_WORD: Final = re.compile(r"\w+")
+_IDENTIFIER: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,20 +32,20 @@ class Import:
     names: tuple[str, ...] = ()
 
 
-def imports_of(text: str) -> tuple[Import, ...]:
+def find_imports(text: str) -> tuple[Import, ...]:
     """Return the imports of a source text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        found = _by_patterns(_COMMENT.sub("", text.replace("\\\n", " ")))
+        found = _match_imports(_COMMENT.sub("", text.replace("\\\n", " ")))
     else:
-        found = _by_grammar(tree)
+        found = _parse_imports(tree)
     return (*found, *(Import(module=name) for name in _CALL.findall(text)))
 
 
-def _by_grammar(tree: ast.Module) -> Iterator[Import]:
+def _parse_imports(tree: ast.Module) -> Iterator[Import]:
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -56,8 +56,8 @@ def _by_grammar(tree: ast.Module) -> Iterator[Import]:
                 pass
 
 
-def _by_patterns(text: str) -> Iterator[Import]:
+def _match_imports(text: str) -> Iterator[Import]:
     for names in _IMPORT.findall(text):
         yield from (Import(module=each.split(" as ")[0].strip()) for each in names.split(","))
     for found in _FROM.finditer(text):
-        yield Import(module=found["module"], level=len(found["dots"]), names=tuple(_WORD.findall(found["names"])))
+        yield Import(module=found["module"], level=len(found["dots"]), names=tuple(_IDENTIFIER.findall(found["names"])))

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.fix.appliers.blocks import BlocksApplier
-from eikon_engine.fix.conclude import conclude
+from eikon_engine.fix.conclude import finish_loop
 from eikon_engine.fix.cycle_log import CycleLog
 from eikon_engine.fix.default_tasks import default_tasks
-from eikon_engine.fix.links import demand_links_inside
-from eikon_engine.fix.loop import DebugLoop, Ground
-from eikon_engine.fix.loop_options import LoopOptions, demand_sensible
-from eikon_engine.fix.names import demand_text, unreadable_names
-from eikon_engine.fix.session import Session, SessionNote, hold_session, sessions_folder
-from eikon_engine.fix.unfinished import settle_before
+from eikon_engine.fix.links import require_links_inside
+from eikon_engine.fix.loop import DebugLoop, LoopInputs
+from eikon_engine.fix.loop_options import LoopOptions, require_valid_options
+from eikon_engine.fix.names import non_utf8_warnings, require_utf8
+from eikon_engine.fix.session import FixSession, SessionRecord, lock_session, sessions_folder
+from eikon_engine.fix.unfinished import recover_tree
 from eikon_engine.fix.user_tree import (
     UserTree,
-    demand_clean,
-    demand_relative,
-    demand_targets,
-    files_of,
     find_tree,
     relative_paths,
+    require_clean,
+    require_relative_command,
+    require_targets,
+    tree_files,
 )
 from eikon_engine.fix.work_copy import WorkCopy, copy_tree
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from eikon_engine.fix.task_result import TaskResult
     from eikon_engine.fix.tasks import TaskRegistry
 
-_ID_LETTERS: Final = 6
-_SETTINGS: Final = (
+_ID_LENGTH: Final = 6
+_PYTEST_CONFIGS: Final = (
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
 """Configuration files that pytest searches in parent folders.
@@ -66,19 +66,19 @@ def debug_loop(
 
     Raises:
         UsageError: the options are invalid; nothing was started.
-        TreeChangedError: an earlier loop was interrupted while it changed the tree, and the tree changed since.
+        WorkingTreeChangedError: an earlier loop was interrupted while it changed the tree, and the tree changed since.
         DirtyTreeError: the tree has uncommitted changes.
         GitMissingError: git is not installed.
         RequirementError: the extra "fix" is not installed.
         OutputError: the session folder cannot be written.
     """
     chosen = applier or BlocksApplier()
-    plan = _plan(options)
-    with hold_session(plan.folder):
+    plan = _prepare(options)
+    with lock_session(plan.folder):
         copy = WorkCopy(plan.folder, plan.tree.root)
-        session = Session(plan.folder, _first_note(options, plan, copy, chosen))
-        with _ended_somehow(session, copy):
-            ground = Ground(
+        session = FixSession(plan.folder, _initial_record(options, plan, copy, chosen))
+        with _clean_up(session, copy):
+            ground = LoopInputs(
                 tree=plan.tree,
                 copy=copy_tree(plan.tree, plan.folder, plan.also),
                 session=plan.folder,
@@ -88,11 +88,11 @@ def debug_loop(
             )
             log = CycleLog(session, options)
             end = DebugLoop(ground, tasks or default_tasks(client, chosen), log, options).run()
-            return conclude(session, ground, log, end, options)
+            return finish_loop(session, ground, log, end, options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _PreparedLoop:
     """Resolved inputs of a loop."""
 
     tree: UserTree
@@ -104,30 +104,32 @@ class _Plan:
     warnings: tuple[str, ...]
 
 
-def _plan(options: LoopOptions) -> _Plan:
+def _prepare(options: LoopOptions) -> _PreparedLoop:
     """Check everything that can be checked before writing a file; roll back interrupted changes first."""
-    demand_sensible(options)
-    _demand_libraries()
-    home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
-    tree = find_tree(options.cwd, options.apart)
-    demand_text("project folder", str(tree.root / tree.cwd))
-    demand_text("--sessions-dir", str(home))
-    _demand_outside(home, tree)
-    demand_relative(tree, options.test_cmd)
-    targets = demand_targets(tree, options.target_files)
-    also = relative_paths(tree, options.also, "--also")
-    for line in settle_before(home, tree.root):
-        options.tell(line)
+    require_valid_options(options)
+    _require_libraries()
+    home = (options.sessions_dir or sessions_folder(Path.home(), os.environ)).resolve()
+    tree = find_tree(options.cwd, options.excluded_folders)
+    require_utf8("project folder", str(tree.root / tree.cwd))
+    require_utf8("--sessions-dir", str(home))
+    _require_outside(home, tree)
+    require_relative_command(tree, options.test_cmd)
+    targets = require_targets(tree, options.target_files)
+    also = relative_paths(tree, options.extra_files, "--also")
+    for line in recover_tree(home, tree.root):
+        options.on_progress(line)
     if not options.allow_dirty:
-        demand_clean(tree)
-    files = files_of(tree, also)
-    demand_links_inside(tree.root, files)
+        require_clean(tree)
+    files = tree_files(tree, also)
+    require_links_inside(tree.root, files)
     begun = options.now()
-    folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LETTERS]}"
-    return _Plan(tree=tree, targets=targets, also=also, begun=begun, folder=folder, warnings=unreadable_names(files))
+    folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LENGTH]}"
+    return _PreparedLoop(
+        tree=tree, targets=targets, also=also, begun=begun, folder=folder, warnings=non_utf8_warnings(files)
+    )
 
 
-def _demand_outside(sessions: Path, tree: UserTree) -> None:
+def _require_outside(sessions: Path, tree: UserTree) -> None:
     """Check that the session folder is outside the tree and not below a pytest configuration.
 
     Raises:
@@ -136,7 +138,7 @@ def _demand_outside(sessions: Path, tree: UserTree) -> None:
     if sessions.is_relative_to(tree.root):
         message = f"--sessions-dir: expected a folder outside {tree.root}, got {sessions}. Choose another."
         raise UsageError(message)
-    above = (each / name for each in (sessions, *sessions.parents) for name in _SETTINGS)
+    above = (each / name for each in (sessions, *sessions.parents) for name in _PYTEST_CONFIGS)
     settings = next((each for each in above if each.exists()), None)
     if settings is not None:
         message = (
@@ -146,8 +148,8 @@ def _demand_outside(sessions: Path, tree: UserTree) -> None:
         raise UsageError(message)
 
 
-def _first_note(options: LoopOptions, plan: _Plan, copy: WorkCopy, applier: Applier) -> SessionNote:
-    return SessionNote(
+def _initial_record(options: LoopOptions, plan: _PreparedLoop, copy: WorkCopy, applier: Applier) -> SessionRecord:
+    return SessionRecord(
         id=plan.folder.name,
         state="running",
         begun_at=plan.begun,
@@ -163,7 +165,7 @@ def _first_note(options: LoopOptions, plan: _Plan, copy: WorkCopy, applier: Appl
     )
 
 
-def _demand_libraries() -> None:
+def _require_libraries() -> None:
     """Check that the extra "fix" is installed.
 
     Raises:
@@ -176,12 +178,12 @@ def _demand_libraries() -> None:
 
 
 @contextmanager
-def _ended_somehow(session: Session, copy: WorkCopy) -> Iterator[None]:
+def _clean_up(session: FixSession, copy: WorkCopy) -> Iterator[None]:
     """Mark the session as interrupted if the block fails, and always remove the copy."""
     try:
         yield
     except BaseException:
-        session.stand(state="interrupted", step=session.note.step)
+        session.update_progress(state="interrupted", step=session.record.step)
         raise
     finally:
         copy.remove()

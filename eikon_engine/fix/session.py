@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import OutputError, SessionError
-from eikon_engine.fix.known_secrets import KnownSecrets
+from eikon_engine.fix.known_secrets import EnvironmentSecrets
 from eikon_engine.fix.proposal import TextFix
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.whole_file import cannot_write, write_whole
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.whole_file import write_atomically, write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ SESSION_FILE: Final = "session.json"
 RESULT_FILE: Final = "result.json"
 SUMMARY_FILE: Final = "summary.txt"
 DIFF_FILE: Final = "changes.diff"
-PLACE_VARIABLE: Final = "EIKON_FIX_DIR"
+SESSIONS_DIR_VARIABLE: Final = "EIKON_FIX_DIR"
 _LOCK: Final = "session.lock"
 
 SessionState: TypeAlias = Literal[
@@ -44,7 +44,7 @@ SessionState: TypeAlias = Literal[
 ]
 
 
-class SessionNote(Record):
+class SessionRecord(FileModel):
     """Options and current progress."""
 
     session_version: Literal[1] = SESSION_VERSION
@@ -71,32 +71,34 @@ class SessionNote(Record):
     """Process id of the loop."""
 
 
-class Session:
+class FixSession:
     """Write a session folder."""
 
-    def __init__(self, folder: Path, note: SessionNote) -> None:
-        """Write the first note; `hold_session` creates the folder."""
+    def __init__(self, folder: Path, record: SessionRecord) -> None:
+        """Write the first note; `lock_session` creates the folder."""
         self.folder = folder
-        self._note = note
-        self._secrets = KnownSecrets(os.environ, note.command)
-        self._write_note()
+        self._record = record
+        self._secrets = EnvironmentSecrets(os.environ, record.command)
+        self._write_record()
 
     @property
-    def note(self) -> SessionNote:
+    def record(self) -> SessionRecord:
         """Return the current content of session.json."""
-        return self._note
+        return self._record
 
-    def stand(self, *, state: SessionState | None = None, cycle: int | None = None, step: str | None = None) -> None:
+    def update_progress(
+        self, *, state: SessionState | None = None, cycle: int | None = None, step: str | None = None
+    ) -> None:
         """Store the progress before the next step."""
         changes = {
-            "state": state or self._note.state,
-            "cycle": self._note.cycle if cycle is None else cycle,
+            "state": state or self._record.state,
+            "cycle": self._record.cycle if cycle is None else cycle,
             "step": step,
         }
-        self._note = self._note.model_copy(update=changes)
-        self._write_note()
+        self._record = self._record.model_copy(update=changes)
+        self._write_record()
 
-    def keep_cycle(self, record: CycleRecord) -> None:
+    def write_cycle(self, record: CycleRecord) -> None:
         """Store the current record of a cycle."""
         folder = cycle_folder(record.cycle)
         self._write(f"{folder}/cycle.json", record.model_dump_json(indent=1))
@@ -105,26 +107,26 @@ class Session:
         if record.application is not None:
             self._write(f"{folder}/{DIFF_FILE}", record.application.diff)
 
-    def keep_diff(self, diff: str) -> None:
+    def write_diff(self, diff: str) -> None:
         """Store the diff of all kept fixes, if there is one."""
         if diff:
             self._write(DIFF_FILE, diff)
 
-    def conclude(self, result: TaskResult, summary: str) -> None:
+    def finish(self, result: TaskResult, summary: str) -> None:
         """Store the result."""
         self._write(RESULT_FILE, result.model_dump_json(indent=1))
         self._write(SUMMARY_FILE, summary)
-        self.stand(state=result.notes.outcome)
+        self.update_progress(state=result.notes.outcome)
 
-    def _write_note(self) -> None:
+    def _write_record(self) -> None:
         """Write session.json; paths are not redacted, because recovery needs them."""
-        told = self._note.model_copy(update={"command": self._secrets.hide(self._note.command)})
-        write_whole(self.folder / SESSION_FILE, told.model_dump_json(indent=1).encode(errors="surrogateescape"))
+        told = self._record.model_copy(update={"command": self._secrets.redact(self._record.command)})
+        write_atomically(self.folder / SESSION_FILE, told.model_dump_json(indent=1).encode(errors="surrogateescape"))
 
     def _write(self, name: str, text: str) -> None:
         """Write a file with secrets of the environment redacted, except in diffs, which must match the files."""
-        told = text if name.endswith(DIFF_FILE) else self._secrets.hide(text)
-        write_whole(self.folder / name, told.encode(errors="surrogateescape"))
+        told = text if name.endswith(DIFF_FILE) else self._secrets.redact(text)
+        write_atomically(self.folder / name, told.encode(errors="surrogateescape"))
 
 
 def cycle_folder(cycle: int) -> str:
@@ -137,7 +139,7 @@ def sessions_folder(home: Path, environ: Mapping[str, str]) -> Path:
 
     Source: https://specifications.freedesktop.org/basedir-spec/latest/
     """
-    chosen = environ.get(PLACE_VARIABLE)
+    chosen = environ.get(SESSIONS_DIR_VARIABLE)
     if chosen:
         return home / chosen
     state = Path(environ.get("XDG_STATE_HOME") or "")
@@ -145,7 +147,7 @@ def sessions_folder(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 @contextmanager
-def hold_session(folder: Path) -> Iterator[None]:
+def lock_session(folder: Path) -> Iterator[None]:
     """Create a new folder and hold its lock until the block or the process ends.
 
     Raises:
@@ -156,7 +158,7 @@ def hold_session(folder: Path) -> Iterator[None]:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
     except OSError as error:
-        raise OutputError(cannot_write(folder, error)) from error
+        raise OutputError(write_error_message(folder, error)) from error
     try:
         yield
     finally:
@@ -178,7 +180,7 @@ def is_alive(folder: Path) -> bool:
     return False
 
 
-def mark_session(folder: Path, state: SessionState) -> None:
+def set_final_state(folder: Path, state: SessionState) -> None:
     """Set the final state of a session whose process is gone.
 
     Raises:
@@ -186,10 +188,10 @@ def mark_session(folder: Path, state: SessionState) -> None:
         OutputError: the session cannot be written.
     """
     note = read_session(folder).model_copy(update={"state": state})
-    write_whole(folder / SESSION_FILE, note.model_dump_json(indent=1).encode())
+    write_atomically(folder / SESSION_FILE, note.model_dump_json(indent=1).encode())
 
 
-def read_session(folder: Path) -> SessionNote:
+def read_session(folder: Path) -> SessionRecord:
     """Read session.json.
 
     Raises:
@@ -197,7 +199,7 @@ def read_session(folder: Path) -> SessionNote:
     """
     path = folder / SESSION_FILE
     try:
-        return SessionNote.model_validate_json(path.read_bytes())
+        return SessionRecord.model_validate_json(path.read_bytes())
     except OSError as error:
         message = f"{path}: expected the session of a debug loop, got none ({error.strerror}). Restore the file."
         raise SessionError(message) from error

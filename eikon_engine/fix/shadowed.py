@@ -7,49 +7,51 @@ import sys
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.appliers.bounds import is_test
-from eikon_engine.fix.python_imports import imports_of
+from eikon_engine.fix.appliers.bounds import is_test_file
+from eikon_engine.fix.python_imports import find_imports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from eikon_engine.fix.failure import Analysis
 
-_RUNNERS: Final = frozenset(
+_TEST_RUNNERS: Final = frozenset(
     {"_pytest", "doctest", "iniconfig", "nose", "nose2", "pluggy", "pytest", "testtools", "tox", "unittest", "xdist"}
 )
 """Modules of Python test runners and their dependencies; names starting with `pytest_` count, too."""
-_ORDINARY: Final = frozenset({"coverage", "exceptiongroup", "green", "hypothesis", "py", "robot"})
+_AMBIGUOUS_RUNNERS: Final = frozenset({"coverage", "exceptiongroup", "green", "hypothesis", "py", "robot"})
 """Further such modules whose names are common: an existing file of that name belongs to the project."""
-_MISSING: Final = re.compile(r"No module named '(\w+)'")
+_MISSING_MODULE: Final = re.compile(r"No module named '(\w+)'")
 
 
-def shadowed(file: str, made: Collection[str], files: Collection[str], outside: Collection[str]) -> Iterator[str]:
+def shadowed_modules(
+    file: str, created: Collection[str], files: Collection[str], external: Collection[str]
+) -> Iterator[str]:
     """Yield the modules that a file would shadow.
 
     `made` are the files that a fix creates, `files` those that existed before; `outside` are modules that the project
     imports but does not contain. A module inside a package shadows nothing.
     """
     path = PurePosixPath(file)
-    new_packages = {each.parent for each in map(PurePosixPath, made) if each.name.partition(".")[0] == "__init__"}
-    for number, name in enumerate(_modules(path)):
+    new_packages = {each.parent for each in map(PurePosixPath, created) if each.name.partition(".")[0] == "__init__"}
+    for number, name in enumerate(_module_names(path)):
         if number and (PurePosixPath(*path.parts[:number]) / "__init__.py").as_posix() in files:
             continue
         is_file = number == len(path.parts) - 1
-        is_new = file in made if is_file else PurePosixPath(*path.parts[: number + 1]) in new_packages
-        is_taken = name in _ORDINARY or name in sys.stdlib_module_names or name in outside
-        if name in _RUNNERS or name.startswith("pytest_") or (is_new and is_taken):
+        is_new = file in created if is_file else PurePosixPath(*path.parts[: number + 1]) in new_packages
+        is_taken = name in _AMBIGUOUS_RUNNERS or name in sys.stdlib_module_names or name in external
+        if name in _TEST_RUNNERS or name.startswith("pytest_") or (is_new and is_taken):
             yield name
 
 
-def imported_from_outside(texts: Mapping[str, str]) -> frozenset[str]:
+def external_imports(texts: Mapping[str, str]) -> frozenset[str]:
     """Return the modules that Python files import and that the project, tests excluded, does not contain."""
-    wanted = {each.module.partition(".")[0] for text in texts.values() for each in imports_of(text) if not each.level}
+    wanted = {each.module.partition(".")[0] for text in texts.values() for each in find_imports(text) if not each.level}
     own = {
         name
         for path in map(PurePosixPath, texts)
-        if not is_test(path)
-        for number, name in enumerate(_modules(path))
+        if not is_test_file(path)
+        for number, name in enumerate(_module_names(path))
         if not number or (PurePosixPath(*path.parts[:number]) / "__init__.py").as_posix() not in texts
     }
     return frozenset(wanted - own)
@@ -58,10 +60,10 @@ def imported_from_outside(texts: Mapping[str, str]) -> frozenset[str]:
 def missing_modules(analysis: Analysis | None) -> frozenset[str]:
     """Return the modules that tests failed to import: creating one of them shadows nothing."""
     failures = () if analysis is None else analysis.failures
-    return frozenset(name for each in failures for name in _MISSING.findall(f"{each.message}\n{each.excerpt}"))
+    return frozenset(name for each in failures for name in _MISSING_MODULE.findall(f"{each.message}\n{each.excerpt}"))
 
 
-def _modules(path: PurePosixPath) -> Iterator[str]:
+def _module_names(path: PurePosixPath) -> Iterator[str]:
     """Yield the module names of a file and of the folders around it."""
     if path.suffix in {".py", ".pyc", ".so"}:
         yield from path.parts[:-1]

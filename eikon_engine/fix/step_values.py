@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.test_run import TestRun
 
 
-class Attempt(Record):
+class RolledBackFix(FileModel):
     """A fix that was tried and rolled back."""
 
     cycle: int
@@ -27,7 +27,7 @@ class Attempt(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptRun:
+class RunScriptInput:
     """Input of `system:run_script`, which returns a `TestRun`."""
 
     command: str
@@ -45,7 +45,7 @@ class ScriptRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestOutput:
+class AnalysisInput:
     """Input of `debug:analyze_test_results`, which returns an `Analysis`."""
 
     __test__ = False
@@ -73,13 +73,13 @@ class ContextQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixQuestion:
+class FixRequest:
     """Input of `debug:generate_fix`, which returns a `Proposal`."""
 
     analysis: Analysis
     context: Context
     targets: tuple[str, ...]
-    earlier: tuple[Attempt, ...]
+    rolled_back: tuple[RolledBackFix, ...]
     """Fixes that were tried in this loop and rolled back, oldest first."""
     command: str
     """The test command as given."""
@@ -88,8 +88,8 @@ class FixQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixOrder:
-    """Input of `fix:apply`, which returns an `Application`."""
+class ApplyFixInput:
+    """Input of `fix:apply`, which returns an `AppliedFix`."""
 
     fix: Fix
     tree: Path

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from eikon_engine.outcome.printable import printable
-from eikon_engine.trace.wording import counted
+from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.fix.task_result import CycleRecord, LoopNotes, Outcome, StepFailure, TaskResult
+    from eikon_engine.fix.task_result import CycleRecord, LoopNotes, LoopOutcome, StepFailure, TaskResult
 
 
-def reason_of(outcome: Outcome, cycles: int, failure: StepFailure | None) -> str:
+def end_reason(outcome: LoopOutcome, cycles: int, failure: StepFailure | None) -> str:
     """Return why a loop ended."""
     match outcome:
         case "success":
             return "the tests pass"
         case "max_cycles":
-            return f"the tests still fail after {counted(cycles, 'cycle')}, the limit"
+            return f"the tests still fail after {pluralize(cycles, 'cycle')}, the limit"
         case "error":
             return "a step failed" if failure is None else f"{failure.step} failed: {failure.message}"
         case _:
             assert_never(outcome)
 
 
-def content_of(notes: LoopNotes) -> str:
+def result_sentence(notes: LoopNotes) -> str:
     """Return the outcome and the number of cycles in a sentence or two."""
     files = ", ".join(notes.modified_files)
     changed = f"Changed: {files}." if files else "No file was changed."
-    cycles = counted(notes.cycles_run, "cycle")
+    cycles = pluralize(notes.cycles_run, "cycle")
     match notes.outcome:
         case "success":
             return f"Success: the tests pass after {cycles}. {changed}"
@@ -44,7 +44,7 @@ def content_of(notes: LoopNotes) -> str:
 
 def render_summary(result: TaskResult) -> str:
     """Return the summary, followed by the diff of the fixes; independent of machine and time."""
-    return printable("\n".join((*_lines(result), ""))) + _shown(result.notes)
+    return escape_control_characters("\n".join((*_lines(result), ""))) + _diff_section(result.notes)
 
 
 def _lines(result: TaskResult) -> Iterator[str]:
@@ -56,22 +56,22 @@ def _lines(result: TaskResult) -> Iterator[str]:
     yield f"tests:  {notes.final_test_status}"
     yield f"files:  {', '.join(notes.modified_files) or 'none'}"
     for record in notes.history:
-        yield f"cycle {record.cycle}: {_cycle(record)}"
+        yield f"cycle {record.cycle}: {_cycle_line(record)}"
     yield from (f"warning: {each}" for each in notes.warnings)
     if notes.closing_analysis is not None:
         yield f"closing test: {notes.closing_analysis.summary}"
 
 
-def _cycle(record: CycleRecord) -> str:
+def _cycle_line(record: CycleRecord) -> str:
     parts = ["no result" if record.analysis is None else record.analysis.summary]
     if record.application is not None:
         parts.append(f"changed {', '.join(record.application.files)}")
     if record.verification is not None:
-        parts.append(_JUDGED[record.verification.judgement])
+        parts.append(_JUDGEMENT_TEXTS[record.verification.judgement])
     return "; ".join(parts)
 
 
-_JUDGED = {
+_JUDGEMENT_TEXTS = {
     "passed": "the tests pass with the fix",
     "helped": "the fix helped and is kept",
     "no_help": "the fix did not help and is rolled back",
@@ -81,8 +81,8 @@ _JUDGED = {
 }
 
 
-def _shown(notes: LoopNotes) -> str:
+def _diff_section(notes: LoopNotes) -> str:
     if not notes.diff:
         return ""
     where = "" if notes.modified_files else "Not applied to your files (use --keep to apply):\n"
-    return f"\n{where}{printable(notes.diff)}"
+    return f"\n{where}{escape_control_characters(notes.diff)}"

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.fix.application import Application
+from eikon_engine.fix.application import AppliedFix
 from eikon_engine.fix.context import Context
 from eikon_engine.fix.failure import Analysis
 from eikon_engine.fix.proposal import Proposal
 from eikon_engine.fix.test_run import TestRun
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from eikon_engine.errors import EikonError
 
-Outcome: TypeAlias = Literal["success", "max_cycles", "error"]
-Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more", "unclear", "unproved"]
+LoopOutcome: TypeAlias = Literal["success", "max_cycles", "error"]
+FixJudgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more", "unclear", "unproved"]
 """Effect of a fix according to the next test run; only a fix that passed or helped is kept."""
 
 
-class StepFailure(Record):
+class StepFailure(FileModel):
     """The step that ended the loop early."""
 
     step: str
@@ -35,7 +35,7 @@ class StepFailure(Record):
     """Multi-line details, e.g. the nearest recorded prompt."""
 
 
-def failure_of(step: str, cycle: int, error: EikonError) -> StepFailure:
+def step_failure(step: str, cycle: int, error: EikonError) -> StepFailure:
     """Return the failure of a step; one before the first cycle is attributed to it."""
     return StepFailure(
         step=step,
@@ -47,14 +47,14 @@ def failure_of(step: str, cycle: int, error: EikonError) -> StepFailure:
     )
 
 
-class Verification(Record):
+class Verification(FileModel):
     """Result of the test run after a fix."""
 
-    judgement: Judgement
+    judgement: FixJudgement
     rolled_back: bool
 
 
-class CycleRecord(Record):
+class CycleRecord(FileModel):
     """One cycle: what was found, and what was tried."""
 
     cycle: int = Field(ge=1)
@@ -62,17 +62,17 @@ class CycleRecord(Record):
     analysis: Analysis | None = None
     context: Context | None = None
     proposal: Proposal | None = None
-    application: Application | None = None
+    application: AppliedFix | None = None
     verification: Verification | None = None
     """None if no fix was applied, or the loop ended before it was tested."""
     durations_ms: dict[str, int] = Field(default_factory=dict)
     """By step, in execution order."""
 
 
-class LoopNotes(Record):
+class LoopNotes(FileModel):
     """Record of a finished loop."""
 
-    outcome: Outcome
+    outcome: LoopOutcome
     cycles_run: int = Field(ge=0)
     final_test_status: Literal["passed", "failed", "unknown"]
     """Status with all kept fixes; unknown if no test run completed."""
@@ -97,7 +97,7 @@ class LoopNotes(Record):
         return None if self.failure is None else self.failure.step
 
 
-class TaskResult(Record):
+class TaskResult(FileModel):
     """Result of a task of the `director_evaluator_loop` kind."""
 
     status: Literal["COMPLETE", "FAILED"]

@@ -5,34 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
-from eikon_engine.errors import EikonError, StepFailedError, UnknownTaskError, UsageError
+from eikon_engine.errors import EikonError, FixTaskFailedError, UnknownTaskError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from eikon_engine.fix.application import Application
+    from eikon_engine.fix.application import AppliedFix
     from eikon_engine.fix.context import Context
     from eikon_engine.fix.failure import Analysis
     from eikon_engine.fix.proposal import Proposal
-    from eikon_engine.fix.step_values import ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
+    from eikon_engine.fix.step_values import AnalysisInput, ApplyFixInput, ContextQuery, FixRequest, RunScriptInput
     from eikon_engine.fix.test_run import TestRun
 
-Taken = TypeVar("Taken")
-Returned = TypeVar("Returned")
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[Taken, Returned]):
+class Step(Generic[Input, Output]):
     """The name of an atomic task, with its input and output types."""
 
     name: str
 
 
-RUN_SCRIPT: Final[Step[ScriptRun, TestRun]] = Step("system:run_script")
-ANALYZE: Final[Step[TestOutput, Analysis]] = Step("debug:analyze_test_results")
+RUN_SCRIPT: Final[Step[RunScriptInput, TestRun]] = Step("system:run_script")
+ANALYZE: Final[Step[AnalysisInput, Analysis]] = Step("debug:analyze_test_results")
 GET_CONTEXT: Final[Step[ContextQuery, Context]] = Step("system:get_context")
-GENERATE_FIX: Final[Step[FixQuestion, Proposal]] = Step("debug:generate_fix")
-APPLY_FIX: Final[Step[FixOrder, Application]] = Step("fix:apply")
+GENERATE_FIX: Final[Step[FixRequest, Proposal]] = Step("debug:generate_fix")
+APPLY_FIX: Final[Step[ApplyFixInput, AppliedFix]] = Step("fix:apply")
 STEPS: Final = (RUN_SCRIPT.name, ANALYZE.name, GET_CONTEXT.name, GENERATE_FIX.name, APPLY_FIX.name)
 """The steps of a cycle, in order."""
 DEBUG_LOOP: Final = "debug:loop"
@@ -44,8 +44,8 @@ class AtomicTask:
 
     name: str
     summary: str
-    takes: type[Any]
-    perform: Callable[[Any], Any]
+    input_type: type[Any]
+    run: Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class TaskRegistry:
             raise UnknownTaskError(message)
         return self._tasks[name]
 
-    def replacing(self, task: Task) -> TaskRegistry:
+    def with_task(self, task: Task) -> TaskRegistry:
         """Return a registry in which `task` replaces the task of the same name.
 
         Raises:
@@ -116,18 +116,18 @@ class TaskRegistry:
         self.find(task.name)
         return TaskRegistry(task if each.name == task.name else each for each in self._tasks.values())
 
-    def perform(self, step: Step[Taken, Returned], value: Taken) -> Returned:
+    def run(self, step: Step[Input, Output], value: Input) -> Output:
         """Run an atomic task.
 
         Raises:
-            StepFailedError: it failed; its error is the cause.
+            FixTaskFailedError: it failed; its error is the cause.
             UnknownTaskError: no task has that name.
         """
         task = self.find(step.name)
-        if not isinstance(task, AtomicTask) or not isinstance(value, task.takes):
+        if not isinstance(task, AtomicTask) or not isinstance(value, task.input_type):
             message = f"{step.name}: expected an atomic task that takes a {type(value).__name__}, got another."
             raise UsageError(message)
         try:
-            return cast("Returned", task.perform(value))
+            return cast("Output", task.run(value))
         except EikonError as error:
-            raise StepFailedError(step.name, error) from error
+            raise FixTaskFailedError(step.name, error) from error

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from eikon_engine.fix.process_group import Ending
-from eikon_engine.trace.record import Record
+from eikon_engine.fix.process_group import ProcessEnding
+from eikon_engine.trace.record import FileModel
 
 
-class Stream(Record):
+class CapturedStream(FileModel):
     """One output stream of a command."""
 
     file: str
@@ -21,7 +21,7 @@ class Stream(Record):
     """Bytes not stored in the file: the middle of a long output, replaced by one line."""
 
 
-class TestRun(Record):
+class TestRun(FileModel):
     """Result of a test command."""
 
     __test__: ClassVar = False
@@ -33,12 +33,12 @@ class TestRun(Record):
     """Working directory, relative to the tree."""
     exit_status: int | None
     """None if it did not exit by itself."""
-    ended: Ending
+    ended: ProcessEnding
     signal: int | None = None
     """Signal that killed it, if `ended` is killed."""
     duration_ms: int = Field(ge=0)
-    stdout: Stream
-    stderr: Stream
+    stdout: CapturedStream
+    stderr: CapturedStream
     junit_xml: str | None = None
     """Path of the JUnit report relative to the session folder, if one was written."""
     report_asked: bool = False

@@ -12,10 +12,10 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.appliers.bounds import is_test_file
 from eikon_engine.fix.named_modules import modules_run
-from eikon_engine.fix.node_packages import MANIFEST, entries_of, own_name
-from eikon_engine.fix.python_imports import imports_of
+from eikon_engine.fix.node_packages import MANIFEST, entry_paths, package_name
+from eikon_engine.fix.python_imports import find_imports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,23 +28,23 @@ _SPECIFIER: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\.meta\.
 _FILE: Final = re.compile(r"""["'`]([\w./@~-]+\.\w+)["'`]""")
 
 
-def used_files(texts: Mapping[str, str]) -> frozenset[str]:
+def imported_files(texts: Mapping[str, str]) -> frozenset[str]:
     """Return the files that others use, given texts by file name."""
-    names = {own_name(text): PurePosixPath(name).parent for name, text in texts.items() if _is_manifest(name)}
-    known = _Known(texts, {name: folder.as_posix() for name, folder in names.items() if name is not None})
+    names = {package_name(text): PurePosixPath(name).parent for name, text in texts.items() if _is_manifest(name)}
+    known = _FileIndex(texts, {name: folder.as_posix() for name, folder in names.items() if name is not None})
     found: set[str] = set()
     for name, text in texts.items():
         here = PurePosixPath(name).parent.as_posix()
         suffix = PurePosixPath(name).suffix
         if suffix in PYTHON:
-            found.update(each for path in _modules(text, here) for each in known.modules(path, name))
-        if suffix in PYTHON | JAVASCRIPT and is_test(PurePosixPath(name)):
+            found.update(each for path in _imported_modules(text, here) for each in known.modules(path, name))
+        if suffix in PYTHON | JAVASCRIPT and is_test_file(PurePosixPath(name)):
             run = (path.removesuffix(".py") for path in modules_run(text))
             found.update(each for path in run for each in known.modules(path, name))
         if suffix in JAVASCRIPT:
-            found.update(each for path in _SPECIFIER.findall(text) for each in known.loaded(path, here, name))
+            found.update(each for path in _SPECIFIER.findall(text) for each in known.specifiers(path, here, name))
         if _is_manifest(name):
-            found.update(each for path in entries_of(name, text) for each in known.entries(path))
+            found.update(each for path in entry_paths(name, text) for each in known.entries(path))
         if suffix in PYTHON | JAVASCRIPT | PAGES:
             found.update(each for path in _FILE.findall(text) for each in known.files(path, here, name))
     return frozenset(found)
@@ -54,9 +54,9 @@ def _is_manifest(name: str) -> bool:
     return PurePosixPath(name).name == MANIFEST
 
 
-def _modules(text: str, here: str) -> Iterator[str]:
+def _imported_modules(text: str, here: str) -> Iterator[str]:
     """Yield the modules that a Python file may import, as paths; relative imports start with `./`."""
-    for found in imports_of(text):
+    for found in find_imports(text):
         path = found.module.replace(".", "/")
         if found.level:
             path = "./" + normpath("/".join((here, *[".."] * (found.level - 1), path or ".")))
@@ -65,7 +65,7 @@ def _modules(text: str, here: str) -> Iterator[str]:
     yield from (name.replace(".", "/") for name in _DOTTED.findall(text))
 
 
-class _Known:
+class _FileIndex:
     """The files of a project, indexed by the names they may be referred to."""
 
     def __init__(self, names: Iterable[str], packages: Mapping[str, str]) -> None:
@@ -80,7 +80,7 @@ class _Known:
                 name
             )
 
-    def modules(self, path: str, asker: str) -> Iterator[str]:
+    def modules(self, path: str, importer: str) -> Iterator[str]:
         """Yield the files of a Python module, and of its parent packages."""
         is_near = path.startswith("./")
         plain = normpath(path)
@@ -88,11 +88,13 @@ class _Known:
             yield from (
                 name
                 for name in self._by_stem.get(PurePosixPath(plain).name, ())
-                if name != asker and PurePosixPath(name).suffix in PYTHON and _fits(_stem(name), plain, is_near=is_near)
+                if name != importer
+                and PurePosixPath(name).suffix in PYTHON
+                and _matches_path(_import_path(name), plain, is_near=is_near)
             )
             plain = plain.rpartition("/")[0]
 
-    def loaded(self, path: str, here: str, asker: str) -> Iterator[str]:
+    def specifiers(self, path: str, here: str, importer: str) -> Iterator[str]:
         """Yield the files that a JavaScript specifier may refer to."""
         package = next((each for each in self._packages if path == each or path.startswith(f"{each}/")), None)
         if package is not None:
@@ -102,28 +104,30 @@ class _Known:
         stems = {plain, re.sub(r"\.[cm]?[jt]sx?$", "", plain)}
         for stem in stems | {normpath(f"{each}/..") for each in stems if PurePosixPath(each).name == "index"}:
             names = self._by_stem.get(PurePosixPath(stem).name, ())
-            yield from (name for name in names if name != asker and _fits(_stem(name), stem, is_near=is_near))
+            yield from (
+                name for name in names if name != importer and _matches_path(_import_path(name), stem, is_near=is_near)
+            )
 
     def entries(self, path: str) -> Iterator[str]:
         """Yield the files of a package for a path relative to the tree, which may contain `*` or omit the extension."""
         if "*" in path:
             names = (name for below in self._by_tail.values() for name in below)
             yield from (name for name in names if fnmatchcase(name, path))
-        yield from self.loaded(f"./{path}", ".", "")
+        yield from self.specifiers(f"./{path}", ".", "")
 
-    def files(self, path: str, here: str, asker: str) -> Iterator[str]:
+    def files(self, path: str, here: str, importer: str) -> Iterator[str]:
         """Yield the files that a quoted text may refer to."""
         wanted = {normpath(path).lstrip("/"), normpath(f"{here}/{path}")}
         for name in self._by_tail.get(PurePosixPath(path).name, ()):
-            if name != asker and any(_fits(name, each, is_near=False) for each in wanted):
+            if name != importer and any(_matches_path(name, each, is_near=False) for each in wanted):
                 yield name
 
 
-def _stem(name: str) -> str:
+def _import_path(name: str) -> str:
     """Return the import path of a file: without extension; a package is its folder."""
     path = PurePosixPath(name)
     return (path.parent if path.stem in {"__init__", "index"} else path.with_suffix("")).as_posix()
 
 
-def _fits(name: str, wanted: str, *, is_near: bool) -> bool:
+def _matches_path(name: str, wanted: str, *, is_near: bool) -> bool:
     return name == wanted or (not is_near and name.endswith(f"/{wanted}"))

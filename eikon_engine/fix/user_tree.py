@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import DirtyTreeError, UsageError
-from eikon_engine.fix.git import ask_git, git, names
+from eikon_engine.fix.git import run_git, split_names, try_git
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_FILES: Final = 50_000
+MAX_FILES: Final = 50_000
 """Maximum number of files of a tree without git; more suggests a home folder."""
 _SHOWN: Final = 3
 
@@ -29,16 +29,18 @@ class UserTree:
     cwd: str
     """Working directory of commands, relative to the root."""
     is_git: bool
-    apart: tuple[Path, ...] = ()
+    excluded_folders: tuple[Path, ...] = ()
     """Our own folders inside the root, excluded from the tree."""
 
-    def holds(self, relative: str) -> bool:
-        """Return whether a path belongs to the tree: not in `.git`, not in an excluded folder."""
+    def contains(self, relative: str) -> bool:
+        """Return whether a path belongs to the tree: not in `.run_git`, not in an excluded folder."""
         path = self.root / relative
-        return ".git" not in Path(relative).parts and not any(path.is_relative_to(each) for each in self.apart)
+        return ".git" not in Path(relative).parts and not any(
+            path.is_relative_to(each) for each in self.excluded_folders
+        )
 
 
-def find_tree(cwd: Path, apart: tuple[Path, ...] = ()) -> UserTree:
+def find_tree(cwd: Path, excluded_folders: tuple[Path, ...] = ()) -> UserTree:
     """Return the git working tree around a folder; without git, the folder itself.
 
     Raises:
@@ -49,18 +51,18 @@ def find_tree(cwd: Path, apart: tuple[Path, ...] = ()) -> UserTree:
     if not folder.is_dir():
         message = f"{cwd}: expected a project folder, but it does not exist. Correct the path."
         raise UsageError(message)
-    away = tuple(each.resolve() for each in apart)
-    asked = ask_git(folder, "rev-parse", "--is-inside-git-dir", "--show-toplevel")
+    away = tuple(each.resolve() for each in excluded_folders)
+    asked = try_git(folder, "rev-parse", "--is-inside-git-dir", "--show-toplevel")
     if asked.stdout.startswith(b"true"):
         message = f"{cwd}: expected a project folder, got a git folder. Run the command in the project."
         raise UsageError(message)
     if asked.returncode != 0:
-        return UserTree(root=folder, cwd=".", is_git=False, apart=away)
+        return UserTree(root=folder, cwd=".", is_git=False, excluded_folders=away)
     root = Path(os.fsdecode(asked.stdout.partition(b"\n")[2].rstrip(b"\n"))).resolve()
-    return UserTree(root=root, cwd=folder.relative_to(root).as_posix(), is_git=True, apart=away)
+    return UserTree(root=root, cwd=folder.relative_to(root).as_posix(), is_git=True, excluded_folders=away)
 
 
-def demand_clean(tree: UserTree) -> None:
+def require_clean(tree: UserTree) -> None:
     """Check that everything is committed; a folder without git always passes.
 
     Raises:
@@ -68,7 +70,7 @@ def demand_clean(tree: UserTree) -> None:
     """
     if not tree.is_git:
         return
-    changed = tuple(filter(tree.holds, _status(tree.root)))
+    changed = tuple(filter(tree.contains, _changed_files(tree.root)))
     if changed:
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
         message = (
@@ -78,7 +80,7 @@ def demand_clean(tree: UserTree) -> None:
         raise DirtyTreeError(message)
 
 
-def files_of(tree: UserTree, also: tuple[str, ...] = ()) -> tuple[str, ...]:
+def tree_files(tree: UserTree, extra_files: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the files and symlinks, relative to the root and sorted.
 
     Files that git ignores are omitted, except those in `also`.
@@ -86,40 +88,40 @@ def files_of(tree: UserTree, also: tuple[str, ...] = ()) -> tuple[str, ...]:
     Raises:
         UsageError: a folder without git has too many files, or one of `also` does not exist.
     """
-    listed = _known_to_git(tree.root) if tree.is_git else tuple(_below(tree.root, tree.root))
-    if not tree.is_git and len(listed) > MOST_FILES:
+    listed = _git_files(tree.root) if tree.is_git else tuple(_walk_files(tree.root, tree.root))
+    if not tree.is_git and len(listed) > MAX_FILES:
         message = (
-            f"{tree.root}: expected a project folder or a git working tree, got more than {MOST_FILES} files. Run the "
+            f"{tree.root}: expected a project folder or a git working tree, got more than {MAX_FILES} files. Run the "
             "command in the project, or run `git init` there."
         )
         raise UsageError(message)
-    wanted = (*listed, *(each for name in also for each in _wanted(tree, name)))
-    return tuple(sorted({each for each in wanted if tree.holds(each) and _is_copied(tree.root / each)}))
+    wanted = (*listed, *(each for name in extra_files for each in _extra_files(tree, name)))
+    return tuple(sorted({each for each in wanted if tree.contains(each) and _is_copied(tree.root / each)}))
 
 
 def relative_paths(tree: UserTree, paths: tuple[str, ...], option: str) -> tuple[str, ...]:
     """Convert paths relative to the working directory into paths relative to the root.
 
     Raises:
-        UsageError: a path is outside the tree or in `.git`.
+        UsageError: a path is outside the tree or in `.run_git`.
     """
-    return tuple(dict.fromkeys(_relative(tree, path, option) for path in paths))
+    return tuple(dict.fromkeys(_relative_path(tree, path, option) for path in paths))
 
 
-def demand_targets(tree: UserTree, paths: tuple[str, ...]) -> tuple[str, ...]:
+def require_targets(tree: UserTree, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the target files, relative to the root.
 
     Raises:
         UsageError: one is not a file of the tree.
     """
     for written in paths:
-        if not (tree.root / _relative(tree, written, "--target-file")).is_file():
+        if not (tree.root / _relative_path(tree, written, "--target-file")).is_file():
             message = f"--target-file: no such file: {written!r}. Correct the path."
             raise UsageError(message)
     return relative_paths(tree, paths, "--target-file")
 
 
-def demand_relative(tree: UserTree, command: str) -> None:
+def require_relative_command(tree: UserTree, command: str) -> None:
     """Check that a command does not name a file of the user's tree by absolute path, except ignored programs.
 
     Raises:
@@ -127,7 +129,7 @@ def demand_relative(tree: UserTree, command: str) -> None:
     """
     for found in re.finditer(rf"(?<![\w./-]){re.escape(str(tree.root))}(?:/([^\s\"':;]*)|(?![\w.-]))", command):
         inside = found[1] or "."
-        if not tree.is_git or ask_git(tree.root, "check-ignore", "--quiet", inside).returncode != 0:
+        if not tree.is_git or try_git(tree.root, "check-ignore", "--quiet", inside).returncode != 0:
             message = (
                 f"--test-cmd: expected paths relative to {tree.root}, because tests run in a copy of it, got "
                 f"{found[0]}. Use a relative path."
@@ -135,7 +137,7 @@ def demand_relative(tree: UserTree, command: str) -> None:
             raise UsageError(message)
 
 
-def _relative(tree: UserTree, path: str, option: str) -> str:
+def _relative_path(tree: UserTree, path: str, option: str) -> str:
     place = (tree.root / tree.cwd / path).resolve()
     inside = place.is_relative_to(tree.root) and place != tree.root
     if not inside or ".git" in place.relative_to(tree.root).parts:
@@ -144,10 +146,10 @@ def _relative(tree: UserTree, path: str, option: str) -> str:
     return place.relative_to(tree.root).as_posix()
 
 
-def _wanted(tree: UserTree, name: str) -> Iterator[str]:
+def _extra_files(tree: UserTree, name: str) -> Iterator[str]:
     place = tree.root / name
     if place.is_dir():
-        yield from _below(place, tree.root)
+        yield from _walk_files(place, tree.root)
     elif place.exists():
         yield name
     else:
@@ -155,19 +157,19 @@ def _wanted(tree: UserTree, name: str) -> Iterator[str]:
         raise UsageError(message)
 
 
-def _status(root: Path) -> Iterator[str]:
-    told = iter(names(git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")))
+def _changed_files(root: Path) -> Iterator[str]:
+    told = iter(split_names(run_git(root, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")))
     for entry in told:
         yield entry[3:]
 
 
-def _known_to_git(root: Path) -> tuple[str, ...]:
-    tracked = names(git(root, "ls-files", "-z", "--cached", "--recurse-submodules"))
-    others = names(git(root, "ls-files", "-z", "--others", "--exclude-standard"))
+def _git_files(root: Path) -> tuple[str, ...]:
+    tracked = split_names(run_git(root, "ls-files", "-z", "--cached", "--recurse-submodules"))
+    others = split_names(run_git(root, "ls-files", "-z", "--others", "--exclude-standard"))
     return (*tracked, *others)
 
 
-def _below(folder: Path, root: Path) -> Iterator[str]:
+def _walk_files(folder: Path, root: Path) -> Iterator[str]:
     """List the files below a folder, up to the limit."""
     count = 0
     for place, folders, found in os.walk(folder):
@@ -176,7 +178,7 @@ def _below(folder: Path, root: Path) -> Iterator[str]:
         for name in (*found, *linked):
             count += 1
             yield (Path(place) / name).relative_to(root).as_posix()
-            if count > MOST_FILES:
+            if count > MAX_FILES:
                 return
 
 

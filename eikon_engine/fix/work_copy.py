@@ -1,6 +1,6 @@
 """The copy of the user's tree in which tests run and fixes are tried.
 
-Its states are stored in a separate git folder, so that the copy's own `.git`, if any, is left to the tests. A state is
+Its states are stored in a separate git folder, so that the copy's own `.run_git`, if any, is left to the tests. A state is
 the id of a git tree that contains every file, including ignored ones.
 """
 
@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Final
 
 from eikon_engine.errors import FixError, OutputError
-from eikon_engine.fix.git import ALONE, ask_git, git
-from eikon_engine.fix.links import text_in_copy
-from eikon_engine.fix.user_tree import UserTree, files_of
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.fix.git import ISOLATED_ENV, run_git, try_git
+from eikon_engine.fix.links import link_target_in_copy
+from eikon_engine.fix.user_tree import UserTree, tree_files
+from eikon_engine.trace.whole_file import write_error_message
 
 _STATES: Final = "states.git"
 _TREE: Final = "tree"
-_AS_THEY_ARE: Final = "* -text -filter -ident -working-tree-encoding\n"
+_NO_CONVERSION: Final = "* -text -filter -ident -working-tree-encoding\n"
 """Attributes that disable all git conversions."""
 ABSENT: Final = "000000"
 """Mode of a missing file."""
-REGULAR: Final = frozenset({"100644", "100755"})
+REGULAR_MODES: Final = frozenset({"100644", "100755"})
 """Modes of regular files; the second is executable."""
 
 
@@ -49,40 +49,40 @@ class WorkCopy:
         """Set the paths; `copy_tree` creates the files."""
         self.root = folder / _TREE / (original.name or "root")
         self.folder = folder
-        self._surroundings = {**ALONE, "GIT_DIR": str(folder / _STATES), "GIT_WORK_TREE": str(self.root)}
+        self._env = {**ISOLATED_ENV, "GIT_DIR": str(folder / _STATES), "GIT_WORK_TREE": str(self.root)}
 
-    def take(self) -> str:
+    def store_state(self) -> str:
         """Store and return the current state.
 
         Raises:
             FixError: the tests deleted the copy.
         """
-        self._demand_there()
+        self._require_present()
         self._git("add", "--all", "--force", ".")
         return self._git("write-tree").decode().strip()
 
-    def bring_back(self, state: str) -> None:
+    def restore(self, state: str) -> None:
         """Restore a state: all changes since are undone, including test caches.
 
         Raises:
             FixError: the tests deleted the copy.
         """
-        self._demand_there()
+        self._require_present()
         self._git("read-tree", "--reset", "-u", state)
         self._git("clean", "-ffdxq")
-        self._remove_special()
+        self._remove_special_files()
 
     def changes(self, before: str, after: str) -> tuple[Change, ...]:
         """Return the files that differ between two states."""
         words = self._git("diff", "--raw", "-z", "--no-abbrev", "--no-renames", before, after).split(b"\0")
         facts, paths = words[0:-1:2], words[1::2]
         return tuple(
-            _change(fact.decode(), path.decode(errors="surrogateescape"))
+            _parse_change(fact.decode(), path.decode(errors="surrogateescape"))
             for fact, path in zip(facts, paths, strict=True)
         )
 
     def diff(self, before: str, after: str) -> str:
-        """Return the diff of two states in `git apply` format."""
+        """Return the diff of two states in `run_git apply` format."""
         told = self._git(
             "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after
         )
@@ -97,14 +97,14 @@ class WorkCopy:
         for name in (_TREE, _STATES):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
-    def begin(self) -> None:
+    def create_store(self) -> None:
         """Create the git folder of the states."""
         states = self.folder / _STATES
         self._git("init", "--quiet")
         (states / "info").mkdir(exist_ok=True)
-        (states / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
+        (states / "info" / "attributes").write_text(_NO_CONVERSION, encoding="utf-8")
 
-    def _remove_special(self) -> None:
+    def _remove_special_files(self) -> None:
         """Remove sockets and pipes left by tests, which git ignores."""
         for folder, folders, names in os.walk(self.root):
             folders[:] = [each for each in folders if each != ".git"]
@@ -113,30 +113,30 @@ class WorkCopy:
                 if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
                     path.unlink()
 
-    def _demand_there(self) -> None:
+    def _require_present(self) -> None:
         if not self.root.is_dir() or self.root.is_symlink() or self.root.parent.is_symlink():
             message = f"{self.root}: the tests deleted the copy they run in. Fix --test-cmd."
             raise FixError(message)
 
     def _git(self, *arguments: str) -> bytes:
-        return git(
+        return run_git(
             self.root if self.root.is_dir() else self.folder,
             "-c",
             "core.quotePath=false",
             *arguments,
-            surroundings=self._surroundings,
+            env=self._env,
         )
 
 
-def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkCopy:
+def copy_tree(tree: UserTree, folder: Path, extra_files: tuple[str, ...] = ()) -> WorkCopy:
     """Copy a tree in its current state, with its history for tests that run git.
 
     Raises:
         OutputError: the copy cannot be written.
         FixError: git failed.
-        UsageError: one of `also` does not exist, see `files_of`; or a symlink points outside the tree.
+        UsageError: one of `also` does not exist, see `tree_files`; or a symlink points outside the tree.
     """
-    files = files_of(tree, also)
+    files = tree_files(tree, extra_files)
     copy = WorkCopy(folder, tree.root)
     try:
         copy.root.parent.mkdir(parents=True)
@@ -147,27 +147,27 @@ def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkC
             place = copy.root / each
             place.parent.mkdir(parents=True, exist_ok=True)
             if (tree.root / each).is_symlink():
-                place.symlink_to(text_in_copy(tree.root, each))
+                place.symlink_to(link_target_in_copy(tree.root, each))
             else:
                 shutil.copy2(tree.root / each, place, follow_symlinks=False)
     except OSError as error:
-        raise OutputError(cannot_write(copy.root, error)) from error
-    copy.begin()
+        raise OutputError(write_error_message(copy.root, error)) from error
+    copy.create_store()
     return copy
 
 
 def _clone(root: Path, copy: Path) -> None:
     """Give the copy access to the history by a shared clone; the user's repository is not written to."""
-    if ask_git(root, "rev-parse", "--quiet", "--verify", "HEAD").returncode != 0:
-        git(root, "init", "--quiet", str(copy))  # nothing is committed yet
+    if try_git(root, "rev-parse", "--quiet", "--verify", "HEAD").returncode != 0:
+        run_git(root, "init", "--quiet", str(copy))  # nothing is committed yet
         return
-    git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(copy))
-    git(copy, "remote", "remove", "origin")
-    git(copy, "reset", "--quiet")
+    run_git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(copy))
+    run_git(copy, "remote", "remove", "origin")
+    run_git(copy, "reset", "--quiet")
 
 
-def _change(fact: str, path: str) -> Change:
-    """Read one line of `git diff --raw`: `:100644 100644 <blob> <blob> M`.
+def _parse_change(fact: str, path: str) -> Change:
+    """Read one line of `run_git diff --raw`: `:100644 100644 <blob> <blob> M`.
 
     Source: https://git-scm.com/docs/diff-format
     """

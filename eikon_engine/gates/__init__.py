@@ -1,6 +1,6 @@
 """Limits on a run, evaluated over its events."""
 
-from eikon_engine.gates.read import gates_in, read_gates, read_gates_file
-from eikon_engine.gates.watch import Gates, GateWatch
+from eikon_engine.gates.read import parse_gates, parse_gates_at, read_gates_file
+from eikon_engine.gates.watch import GateMonitor, GateSet
 
-__all__ = ["GateWatch", "Gates", "gates_in", "read_gates", "read_gates_file"]
+__all__ = ["GateMonitor", "GateSet", "parse_gates_at", "parse_gates", "read_gates_file"]

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from eikon_engine.gates.meter import Found, Run, was_performed
+from eikon_engine.gates.meter import GateReading, RunState, was_performed
 from eikon_engine.outcome.events import (
+    ActionPerformed,
     ActionStart,
-    ActionTaken,
-    CompletionGiven,
+    CompletionReceived,
     DivergenceFound,
-    JournalLine,
+    EventLine,
     ToolCall,
 )
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
-    from eikon_engine.gates.meter import ValueOf
+    from eikon_engine.gates.meter import ResolveValue
 
 
-class MaxToolCalls(Record):
+class MaxToolCalls(FileModel):
     """Limit the calls of all tools or of one tool; a call beyond the limit is not made."""
 
     gate: Literal["max_tool_calls"] = "max_tool_calls"
@@ -32,178 +32,182 @@ class MaxToolCalls(Record):
     """None for all tools together."""
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _Calls:
+    def meter(self, _value_of: ResolveValue) -> _ToolCallMeter:
         """Start counting."""
-        return _Calls(self)
+        return _ToolCallMeter(self)
 
 
-class MaxActions(Record):
+class MaxActions(FileModel):
     """Limit the number of actions; an action beyond the limit is not performed."""
 
     gate: Literal["max_actions"] = "max_actions"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _Actions:
+    def meter(self, _value_of: ResolveValue) -> _ActionMeter:
         """Start counting."""
-        return _Actions(self)
+        return _ActionMeter(self)
 
 
-class MaxCompletions(Record):
+class MaxCompletions(FileModel):
     """Limit the completions of models, live or replayed; each counts once its response arrived."""
 
     gate: Literal["max_completions"] = "max_completions"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _Completions:
+    def meter(self, _value_of: ResolveValue) -> _CompletionMeter:
         """Start counting."""
-        return _Completions(self)
+        return _CompletionMeter(self)
 
 
-class MaxTokens(Record):
+class MaxTokens(FileModel):
     """Limit the total tokens of prompts and responses, as reported by the models."""
 
     gate: Literal["max_tokens"] = "max_tokens"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _Tokens:
+    def meter(self, _value_of: ResolveValue) -> _TokenMeter:
         """Start counting."""
-        return _Tokens(self)
+        return _TokenMeter(self)
 
 
-class MaxDivergences(Record):
+class MaxDivergences(FileModel):
     """Limit the divergences from the recording."""
 
     gate: Literal["max_divergences"] = "max_divergences"
     limit: int = Field(ge=0)
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _Divergences:
+    def meter(self, _value_of: ResolveValue) -> _DivergenceMeter:
         """Start counting."""
-        return _Divergences(self)
+        return _DivergenceMeter(self)
 
 
 @dataclass(slots=True)
-class _Calls:
+class _ToolCallMeter:
     gate: MaxToolCalls
-    run: Run = field(default_factory=Run)
+    run: RunState = field(default_factory=RunState)
     calls: int = 0
     """Calls of all tools."""
     count: int = 0
 
-    def note(self, line: JournalLine) -> None:
-        self.run.note(line.event)
+    def process(self, line: EventLine) -> None:
+        self.run.process(line.event)
         if isinstance(line.event, ToolCall):
             self.calls += 1
             self.count += self.gate.tool in (None, line.event.tool)
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         what = "tool call" if self.gate.tool is None else f"call of {self.gate.tool}"
         plural = None if self.gate.tool is None else f"calls of {self.gate.tool}"
-        if self.run.calls_nothing:
-            return _unknown("the replay of a bundle calls no tools; evaluate the gate on the bundle")
+        if self.run.is_bundle_replay:
+            return _unknown_reading("the replay of a bundle calls no tools; evaluate the gate on the bundle")
         if self.run.kind == "mission" and not self.calls:
-            return _unknown("no tool calls were reported to the recorder, which does not prove that there were none")
-        return _at_most(self.gate.limit, self.count, what, plural)
+            return _unknown_reading(
+                "no tool calls were reported to the recorder, which does not prove that there were none"
+            )
+        return _limit_reading(self.gate.limit, self.count, what, plural)
 
 
 @dataclass(slots=True)
-class _Actions:
+class _ActionMeter:
     """Count started actions, and finished ones without a start event, as in recordings."""
 
     gate: MaxActions
-    begun: set[tuple[str, int]] = field(default_factory=set)
+    started: set[tuple[str, int]] = field(default_factory=set)
 
-    def note(self, line: JournalLine) -> None:
+    def process(self, line: EventLine) -> None:
         match line.event:
             case ActionStart(subgoal=subgoal, sequence=sequence):
-                self.begun.add((subgoal, sequence))
-            case ActionTaken(subgoal=subgoal, outcome=outcome) if was_performed(outcome):
-                self.begun.add((subgoal, outcome.sequence))
+                self.started.add((subgoal, sequence))
+            case ActionPerformed(subgoal=subgoal, outcome=outcome) if was_performed(outcome):
+                self.started.add((subgoal, outcome.sequence))
             case _:
                 pass
 
-    def found(self) -> Found:
-        return _at_most(self.gate.limit, len(self.begun), "action")
+    def reading(self) -> GateReading:
+        return _limit_reading(self.gate.limit, len(self.started), "action")
 
 
 @dataclass(slots=True)
-class _Completions:
+class _CompletionMeter:
     gate: MaxCompletions
-    run: Run = field(default_factory=Run)
+    run: RunState = field(default_factory=RunState)
     count: int = 0
 
-    def note(self, line: JournalLine) -> None:
-        self.run.note(line.event)
-        self.count += isinstance(line.event, CompletionGiven)
+    def process(self, line: EventLine) -> None:
+        self.run.process(line.event)
+        self.count += isinstance(line.event, CompletionReceived)
 
-    def found(self) -> Found:
-        unknown = _unasked(self.run, self.count)
-        return unknown or _at_most(self.gate.limit, self.count, "completion")
+    def reading(self) -> GateReading:
+        unknown = _unknown_completions(self.run, self.count)
+        return unknown or _limit_reading(self.gate.limit, self.count, "completion")
 
 
 @dataclass(slots=True)
-class _Tokens:
+class _TokenMeter:
     gate: MaxTokens
-    run: Run = field(default_factory=Run)
+    run: RunState = field(default_factory=RunState)
     completions: int = 0
     count: int = 0
-    untold: int = 0
+    unreported: int = 0
     """Completions with missing token counts."""
 
-    def note(self, line: JournalLine) -> None:
-        self.run.note(line.event)
-        if isinstance(line.event, CompletionGiven):
+    def process(self, line: EventLine) -> None:
+        self.run.process(line.event)
+        if isinstance(line.event, CompletionReceived):
             self.completions += 1
             usage = line.event.usage
             counts = (usage.prompt_tokens, usage.completion_tokens)
             self.count += sum(count for count in counts if count is not None)
-            self.untold += None in counts
+            self.unreported += None in counts
 
-    def found(self) -> Found:
-        unknown = _unasked(self.run, self.completions)
-        found = unknown or _at_most(self.gate.limit, self.count, "token")
-        if found.passed and self.untold:
-            message = f"{found.message}; {counted(self.untold, 'completion')} did not report token counts"
-            return Found(passed=None, observed=self.count, message=message)
+    def reading(self) -> GateReading:
+        unknown = _unknown_completions(self.run, self.completions)
+        found = unknown or _limit_reading(self.gate.limit, self.count, "token")
+        if found.passed and self.unreported:
+            message = f"{found.message}; {pluralize(self.unreported, 'completion')} did not report token counts"
+            return GateReading(passed=None, observed=self.count, message=message)
         return found
 
 
 @dataclass(slots=True)
-class _Divergences:
+class _DivergenceMeter:
     gate: MaxDivergences
-    run: Run = field(default_factory=Run)
+    run: RunState = field(default_factory=RunState)
     count: int = 0
 
-    def note(self, line: JournalLine) -> None:
-        self.run.note(line.event)
+    def process(self, line: EventLine) -> None:
+        self.run.process(line.event)
         self.count += isinstance(line.event, DivergenceFound)
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         if self.run.kind in {"mission", "scenario_record"}:
-            return _unknown("a recording compares nothing")
-        found = _at_most(self.gate.limit, self.count, "divergence")
+            return _unknown_reading("a recording compares nothing")
+        found = _limit_reading(self.gate.limit, self.count, "divergence")
         if found.passed and self.run.end is not None and self.run.end.how != "complete":
             message = f"{found.message}; the run ended early, so later divergences are unknown"
-            return Found(passed=None, observed=self.count, message=message)
+            return GateReading(passed=None, observed=self.count, message=message)
         return found
 
 
-def _unasked(run: Run, completions: int) -> Found | None:
+def _unknown_completions(run: RunState, completions: int) -> GateReading | None:
     """Return why completions cannot be counted; None if they can."""
-    if run.calls_nothing:
-        return _unknown("the replay of a bundle calls no models; evaluate the gate on the bundle")
+    if run.is_bundle_replay:
+        return _unknown_reading("the replay of a bundle calls no models; evaluate the gate on the bundle")
     if run.kind == "mission" and not completions:
-        return _unknown("no completions were reported to the recorder, which does not prove that there were none")
+        return _unknown_reading(
+            "no completions were reported to the recorder, which does not prove that there were none"
+        )
     return None
 
 
-def _at_most(limit: int, count: int, what: str, plural: str | None = None) -> Found:
-    name = f"{count} {plural}" if plural is not None and count != 1 else counted(count, what)
-    return Found(passed=count <= limit, observed=count, message=f"{name}, at most {limit}")
+def _limit_reading(limit: int, count: int, what: str, plural: str | None = None) -> GateReading:
+    name = f"{count} {plural}" if plural is not None and count != 1 else pluralize(count, what)
+    return GateReading(passed=count <= limit, observed=count, message=f"{name}, at most {limit}")
 
 
-def _unknown(why: str) -> Found:
-    return Found(passed=None, observed=None, message=why)
+def _unknown_reading(why: str) -> GateReading:
+    return GateReading(passed=None, observed=None, message=why)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from eikon_engine.outcome.events import ActionTaken, ObservationMade, RecordedAction, RunEnd, RunStart
+from eikon_engine.outcome.events import ActionPerformed, ObservationMade, RecordedAction, RunEnd, RunStart
 from eikon_engine.trace.execution import Blocked
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pydantic import JsonValue
 
-    from eikon_engine.outcome.events import Event, JournalLine, RunKind
+    from eikon_engine.outcome.events import Event, EventLine, RunKind
     from eikon_engine.outcome.outcomes import ActionOutcome
-    from eikon_engine.outcome.stored import Stored
+    from eikon_engine.outcome.stored import StoredValue
 
-    ValueOf = Callable[[Stored], JsonValue]
+    ResolveValue = Callable[[StoredValue], JsonValue]
     """Resolves the value of an event, which may be stored in a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class GateReading:
     """The reading of a meter."""
 
     passed: bool | None
@@ -35,21 +35,21 @@ class Found:
 class Meter(Protocol):
     """Measures one property of a run, line by line."""
 
-    def note(self, line: JournalLine) -> None:
+    def process(self, line: EventLine) -> None:
         """Process the next line of the run."""
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         """Return the current reading; a limit that is exceeded stays exceeded."""
 
 
 @dataclass(slots=True)
-class Run:
+class RunState:
     """State of a run, updated by its events."""
 
     kind: RunKind | None = None
     end: RunEnd | None = None
 
-    def note(self, event: Event) -> None:
+    def process(self, event: Event) -> None:
         """Process the next event."""
         if isinstance(event, RunStart):
             self.kind = event.kind
@@ -57,28 +57,28 @@ class Run:
             self.end = event
 
     @property
-    def calls_nothing(self) -> bool:
+    def is_bundle_replay(self) -> bool:
         """Whether the run is the replay of a bundle, which calls no tools and no models."""
         return self.kind == "bundle_replay"
 
 
 @dataclass(slots=True)
-class Unseen:
+class UnobservedActions:
     """Counts the actions without an observation, whose effects are unknown."""
 
     count: int = 0
     seen: set[tuple[str, int]] = field(default_factory=set)
 
-    def note(self, event: Event) -> None:
+    def process(self, event: Event) -> None:
         """Process the next event."""
         if isinstance(event, ObservationMade) and event.observation.settled:
             self.seen.add((event.subgoal, event.sequence))
-        elif isinstance(event, ActionTaken) and was_performed(event.outcome):
+        elif isinstance(event, ActionPerformed) and was_performed(event.outcome):
             self.count += (event.subgoal, event.outcome.sequence) not in self.seen
 
     def __str__(self) -> str:
         """Return the count as a reason."""
-        return f"the pages were not observed after {counted(self.count, 'action')}"
+        return f"the pages were not observed after {pluralize(self.count, 'action')}"
 
 
 def was_performed(outcome: ActionOutcome | RecordedAction) -> bool:

@@ -8,14 +8,14 @@ from eikon_engine.outcome.events import (
     ActionStart,
     DivergenceFound,
     Event,
-    JournalLine,
+    EventLine,
     ObservationMade,
     RunEnd,
     RunStart,
     SubgoalEnd,
     SubgoalStart,
-    action_taken,
-    skill_used,
+    action_event,
+    skill_event,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome, SubgoalOutcome
 
 
-def events_of_outcome(outcome: ReplayOutcome) -> Iterator[JournalLine]:
+def events_of_outcome(outcome: ReplayOutcome) -> Iterator[EventLine]:
     """Yield the events of a replay; all lines except the last have the start time."""
     events = (
         RunStart(
@@ -38,19 +38,19 @@ def events_of_outcome(outcome: ReplayOutcome) -> Iterator[JournalLine]:
             subgoals=outcome.counts.subgoals_recorded,
             steps=outcome.counts.actions_recorded + outcome.counts.skills_recorded,
         ),
-        *(event for subgoal in outcome.subgoals for event in _of_subgoal(subgoal)),
+        *(event for subgoal in outcome.subgoals for event in _subgoal_events(subgoal)),
     )
     for number, event in enumerate(events, start=1):
-        yield JournalLine(sequence=number, at=outcome.started_at, event=event)
+        yield EventLine(sequence=number, at=outcome.started_at, event=event)
     end = RunEnd(
         how="complete" if outcome.ended_early is None else "stopped",
         ended_early=outcome.ended_early,
         network=outcome.network,
     )
-    yield JournalLine(sequence=len(events) + 1, at=outcome.ended_at, event=end)
+    yield EventLine(sequence=len(events) + 1, at=outcome.ended_at, event=end)
 
 
-def _of_subgoal(subgoal: SubgoalOutcome) -> Iterator[Event]:
+def _subgoal_events(subgoal: SubgoalOutcome) -> Iterator[Event]:
     yield SubgoalStart(
         number=subgoal.number,
         id=subgoal.id,
@@ -60,17 +60,17 @@ def _of_subgoal(subgoal: SubgoalOutcome) -> Iterator[Event]:
     )
     for step in subgoal.steps:
         if step.kind == "action":
-            yield from _of_action(subgoal.id, step)
+            yield from _outcome_action_events(subgoal.id, step)
         else:
-            yield skill_used(subgoal.id, step)
+            yield skill_event(subgoal.id, step)
         for divergence in step.divergences:
             yield DivergenceFound(divergence=divergence)
     yield SubgoalEnd(number=subgoal.number, id=subgoal.id, verdict=subgoal.verdict)
 
 
-def _of_action(attempt: str, action: ActionOutcome) -> Iterator[Event]:
+def _outcome_action_events(attempt: str, action: ActionOutcome) -> Iterator[Event]:
     if action.result is not None:
         yield ActionStart(subgoal=attempt, sequence=action.sequence, action=action.type, label=action.label)
     if action.observation is not None:
         yield ObservationMade(subgoal=attempt, sequence=action.sequence, observation=action.observation)
-    yield action_taken(attempt, action)
+    yield action_event(attempt, action)

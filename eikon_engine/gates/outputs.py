@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from eikon_engine.errors import RequirementError
-from eikon_engine.gates.meter import Found, Run
-from eikon_engine.outcome.events import JournalLine, RecordedSkill, SkillUsed, ToolResult
+from eikon_engine.gates.meter import GateReading, RunState
+from eikon_engine.outcome.events import EventLine, RecordedSkill, SkillRun, ToolResult
 from eikon_engine.trace.execution import Succeeded
-from eikon_engine.trace.record import FiniteJson, Record
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.gates.meter import ValueOf
-    from eikon_engine.outcome.stored import Stored
+    from eikon_engine.gates.meter import ResolveValue
+    from eikon_engine.outcome.stored import StoredValue
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-class OutputMatches(Record):
+class OutputMatches(FileModel):
     """Each output of one skill or tool matches a JSON Schema: draft 2020-12, unless its `$schema` names another."""
 
     gate: Literal["output_matches"] = "output_matches"
@@ -39,52 +39,52 @@ class OutputMatches(Record):
         return self.wanted
 
     @model_validator(mode="after")
-    def _is_about_one_thing(self) -> Self:
+    def _check_subject(self) -> Self:
         if (self.skill is None) == (self.tool is None):
             raise ValueError("expected either a skill or a tool, and not both")
         return self
 
     @model_validator(mode="after")
-    def _schema_is_one(self) -> Self:
-        fault = _fault_of(self.wanted)
+    def _check_schema(self) -> Self:
+        fault = _schema_error(self.wanted)
         if fault is not None:
             raise ValueError(f"schema: {fault}")
         return self
 
-    def meter(self, value_of: ValueOf) -> _Outputs:
+    def meter(self, value_of: ResolveValue) -> _OutputMeter:
         """Start measuring."""
-        return _Outputs(self, value_of)
+        return _OutputMeter(self, value_of)
 
 
 @dataclass(slots=True)
-class _Outputs:
+class _OutputMeter:
     gate: OutputMatches
-    value_of: ValueOf
-    run: Run = field(default_factory=Run)
-    fitting: int = 0
+    value_of: ResolveValue
+    run: RunState = field(default_factory=RunState)
+    valid: int = 0
     faults: list[str] = field(default_factory=list)
 
-    def note(self, line: JournalLine) -> None:
-        self.run.note(line.event)
+    def process(self, line: EventLine) -> None:
+        self.run.process(line.event)
         for stored in self._outputs(line):
-            fault = _misfit(self.gate.wanted, self.value_of(stored))
+            fault = _mismatch(self.gate.wanted, self.value_of(stored))
             if fault is None:
-                self.fitting += 1
+                self.valid += 1
             else:
                 self.faults.append(f"line {line.sequence}: {fault}")
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         name = f"skill {self.gate.skill}" if self.gate.skill is not None else f"tool {self.gate.tool}"
         if self.faults:
-            message = f"{counted(len(self.faults), 'output')} of {name} did not match, first in {self.faults[0]}"
-            return Found(passed=False, observed=list(self.faults), message=message)
-        if not self.fitting:
-            return Found(passed=None, observed=[], message=f"no output of {name}")
-        return Found(passed=True, observed=[], message=f"{counted(self.fitting, 'output')} of {name}, all valid")
+            message = f"{pluralize(len(self.faults), 'output')} of {name} did not match, first in {self.faults[0]}"
+            return GateReading(passed=False, observed=list(self.faults), message=message)
+        if not self.valid:
+            return GateReading(passed=None, observed=[], message=f"no output of {name}")
+        return GateReading(passed=True, observed=[], message=f"{pluralize(self.valid, 'output')} of {name}, all valid")
 
-    def _outputs(self, line: JournalLine) -> Iterator[Stored]:
+    def _outputs(self, line: EventLine) -> Iterator[StoredValue]:
         match line.event:
-            case SkillUsed(outcome=outcome, output=output) if outcome.skill == self.gate.skill:
+            case SkillRun(outcome=outcome, output=output) if outcome.skill == self.gate.skill:
                 is_known = not isinstance(outcome, RecordedSkill) or outcome.output_recorded
                 if isinstance(outcome.result, Succeeded) and is_known:
                     yield output
@@ -94,11 +94,11 @@ class _Outputs:
                 pass
 
 
-def _fault_of(schema: dict[str, JsonValue]) -> str | None:
+def _schema_error(schema: dict[str, JsonValue]) -> str | None:
     """Return what is wrong with a schema; None if it is valid."""
-    kind = _kind(schema)
+    kind = _validator_class(schema)
     if kind is None:
-        return f"$.$schema: expected a known draft of JSON Schema, got {_draft(schema)!r}; omit it"
+        return f"$.$schema: expected a known draft of JSON Schema, got {_schema_draft(schema)!r}; omit it"
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - an extra, and slow to import
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
@@ -116,13 +116,13 @@ def _fault_of(schema: dict[str, JsonValue]) -> str | None:
     return None
 
 
-def _misfit(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
+def _mismatch(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
     """Return why a value does not match; None if it does."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415 - an extra, and slow to import
     from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
-    kind = _kind(schema)
+    kind = _validator_class(schema)
     try:
         misfit = best_match(kind(schema, registry=REGISTRY).iter_errors(value))
     except RecursionError:
@@ -132,7 +132,7 @@ def _misfit(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
     return None if misfit is None else f"{misfit.json_path}: {_first_line(misfit.message)}"
 
 
-def _kind(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema ships no types
+def _validator_class(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema ships no types
     """Return the validator class for the draft of a schema; None if the draft is unknown.
 
     Raises:
@@ -143,13 +143,13 @@ def _kind(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema shi
     except ImportError as error:
         message = "output_matches: missing library: jsonschema; install eikon-engine[scenario]"
         raise RequirementError(message) from error
-    draft = _draft(schema)
+    draft = _schema_draft(schema)
     if draft is None:
         return Draft202012Validator
     return validator_for({"$schema": draft}, default=None) if isinstance(draft, str) else None
 
 
-def _draft(schema: dict[str, JsonValue]) -> JsonValue:
+def _schema_draft(schema: dict[str, JsonValue]) -> JsonValue:
     return schema.get("$schema")
 
 
@@ -174,7 +174,7 @@ def _references(schema: JsonValue) -> Iterator[str]:
 
 def _first_line(text: str) -> str:
     line = text.partition("\n")[0]
-    return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
+    return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "…"
 
 
-_LONGEST = 300
+_MAX_MESSAGE = 300

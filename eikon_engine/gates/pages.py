@@ -8,45 +8,45 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from eikon_engine.gates.meter import Found, Run, Unseen
-from eikon_engine.outcome.events import JournalLine, ObservationMade
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.wording import counted
+from eikon_engine.gates.meter import GateReading, RunState, UnobservedActions
+from eikon_engine.outcome.events import EventLine, ObservationMade
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from eikon_engine.gates.meter import ValueOf
+    from eikon_engine.gates.meter import ResolveValue
     from eikon_engine.outcome.outcomes import FailedRequest
 
 HttpStatus = Annotated[int, Field(ge=100, le=999)]
 
 
-class NoConsoleErrors(Record):
+class NoConsoleErrors(FileModel):
     """No page has a console error or an uncaught exception."""
 
     gate: Literal["no_console_errors"] = "no_console_errors"
     limit: Literal[True] = True
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _ConsoleErrors:
+    def meter(self, _value_of: ResolveValue) -> _ConsoleErrorMeter:
         """Start measuring."""
-        return _ConsoleErrors()
+        return _ConsoleErrorMeter()
 
 
-class NoFailedRequests(Record):
+class NoFailedRequests(FileModel):
     """No request of a page fails or has a status of 400 or above."""
 
     gate: Literal["no_failed_requests"] = "no_failed_requests"
     limit: Literal[True] = True
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _FailedRequests:
+    def meter(self, _value_of: ResolveValue) -> _FailedRequestMeter:
         """Start measuring."""
-        return _FailedRequests()
+        return _FailedRequestMeter()
 
 
-class ExpectStatus(Record):
+class ExpectStatus(FileModel):
     """Each document, or each document with a matching URL, has one of these statuses."""
 
     gate: Literal["expect_status"] = "expect_status"
@@ -65,90 +65,90 @@ class ExpectStatus(Record):
         """The statuses as a tuple."""
         return self.status if isinstance(self.status, tuple) else (self.status,)
 
-    def meter(self, _value_of: ValueOf) -> _Statuses:
+    def meter(self, _value_of: ResolveValue) -> _StatusMeter:
         """Start measuring."""
-        return _Statuses(self)
+        return _StatusMeter(self)
 
 
 @dataclass(slots=True)
-class _ConsoleErrors:
-    unseen: Unseen = field(default_factory=Unseen)
+class _ConsoleErrorMeter:
+    unseen: UnobservedActions = field(default_factory=UnobservedActions)
     errors: list[str] = field(default_factory=list)
 
-    def note(self, line: JournalLine) -> None:
-        self.unseen.note(line.event)
+    def process(self, line: EventLine) -> None:
+        self.unseen.process(line.event)
         if isinstance(line.event, ObservationMade):
             seen = line.event.observation
             self.errors.extend((*seen.console_errors, *seen.page_errors))
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         if self.errors:
-            message = f"{counted(len(self.errors), 'error')}, first {self.errors[0]!r}; none are allowed"
-            return Found(passed=False, observed=list(self.errors), message=message)
-        return _nothing(self.unseen, "no errors")
+            message = f"{pluralize(len(self.errors), 'error')}, first {self.errors[0]!r}; none are allowed"
+            return GateReading(passed=False, observed=list(self.errors), message=message)
+        return _passed_if_observed(self.unseen, "no errors")
 
 
 @dataclass(slots=True)
-class _FailedRequests:
-    run: Run = field(default_factory=Run)
-    unseen: Unseen = field(default_factory=Unseen)
+class _FailedRequestMeter:
+    run: RunState = field(default_factory=RunState)
+    unseen: UnobservedActions = field(default_factory=UnobservedActions)
     failed: list[FailedRequest] = field(default_factory=list)
-    untold: int = 0
+    unreported: int = 0
     """Observations without information about failed requests."""
 
-    def note(self, line: JournalLine) -> None:
-        self.run.note(line.event)
-        self.unseen.note(line.event)
+    def process(self, line: EventLine) -> None:
+        self.run.process(line.event)
+        self.unseen.process(line.event)
         if isinstance(line.event, ObservationMade):
             self.failed.extend(line.event.failed or ())
-            self.untold += line.event.failed is None
+            self.unreported += line.event.failed is None
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         whole = self.run.end.network.failed if self.run.end and self.run.end.network else None
         failed = list(whole) if whole is not None else self.failed
         if failed:
-            message = f"{counted(len(failed), 'request')} failed, first {failed[0]}; none are allowed"
-            return Found(passed=False, observed=[str(each) for each in failed], message=message)
-        if whole is None and (self.untold or self.unseen.count):
-            return Found(passed=None, observed=None, message="failed requests were not recorded")
-        return Found(passed=True, observed=[], message="no request failed")
+            message = f"{pluralize(len(failed), 'request')} failed, first {failed[0]}; none are allowed"
+            return GateReading(passed=False, observed=[str(each) for each in failed], message=message)
+        if whole is None and (self.unreported or self.unseen.count):
+            return GateReading(passed=None, observed=None, message="failed requests were not recorded")
+        return GateReading(passed=True, observed=[], message="no request failed")
 
 
 @dataclass(slots=True)
-class _Statuses:
+class _StatusMeter:
     gate: ExpectStatus
-    unseen: Unseen = field(default_factory=Unseen)
-    met: int = 0
+    unseen: UnobservedActions = field(default_factory=UnobservedActions)
+    matching: int = 0
     wrong: list[str] = field(default_factory=list)
 
-    def note(self, line: JournalLine) -> None:
-        self.unseen.note(line.event)
+    def process(self, line: EventLine) -> None:
+        self.unseen.process(line.event)
         if not isinstance(line.event, ObservationMade):
             return
         for document in line.event.observation.documents:
-            if document.status is None or not self._is_meant(document.url):
+            if document.status is None or not self._applies_to(document.url):
                 continue
             if document.status in self.gate.statuses:
-                self.met += 1
+                self.matching += 1
             else:
                 self.wrong.append(f"{document.url}: {document.status}")
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         wanted = ", ".join(map(str, self.gate.statuses))
         if self.wrong:
             message = f"{self.wrong[0]}, expected {wanted}"
-            return Found(passed=False, observed=list(self.wrong), message=message)
-        if not self.met:
+            return GateReading(passed=False, observed=list(self.wrong), message=message)
+        if not self.matching:
             which = "" if self.gate.url is None else f" at {self.gate.url}"
-            return Found(passed=None, observed=[], message=f"no document{which} was loaded")
-        return _nothing(self.unseen, f"{counted(self.met, 'document')} with status {wanted}")
+            return GateReading(passed=None, observed=[], message=f"no document{which} was loaded")
+        return _passed_if_observed(self.unseen, f"{pluralize(self.matching, 'document')} with status {wanted}")
 
-    def _is_meant(self, url: str) -> bool:
+    def _applies_to(self, url: str) -> bool:
         return self.gate.url is None or fnmatchcase(url, self.gate.url.replace("[", "[[]"))
 
 
-def _nothing(unseen: Unseen, message: str) -> Found:
+def _passed_if_observed(unseen: UnobservedActions, message: str) -> GateReading:
     """Return a passing reading, unless some actions were not observed."""
     if unseen.count:
-        return Found(passed=None, observed=[], message=str(unseen))
-    return Found(passed=True, observed=[], message=message)
+        return GateReading(passed=None, observed=[], message=str(unseen))
+    return GateReading(passed=True, observed=[], message=message)

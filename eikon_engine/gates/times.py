@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from eikon_engine.gates.meter import Found, was_performed
+from eikon_engine.gates.meter import GateReading, was_performed
 from eikon_engine.outcome.events import (
-    ActionTaken,
-    CompletionGiven,
-    JournalLine,
+    ActionPerformed,
+    CompletionReceived,
+    EventLine,
     RunStart,
-    SkillUsed,
+    SkillRun,
     ToolResult,
 )
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from eikon_engine.gates.meter import ValueOf
+    from eikon_engine.gates.meter import ResolveValue
 
 UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in each unit."""
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
-def _duration_text(value: float | str) -> float | str:
+def _check_duration(value: float | str) -> float | str:
     """Reject a text that is not a duration.
 
     Raises:
@@ -41,11 +41,11 @@ def _duration_text(value: float | str) -> float | str:
     return value
 
 
-class MaxDuration(Record):
+class MaxDuration(FileModel):
     """Limit the duration of the run, in wall time."""
 
     gate: Literal["max_duration"] = "max_duration"
-    limit: Annotated[Annotated[float, Field(ge=0)] | str, AfterValidator(_duration_text)]
+    limit: Annotated[Annotated[float, Field(ge=0)] | str, AfterValidator(_check_duration)]
     """Seconds, or a text such as `500ms`, `30s`, `2m`, `1h`."""
     shorthand: ClassVar[str] = "limit"
 
@@ -58,12 +58,12 @@ class MaxDuration(Record):
             return float(found[1]) * UNITS[found[2]]
         return self.limit
 
-    def meter(self, _value_of: ValueOf) -> _Duration:
+    def meter(self, _value_of: ResolveValue) -> _DurationMeter:
         """Start measuring."""
-        return _Duration(self)
+        return _DurationMeter(self)
 
 
-class LatencyMs(Record):
+class LatencyMs(FileModel):
     """Limit the duration of each step, or of some steps, in milliseconds."""
 
     gate: Literal["latency_ms"] = "latency_ms"
@@ -74,78 +74,78 @@ class LatencyMs(Record):
     """Type of the action, `metric_id` of the completion, name of the skill or tool; None for all."""
     shorthand: ClassVar[str] = "limit"
 
-    def meter(self, _value_of: ValueOf) -> _Latency:
+    def meter(self, _value_of: ResolveValue) -> _LatencyMeter:
         """Start measuring."""
-        return _Latency(self)
+        return _LatencyMeter(self)
 
 
 @dataclass(slots=True)
-class _Duration:
+class _DurationMeter:
     gate: MaxDuration
     begin: datetime | None = None
     last: datetime | None = None
 
-    def note(self, line: JournalLine) -> None:
+    def process(self, line: EventLine) -> None:
         if isinstance(line.event, RunStart):
             self.begin = line.at
         self.last = line.at
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         if self.begin is None or self.last is None:
-            return Found(passed=None, observed=None, message="the run has no run_start")
+            return GateReading(passed=None, observed=None, message="the run has no run_start")
         took = (self.last - self.begin).total_seconds()
         if took < 0:
-            return Found(passed=None, observed=took, message="the clock was set back during the run")
+            return GateReading(passed=None, observed=took, message="the clock was set back during the run")
         limit = self.gate.seconds
-        return Found(passed=took <= limit, observed=took, message=f"{took:.3f} s, at most {limit:g} s")
+        return GateReading(passed=took <= limit, observed=took, message=f"{took:.3f} s, at most {limit:g} s")
 
 
 @dataclass(slots=True)
-class _Latency:
+class _LatencyMeter:
     gate: LatencyMs
     slowest: tuple[float, str] | None = None
     measured: int = 0
-    untold: int = 0
+    unreported: int = 0
     names: list[str] = field(default_factory=list)
 
-    def note(self, line: JournalLine) -> None:
-        step = _step(line)
+    def process(self, line: EventLine) -> None:
+        step = _finished_step(line)
         if step is None:
             return
         kind, name, took = step
         if self.gate.of not in (None, kind) or self.gate.name not in (None, name):
             return
         if took is None:
-            self.untold += 1
+            self.unreported += 1
             return
         self.measured += 1
         if self.slowest is None or took > self.slowest[0]:
             self.slowest = took, f"{kind} {name}"
 
-    def found(self) -> Found:
+    def reading(self) -> GateReading:
         what = " ".join(filter(None, (self.gate.of or "step", self.gate.name)))
         if self.slowest is None:
-            why = f"no {what} was measured" if not self.untold else f"the duration of each {what} was not recorded"
-            return Found(passed=None, observed=None, message=why)
+            why = f"no {what} was measured" if not self.unreported else f"the duration of each {what} was not recorded"
+            return GateReading(passed=None, observed=None, message=why)
         took, name = self.slowest
         passed = took <= self.gate.limit
         message = f"{name} took {took:.1f} ms, the longest of {self.measured}; at most {self.gate.limit:g} ms"
-        if passed and self.untold:
-            message = f"{message}; the duration of {counted(self.untold, 'other')} is unknown"
-            return Found(passed=None, observed=took, message=message)
-        return Found(passed=passed, observed=took, message=message)
+        if passed and self.unreported:
+            message = f"{message}; the duration of {pluralize(self.unreported, 'other')} is unknown"
+            return GateReading(passed=None, observed=took, message=message)
+        return GateReading(passed=passed, observed=took, message=message)
 
 
-def _step(line: JournalLine) -> tuple[str, str, float | None] | None:
+def _finished_step(line: EventLine) -> tuple[str, str, float | None] | None:
     """Return kind, name and duration of the step that an event ends; None for other events."""
     match line.event:
-        case ActionTaken(outcome=outcome) if was_performed(outcome):
+        case ActionPerformed(outcome=outcome) if was_performed(outcome):
             return "action", outcome.type, outcome.duration_ms
-        case SkillUsed(outcome=outcome) if outcome.result is not None:
+        case SkillRun(outcome=outcome) if outcome.result is not None:
             return "skill", outcome.skill, outcome.duration_ms
         case ToolResult(tool=tool, latency_ms=took):
             return "tool", tool, took
-        case CompletionGiven(metric_id=metric, latency_ms=took):
+        case CompletionReceived(metric_id=metric, latency_ms=took):
             return "completion", metric, took
         case _:
             return None

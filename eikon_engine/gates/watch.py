@@ -9,7 +9,7 @@ from pydantic import Field
 
 from eikon_engine.gates.counts import MaxActions, MaxCompletions, MaxDivergences, MaxTokens, MaxToolCalls
 from eikon_engine.gates.hosts import AllowedHosts
-from eikon_engine.gates.meter import Found, Run
+from eikon_engine.gates.meter import GateReading, RunState
 from eikon_engine.gates.outputs import OutputMatches
 from eikon_engine.gates.pages import ExpectStatus, NoConsoleErrors, NoFailedRequests
 from eikon_engine.gates.times import LatencyMs, MaxDuration
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.gates.meter import Meter, ValueOf
-    from eikon_engine.outcome.events import JournalLine
-    from eikon_engine.outcome.stored import Stored
+    from eikon_engine.gates.meter import Meter, ResolveValue
+    from eikon_engine.outcome.events import EventLine
+    from eikon_engine.outcome.stored import StoredValue
 
 Gate: TypeAlias = Annotated[
     AllowedHosts
@@ -44,55 +44,55 @@ Gate: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
+class GateSet:
     """The gates of one file or scenario, in order."""
 
     gates: tuple[Gate, ...]
 
-    def watch(self, value_of: ValueOf | None = None) -> GateWatch:
+    def monitor(self, value_of: ResolveValue | None = None) -> GateMonitor:
         """Start to follow a run; `value_of` resolves values stored in files, of which a running run has none."""
-        return GateWatch(self.gates, value_of or _inline)
+        return GateMonitor(self.gates, value_of or _inline_value)
 
-    def judge(self, lines: Iterable[JournalLine], value_of: ValueOf | None = None) -> tuple[GateResult, ...]:
+    def evaluate(self, lines: Iterable[EventLine], value_of: ResolveValue | None = None) -> tuple[GateResult, ...]:
         """Evaluate a finished or truncated run."""
-        watch = self.watch(value_of)
+        watch = self.monitor(value_of)
         for line in lines:
-            watch.note(line)
+            watch.process(line)
         return tuple(result.model_copy(update={"while_running": False}) for result in watch.finish())
 
 
-class GateWatch:
+class GateMonitor:
     """Follows one run and reports gates that are exceeded."""
 
-    def __init__(self, gates: tuple[Gate, ...], value_of: ValueOf) -> None:
+    def __init__(self, gates: tuple[Gate, ...], value_of: ResolveValue) -> None:
         """Start before the first line."""
         self._meters: list[tuple[Gate, Meter]] = [(gate, gate.meter(value_of)) for gate in gates]
         self._exceeded: dict[int, GateResult] = {}
-        self._run = Run()
+        self._run = RunState()
 
-    def note(self, line: JournalLine) -> GateResult | None:
+    def process(self, line: EventLine) -> GateResult | None:
         """Process the next line; return the first gate it exceeds, except at the end of the run."""
-        self._run.note(line.event)
+        self._run.process(line.event)
         first: GateResult | None = None
         for place, (gate, meter) in enumerate(self._meters):
             if place in self._exceeded:
                 continue
-            meter.note(line)
-            if first is None and not isinstance(line.event, RunEnd) and (found := meter.found()).passed is False:
+            meter.process(line)
+            if first is None and not isinstance(line.event, RunEnd) and (found := meter.reading()).passed is False:
                 first = self._exceeded[place] = _result(gate, found, while_running=True)
         return first
 
     def finish(self) -> tuple[GateResult, ...]:
         """Return the result of each gate; without a `run_end`, gates that are not exceeded are unverifiable."""
         return tuple(
-            self._exceeded.get(place) or self._at_the_end(gate, meter.found())
+            self._exceeded.get(place) or self._final_result(gate, meter.reading())
             for place, (gate, meter) in enumerate(self._meters)
         )
 
-    def _at_the_end(self, gate: Gate, found: Found) -> GateResult:
+    def _final_result(self, gate: Gate, found: GateReading) -> GateResult:
         if found.passed and self._run.end is None:
             message = f"{found.message}; the events are incomplete, so what followed is unknown"
-            found = Found(passed=None, observed=found.observed, message=message)
+            found = GateReading(passed=None, observed=found.observed, message=message)
         return _result(gate, found, while_running=False)
 
 
@@ -107,7 +107,7 @@ def gate_name(gate: Gate) -> str:
     return f"{gate.gate}[{listed}]" if listed else gate.gate
 
 
-def _result(gate: Gate, found: Found, *, while_running: bool) -> GateResult:
+def _result(gate: Gate, found: GateReading, *, while_running: bool) -> GateResult:
     return GateResult(
         gate=gate_name(gate),
         passed=found.passed,
@@ -118,6 +118,6 @@ def _result(gate: Gate, found: Found, *, while_running: bool) -> GateResult:
     )
 
 
-def _inline(stored: Stored) -> JsonValue:
+def _inline_value(stored: StoredValue) -> JsonValue:
     assert isinstance(stored, InlineValue)  # noqa: S101 - values move into files only when they are written
     return stored.value

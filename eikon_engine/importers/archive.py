@@ -11,28 +11,28 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.trace.bundle_path import leads_out
+from eikon_engine.trace.bundle_path import escapes_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-MARK: Final = b"PK"
+ZIP_MAGIC: Final = b"PK"
 MAX_ENTRIES: Final = 200_000
-MAX_TOTAL: Final = 8 * 1024**3
-MAX_FILE: Final = 256 * 1024**2
+MAX_TOTAL_BYTES: Final = 8 * 1024**3
+MAX_FILE_BYTES: Final = 256 * 1024**2
 """Maximum size in bytes of a file that is read into memory."""
-MAX_LINE: Final = 64 * 1024**2
-MAX_GROWTH: Final = 200
+MAX_LINE_BYTES: Final = 64 * 1024**2
+MAX_COMPRESSION_RATIO: Final = 200
 """Maximum compression ratio: traces reach about 20, zip bombs 1,000."""
-SMALL: Final = 16 * 1024**2
+RATIO_EXEMPT_BYTES: Final = 16 * 1024**2
 """Size in bytes below which the compression ratio is not checked."""
-_BROKEN: Final = (
+_ZIP_ERRORS: Final = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
 )
 """Exceptions of `zipfile` for damaged, truncated, encrypted or unsupported archives."""
-_BUFFER: Final = 1024 * 1024
+_BUFFER_BYTES: Final = 1024 * 1024
 
 
 class Archive:
@@ -46,14 +46,14 @@ class Archive:
         """
         self._path = path
         self._packed = packed
-        self._sizes = _checked(path, packed.infolist())
+        self._sizes = _checked_sizes(path, packed.infolist())
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the files, in directory order."""
         return tuple(self._sizes)
 
-    def has(self, name: str) -> bool:
+    def contains(self, name: str) -> bool:
         """Whether the archive contains this file."""
         return name in self._sizes
 
@@ -64,10 +64,10 @@ class Archive:
             ForeignFormatError: the file is too large or damaged.
         """
         size = self._sizes[name]
-        if size > MAX_FILE:
-            message = f"{self._path}/{name}: expected a file of at most {_mib(MAX_FILE)}, got {_mib(size)}"
+        if size > MAX_FILE_BYTES:
+            message = f"{self._path}/{name}: expected a file of at most {_mib(MAX_FILE_BYTES)}, got {_mib(size)}"
             raise ForeignFormatError(message)
-        with self._readable(name):
+        with self._translate_errors(name):
             return self._packed.read(name)
 
     def lines(self, name: str) -> Generator[tuple[int, bytes]]:
@@ -78,22 +78,22 @@ class Archive:
         Raises:
             ForeignFormatError: a line is too long, or the file is damaged.
         """
-        with self._readable(name), io.BufferedReader(self._packed.open(name), _BUFFER) as file:  # type: ignore[type-var] # ZipExtFile reads into buffers
+        with self._translate_errors(name), io.BufferedReader(self._packed.open(name), _BUFFER_BYTES) as file:  # type: ignore[type-var] # ZipExtFile reads into buffers
             number = 0
-            while line := file.readline(MAX_LINE + 1):
+            while line := file.readline(MAX_LINE_BYTES + 1):
                 number += 1
-                if len(line) > MAX_LINE:
-                    message = f"{self._path}/{name}, line {number}: expected at most {_mib(MAX_LINE)}, got more"
+                if len(line) > MAX_LINE_BYTES:
+                    message = f"{self._path}/{name}, line {number}: expected at most {_mib(MAX_LINE_BYTES)}, got more"
                     raise ForeignFormatError(message)
                 if not line.isspace():
                     yield number, line
 
     @contextmanager
-    def _readable(self, name: str) -> Iterator[None]:
+    def _translate_errors(self, name: str) -> Iterator[None]:
         try:
             yield
-        except _BROKEN as error:
-            raise _unreadable(self._path, f"{name}: {error}") from error
+        except _ZIP_ERRORS as error:
+            raise _unreadable_archive(self._path, f"{name}: {error}") from error
 
 
 @contextmanager
@@ -105,40 +105,40 @@ def open_archive(path: Path) -> Iterator[Archive]:
     """
     try:
         packed = zipfile.ZipFile(path)
-    except _BROKEN as error:
-        raise _unreadable(path, str(error)) from error
+    except _ZIP_ERRORS as error:
+        raise _unreadable_archive(path, str(error)) from error
     with packed:
         yield Archive(path, packed)
 
 
-def _checked(path: Path, entries: list[zipfile.ZipInfo]) -> dict[str, int]:
+def _checked_sizes(path: Path, entries: list[zipfile.ZipInfo]) -> dict[str, int]:
     """Return the size of each file by name."""
     if len(entries) > MAX_ENTRIES:
         message = f"{path}: expected at most {MAX_ENTRIES:,} files in the archive, got {len(entries):,}"
         raise ForeignFormatError(message)
     sizes: dict[str, int] = {}
     for entry in entries:
-        if leads_out(entry.orig_filename):
+        if escapes_bundle(entry.orig_filename):
             message = f"{path}: the file name {entry.orig_filename!r} leads outside the archive"
             raise ForeignFormatError(message)
         if entry.filename in sizes:
             message = f"{path}: the archive contains {entry.filename!r} twice"
             raise ForeignFormatError(message)
-        if entry.file_size > max(SMALL, MAX_GROWTH * entry.compress_size):
+        if entry.file_size > max(RATIO_EXEMPT_BYTES, MAX_COMPRESSION_RATIO * entry.compress_size):
             message = (
-                f"{path}/{entry.filename}: expected a compression ratio of at most {MAX_GROWTH}, got "
+                f"{path}/{entry.filename}: expected a compression ratio of at most {MAX_COMPRESSION_RATIO}, got "
                 f"{entry.compress_size:,} bytes for {_mib(entry.file_size)}. The file may be a zip bomb."
             )
             raise ForeignFormatError(message)
         sizes[entry.filename] = entry.file_size
     total = sum(sizes.values())
-    if total > MAX_TOTAL:
-        message = f"{path}: expected at most {_mib(MAX_TOTAL)} uncompressed, got {_mib(total)}"
+    if total > MAX_TOTAL_BYTES:
+        message = f"{path}: expected at most {_mib(MAX_TOTAL_BYTES)} uncompressed, got {_mib(total)}"
         raise ForeignFormatError(message)
     return sizes
 
 
-def _unreadable(path: Path, problem: str) -> ForeignFormatError:
+def _unreadable_archive(path: Path, problem: str) -> ForeignFormatError:
     message = f"{path}: cannot read the zip archive ({problem}). Save it again."
     return ForeignFormatError(message)
 

@@ -1,4 +1,4 @@
-"""Import recordings of the Chrome DevTools Recorder: user flows as JSON.
+"""Import recordings of the Chrome DevToolsSession Recorder: user flows as JSON.
 
 Schema: https://github.com/puppeteer/replay/blob/main/src/Schema.ts
 """
@@ -10,67 +10,67 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_n
 from pydantic import Field, TypeAdapter, ValidationError
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.foreign_shape import ForeignShape, unknown_fields
+from eikon_engine.importers.foreign_shape import ForeignModel, unknown_fields
 from eikon_engine.importers.keys import Keyboard
-from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
-from eikon_engine.importers.selectors import TEST_IDS, best, from_devtools
-from eikon_engine.importers.target import target_of
+from eikon_engine.importers.mission import ImportedEnvironment, ImportedMission, ImportedSubgoal, MissionBuilder
+from eikon_engine.importers.selectors import TEST_IDS, best_selector, convert_devtools
+from eikon_engine.importers.target import build_target
 from eikon_engine.trace.actions import FunctionCondition, Point, SelectorCondition, UrlCondition
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.record import FileModel
     from eikon_engine.trace.target import Target
 
 _BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}
-_STATES: Final[dict[bool | None, Literal["attached", "visible", "hidden"]]] = {
+_SELECTOR_STATES: Final[dict[bool | None, Literal["attached", "visible", "hidden"]]] = {
     None: "attached",
     True: "visible",
     False: "hidden",
 }
 """Selector state by the property `visible` of a step."""
-_MAIN: Final = "main"
+_MAIN_TARGET: Final = "main"
 
 
-class _Event(ForeignShape):
+class _Event(ForeignModel):
     type: Literal["navigation"]
     url: str | None = None
     title: str | None = None
 
 
-class _Step(ForeignShape):
+class _Step(ForeignModel):
     timeout: float | None = Field(default=None, gt=0)
-    target: str = _MAIN
+    target: str = _MAIN_TARGET
     frame: tuple[int, ...] = ()
     assertedEvents: tuple[_Event, ...] = ()  # noqa: N815 - the name in the file
 
 
-class _Selecting(_Step):
+class _SelectorStep(_Step):
     selectors: tuple[str | tuple[str, ...], ...] = Field(min_length=1)
 
 
-class _Pointing(_Selecting):
+class _PointerStep(_SelectorStep):
     deviceType: Literal["mouse", "pen", "touch"] = "mouse"  # noqa: N815 - the name in the file
     button: Literal["primary", "auxiliary", "secondary", "back", "forward"] = "primary"
     offsetX: float | None = None  # noqa: N815 - the name in the file
     offsetY: float | None = None  # noqa: N815 - the name in the file
 
 
-class _Click(_Pointing):
+class _Click(_PointerStep):
     type: Literal["click"]
     duration: float = Field(default=0.0, ge=0)
 
 
-class _DoubleClick(_Pointing):
+class _DoubleClick(_PointerStep):
     type: Literal["doubleClick"]
 
 
-class _Hover(_Selecting):
+class _Hover(_SelectorStep):
     type: Literal["hover"]
 
 
-class _Change(_Selecting):
+class _Change(_SelectorStep):
     type: Literal["change"]
     value: str
 
@@ -110,7 +110,7 @@ class _Network(_Step):
     type: Literal["emulateNetworkConditions"]
 
 
-class _WaitForElement(_Selecting):
+class _WaitForElement(_SelectorStep):
     type: Literal["waitForElement"]
     operator: Literal[">=", "==", "<="] = "=="
     count: int = Field(default=1, ge=0)
@@ -138,22 +138,22 @@ _KnownStep: TypeAlias = (
     | _WaitForElement
     | _WaitForExpression
 )
-_STEP: Final[TypeAdapter[_KnownStep]] = TypeAdapter(Annotated[_KnownStep, Field(discriminator="type")])
+_STEP_ADAPTER: Final[TypeAdapter[_KnownStep]] = TypeAdapter(Annotated[_KnownStep, Field(discriminator="type")])
 
 
-class _Flow(ForeignShape):
+class _Flow(ForeignModel):
     title: str = "recording"
     timeout: float | None = None
     selectorAttribute: str | None = None  # noqa: N815 - the name in the file
     steps: tuple[dict[str, object], ...]
 
 
-def looks_like_devtools(data: object) -> bool:
+def is_devtools(data: object) -> bool:
     """Whether parsed JSON is a user flow."""
     return isinstance(data, dict) and isinstance(data.get("steps"), list) and "title" in data
 
 
-def read_devtools(data: object) -> ImportedMission:
+def import_devtools(data: object) -> ImportedMission:
     """Import a user flow from parsed JSON.
 
     Raises:
@@ -162,89 +162,91 @@ def read_devtools(data: object) -> ImportedMission:
     try:
         flow = _Flow.model_validate(data)
     except ValidationError as error:
-        raise _wrong("user flow", error) from error
-    return _Reading(flow).mission()
+        raise _invalid_recording("user flow", error) from error
+    return _Converter(flow).mission()
 
 
-class _Reading:
+class _Converter:
     """Converts a user flow to a mission."""
 
     def __init__(self, flow: _Flow) -> None:
         self._flow = flow
-        self._gathered = Gathering()
+        self._builder = MissionBuilder()
         self._test_ids = (*TEST_IDS, *((flow.selectorAttribute,) if flow.selectorAttribute else ()))
-        self._pages = [_MAIN]
+        self._pages = [_MAIN_TARGET]
         self._keyboard = Keyboard()
-        self._scrolled: dict[tuple[int, str], tuple[float, float]] = {}
-        self._screen: Screen | None = None
+        self._scroll_positions: dict[tuple[int, str], tuple[float, float]] = {}
+        self._screen: ImportedEnvironment | None = None
 
     def mission(self) -> ImportedMission:
         for number, data in enumerate(self._flow.steps, start=1):
-            self._read(number, data)
-        for key in self._keyboard.left:
-            self._gathered.lose(len(self._flow.steps), f"keyDown {key!r}", "the key is never released")
-        subgoal = ImportedSubgoal(description=self._flow.title, actions=tuple(self._gathered.actions))
+            self._convert_step(number, data)
+        for key in self._keyboard.held:
+            self._builder.add_unsupported(len(self._flow.steps), f"keyDown {key!r}", "the key is never released")
+        subgoal = ImportedSubgoal(description=self._flow.title, actions=tuple(self._builder.actions))
         return ImportedMission(
             source="devtools",
             text=self._flow.title,
             subgoals=(subgoal,),
-            screen=self._screen,
-            lost=tuple(self._gathered.lost),
-            notes=tuple(self._gathered.notes),
+            environment=self._screen,
+            unsupported=tuple(self._builder.unsupported),
+            notes=tuple(self._builder.notes),
         )
 
-    def _read(self, number: int, data: dict[str, object]) -> None:
+    def _convert_step(self, number: int, data: dict[str, object]) -> None:
         kind = str(data.get("type"))
         if kind == "customStep":
-            self._gathered.lose(number, f"customStep {data.get('name')!r}", "only its own extension can run it")
+            self._builder.add_unsupported(
+                number, f"customStep {data.get('name')!r}", "only its own extension can run it"
+            )
             return
         try:
-            step = _STEP.validate_python(data)
+            step = _STEP_ADAPTER.validate_python(data)
         except ValidationError as error:
             if error.errors()[0]["type"] == "union_tag_invalid":
-                self._gathered.lose(number, kind, "unknown step type")
+                self._builder.add_unsupported(number, kind, "unknown step type")
                 return
-            raise _wrong(f"step {number}, {kind}", error) from error
+            raise _invalid_recording(f"step {number}, {kind}", error) from error
         for name in unknown_fields(type(step), data):
-            self._gathered.note(number, f"{kind}: unknown property {name!r} ignored")
-        self._carry(number, step)
-        self._expect(number, step)
+            self._builder.add_note(number, f"{kind}: unknown property {name!r} ignored")
+        self._convert(number, step)
+        self._add_asserted_events(number, step)
 
-    def _carry(self, number: int, step: _KnownStep) -> None:
+    def _convert(self, number: int, step: _KnownStep) -> None:
         page = self._page(step)
         match step:
             case _Navigate():
-                self._scrolled.clear()
+                self._scroll_positions.clear()
                 self._add(number, "navigate", page=page, url=step.url, timeout_ms=self._timeout(step))
             case _Click() | _DoubleClick():
-                self._point(number, step)
+                self._add_click(number, step)
             case _Hover() | _Change():
-                self._touch(number, step)
+                self._add_hover_or_change(number, step)
             case _Key():
-                self._press(number, step)
+                self._add_key(number, step)
             case _Scroll():
-                self._scroll(number, step)
+                self._add_scroll(number, step)
             case _WaitForElement() | _WaitForExpression():
-                self._wait(number, step)
+                self._add_wait(number, step)
             case _Close():
                 self._add(number, "close_page", page=page)
             case _Viewport():
-                self._see(number, step)
+                self._set_viewport(number, step)
             case _Network():
-                self._gathered.note(number, "emulateNetworkConditions: a replay does not emulate network speed")
+                self._builder.add_note(number, "emulateNetworkConditions: a replay does not emulate network speed")
             case _:
                 assert_never(step)
 
-    def _point(self, number: int, step: _Click | _DoubleClick) -> None:
+    def _add_click(self, number: int, step: _Click | _DoubleClick) -> None:
         button = _BUTTONS.get(step.button)
         if button is None:
-            self._gathered.lose(number, step.type, f"the mouse button {step.button!r} is not supported")
+            self._builder.add_unsupported(number, step.type, f"the mouse button {step.button!r} is not supported")
             return
         target = self._target(number, step)
         if target is None:
             return
         if step.deviceType != "mouse":
-            self._gathered.note(number, f"{step.type}: recorded with a {step.deviceType}, replayed with a mouse")
+            self._builder.add_note(number, f"{step.type}: recorded with a {step.deviceType}, replayed with a mouse")
         self._add(
             number,
             "click" if isinstance(step, _Click) else "double_click",
@@ -257,95 +259,99 @@ class _Reading:
             delay_ms=step.duration if isinstance(step, _Click) else None,
         )
 
-    def _touch(self, number: int, step: _Hover | _Change) -> None:
+    def _add_hover_or_change(self, number: int, step: _Hover | _Change) -> None:
         target = self._target(number, step)
         if target is None:
             return
         kind, text = ("hover", None) if isinstance(step, _Hover) else ("set_value", step.value)
         self._add(number, kind, page=self._page(step), target=target, text=text, timeout_ms=self._timeout(step))
 
-    def _press(self, number: int, step: _Key) -> None:
+    def _add_key(self, number: int, step: _Key) -> None:
         try:
             chord = self._keyboard.down(step.key) if step.type == "keyDown" else self._keyboard.up(step.key)
         except KeyError:
-            self._gathered.lose(number, f"keyUp {step.key!r}", "the key was not down")
+            self._builder.add_unsupported(number, f"keyUp {step.key!r}", "the key was not down")
             return
         if chord is not None:
             self._add(number, "press", page=self._page(step), key=chord)
 
-    def _scroll(self, number: int, step: _Scroll) -> None:
+    def _add_scroll(self, number: int, step: _Scroll) -> None:
         """Convert an absolute scroll position to a distance from the previous one, initially the top left."""
         if step.frame and not step.selectors:
-            self._gathered.lose(number, "scroll", "scrolling the document of a frame is not supported")
+            self._builder.add_unsupported(number, "scroll", "scrolling the document of a frame is not supported")
             return
-        target = self._found(number, step.type, step.selectors, step.frame) if step.selectors else None
+        target = self._resolve_target(number, step.type, step.selectors, step.frame) if step.selectors else None
         if step.selectors and target is None:
             return
         page = self._page(step)
         place = (page, str(target or ""))
-        before = self._scrolled.get(place, (0.0, 0.0))
-        self._scrolled[place] = (step.x, step.y)
+        before = self._scroll_positions.get(place, (0.0, 0.0))
+        self._scroll_positions[place] = (step.x, step.y)
         self._add(number, "scroll", page=page, target=target, dx=step.x - before[0], dy=step.y - before[1])
 
-    def _wait(self, number: int, step: _WaitForElement | _WaitForExpression) -> None:
+    def _add_wait(self, number: int, step: _WaitForElement | _WaitForExpression) -> None:
         condition: SelectorCondition | FunctionCondition | None = None
         if isinstance(step, _WaitForElement):
-            condition = self._element(number, step)
+            condition = self._element_condition(number, step)
         elif step.frame:
-            self._gathered.lose(number, step.type, "waiting for an expression in a frame is not supported")
+            self._builder.add_unsupported(number, step.type, "waiting for an expression in a frame is not supported")
         else:
             condition = FunctionCondition(expression=step.expression)
         if condition is not None:
             self._add(number, "wait_for", page=self._page(step), condition=condition, timeout_ms=self._timeout(step))
 
-    def _element(self, number: int, step: _WaitForElement) -> SelectorCondition | None:
+    def _element_condition(self, number: int, step: _WaitForElement) -> SelectorCondition | None:
         is_there = step.operator != "<=" and step.count == 1
         is_gone = step.operator != ">=" and step.count == 0
         if step.properties or step.attributes:
-            self._gathered.lose(number, step.type, "waiting for properties or attributes is unsupported")
+            self._builder.add_unsupported(number, step.type, "waiting for properties or attributes is unsupported")
         elif not is_there and not is_gone:
-            self._gathered.lose(number, step.type, f"waiting for {step.operator} {step.count} elements is unsupported")
+            self._builder.add_unsupported(
+                number, step.type, f"waiting for {step.operator} {step.count} elements is unsupported"
+            )
         elif (target := self._target(number, step)) is not None:
-            return SelectorCondition(target=target, state="detached" if is_gone else _STATES[step.visible])
+            return SelectorCondition(target=target, state="detached" if is_gone else _SELECTOR_STATES[step.visible])
         return None
 
-    def _see(self, number: int, step: _Viewport) -> None:
-        screen = Screen(
+    def _set_viewport(self, number: int, step: _Viewport) -> None:
+        screen = ImportedEnvironment(
             width=step.width,
             height=step.height,
             device_scale_factor=step.deviceScaleFactor,
             is_mobile=step.isMobile,
             has_touch=step.hasTouch,
         )
-        if self._screen is None and not self._gathered.actions:
+        if self._screen is None and not self._builder.actions:
             self._screen = screen
         elif screen != self._screen:
-            self._gathered.lose(number, "setViewport", "a viewport change during a mission is not imported yet")
+            self._builder.add_unsupported(
+                number, "setViewport", "a viewport change during a mission is not imported yet"
+            )
 
-    def _expect(self, number: int, step: _KnownStep) -> None:
+    def _add_asserted_events(self, number: int, step: _KnownStep) -> None:
         """Wait for the recorded navigation, unless the step is a navigation itself."""
         for event in step.assertedEvents:
             if event.title:
-                self._gathered.note(number, f"title assertion {event.title!r} skipped: replays compare all titles")
+                self._builder.add_note(number, f"title assertion {event.title!r} skipped: replays compare all titles")
             if event.url and not isinstance(step, _Navigate):
                 self._add(number, "wait_for", page=self._page(step), condition=UrlCondition(url=event.url))
 
-    def _target(self, number: int, step: _Selecting) -> Target | None:
-        return self._found(number, str(getattr(step, "type", "")), step.selectors, step.frame)
+    def _target(self, number: int, step: _SelectorStep) -> Target | None:
+        return self._resolve_target(number, str(getattr(step, "type", "")), step.selectors, step.frame)
 
-    def _found(
+    def _resolve_target(
         self, number: int, kind: str, selectors: tuple[str | tuple[str, ...], ...], frame: tuple[int, ...]
     ) -> Target | None:
         frames = tuple(f"iframe >> nth={place}" for place in frame)
         if frames:
-            self._gathered.note(number, "the frame is identified by its index only")
-        converted = [each for each in (from_devtools(one, self._test_ids) for one in selectors) if each is not None]
-        chosen = best(converted)
+            self._builder.add_note(number, "the frame is identified by its index only")
+        converted = [each for each in (convert_devtools(one, self._test_ids) for one in selectors) if each is not None]
+        chosen = best_selector(converted)
         if chosen is None:
             found = ", ".join(map(str, selectors))
-            self._gathered.lose(number, kind, f"no selector can be converted for Playwright: {found}")
+            self._builder.add_unsupported(number, kind, f"no selector can be converted for Playwright: {found}")
             return None
-        return target_of(chosen, converted, self._gathered, number, frames)
+        return build_target(chosen, converted, self._builder, number, frames)
 
     def _page(self, step: _Step) -> int:
         """Return the ordinal of a page; pages are identified by URL and numbered in order of appearance."""
@@ -356,11 +362,11 @@ class _Reading:
     def _timeout(self, step: _Step) -> float | None:
         return step.timeout or self._flow.timeout
 
-    def _add(self, step: int, kind: str, **fields: JsonValue | Record | None) -> None:
-        self._gathered.add(step, kind, **fields)
+    def _add(self, step: int, kind: str, **fields: JsonValue | FileModel | None) -> None:
+        self._builder.add_action(step, kind, **fields)
 
 
-def _wrong(where: str, error: ValidationError) -> ForeignFormatError:
+def _invalid_recording(where: str, error: ValidationError) -> ForeignFormatError:
     first = error.errors()[0]
     place = ".".join(str(each) for each in first["loc"]) or "top level"
     return ForeignFormatError(f"DevTools recording, {where}: {place}: {first['msg']}. Export it again as JSON.")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.archive import MARK, Archive, open_archive
+from eikon_engine.importers.archive import ZIP_MAGIC, Archive, open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MAX_JSON: Final = 512 * 1024**2
+MAX_JSON_BYTES: Final = 512 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class ForeignFile:
 
 
 @contextmanager
-def open_foreign(path: Path) -> Iterator[ForeignFile]:
+def open_foreign_file(path: Path) -> Iterator[ForeignFile]:
     """Open a file to import, as a context manager.
 
     Raises:
@@ -40,8 +40,8 @@ def open_foreign(path: Path) -> Iterator[ForeignFile]:
             yield ForeignFile(path=path)
             return
         with path.open("rb") as file:
-            is_archive = file.read(len(MARK)) == MARK
-        content = None if is_archive else _read(path)
+            is_archive = file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+        content = None if is_archive else _read_limited(path)
     except OSError as error:
         message = f"{path}: cannot read the recording: {error.strerror}"
         raise ForeignFormatError(message) from error
@@ -65,9 +65,9 @@ def parse_json(content: bytes, where: str) -> object:
         raise ForeignFormatError(message) from error
 
 
-def _read(path: Path) -> bytes:
+def _read_limited(path: Path) -> bytes:
     size = path.stat().st_size
-    if size > MAX_JSON:
-        message = f"{path}: expected JSON of at most {MAX_JSON // 1024**2} MiB, got {size // 1024**2} MiB"
+    if size > MAX_JSON_BYTES:
+        message = f"{path}: expected JSON of at most {MAX_JSON_BYTES // 1024**2} MiB, got {size // 1024**2} MiB"
         raise ForeignFormatError(message)
     return path.read_bytes()

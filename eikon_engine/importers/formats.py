@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError, UsageError
-from eikon_engine.importers.browser_use import looks_like_browser_use, read_browser_use
-from eikon_engine.importers.devtools import looks_like_devtools, read_devtools
-from eikon_engine.importers.har import looks_like_har, read_har
+from eikon_engine.importers.browser_use import import_browser_use, is_browser_use
+from eikon_engine.importers.devtools import import_devtools, is_devtools
+from eikon_engine.importers.har import import_har, is_har
 from eikon_engine.importers.mission import ImportedMission
-from eikon_engine.importers.older_trace import looks_like_eikon, read_eikon
-from eikon_engine.importers.playwright_trace import looks_like_playwright, read_playwright
-from eikon_engine.importers.secrets import without_secrets
-from eikon_engine.importers.side import looks_like_side, read_side
-from eikon_engine.importers.stagehand import looks_like_stagehand, read_stagehand
+from eikon_engine.importers.older_trace import import_eikon, is_eikon_trace
+from eikon_engine.importers.playwright_trace import import_playwright, is_playwright_trace
+from eikon_engine.importers.secrets import replace_secrets
+from eikon_engine.importers.side import import_selenium_ide, is_selenium_ide
+from eikon_engine.importers.stagehand import import_stagehand, is_stagehand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eikon_engine.importers.foreign_file import ForeignFile
-    from eikon_engine.importers.older_trace import OlderTrace
+    from eikon_engine.importers.older_trace import MigratedTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +28,12 @@ class ForeignFormat:
     """One format: how to detect and import it."""
 
     summary: str
-    looks_like: Callable[[ForeignFile], bool]
-    read: Callable[[ForeignFile, str | None], ImportedMission | OlderTrace]
+    matches: Callable[[ForeignFile], bool]
+    import_file: Callable[[ForeignFile, str | None], ImportedMission | MigratedTrace]
     """Takes the file and the name of the test to import, for files that contain several."""
 
 
-def _json(
+def _json_format(
     summary: str, looks_like: Callable[[object], bool], read: Callable[[object, str | None], ImportedMission]
 ) -> ForeignFormat:
     """Return a format whose files are JSON."""
@@ -45,65 +45,69 @@ def _json(
             raise ForeignFormatError(message)
         return read(file.data, chosen)
 
-    return ForeignFormat(summary=summary, looks_like=lambda file: looks_like(file.data), read=read_parsed)
+    return ForeignFormat(summary=summary, matches=lambda file: looks_like(file.data), import_file=read_parsed)
 
 
-def _one(read: Callable[[object], ImportedMission]) -> Callable[[object, str | None], ImportedMission]:
+def _single_mission_json(read: Callable[[object], ImportedMission]) -> Callable[[object, str | None], ImportedMission]:
     """Adapt the reader of a JSON format with one mission per file."""
 
     def read_whole(data: object, chosen: str | None) -> ImportedMission:
-        _refuse(chosen)
+        _reject_test_option(chosen)
         return read(data)
 
     return read_whole
 
 
-def _refuse(chosen: str | None) -> None:
+def _reject_test_option(chosen: str | None) -> None:
     if chosen is not None:
         message = f"--test {chosen}: the file contains a single mission. Omit --test."
         raise UsageError(message)
 
 
-def _single(
-    read: Callable[[ForeignFile], ImportedMission | OlderTrace],
-) -> Callable[[ForeignFile, str | None], ImportedMission | OlderTrace]:
+def _single_mission(
+    read: Callable[[ForeignFile], ImportedMission | MigratedTrace],
+) -> Callable[[ForeignFile, str | None], ImportedMission | MigratedTrace]:
     """Adapt the reader of a format with one mission per file."""
 
-    def read_whole(file: ForeignFile, chosen: str | None) -> ImportedMission | OlderTrace:
-        _refuse(chosen)
+    def read_whole(file: ForeignFile, chosen: str | None) -> ImportedMission | MigratedTrace:
+        _reject_test_option(chosen)
         return read(file)
 
     return read_whole
 
 
 FORMATS: Final[Mapping[str, ForeignFormat]] = {
-    "devtools": _json("Chrome DevTools Recorder, JSON", looks_like_devtools, _one(read_devtools)),
-    "side": _json("Selenium IDE, .side", looks_like_side, read_side),
-    "browser-use": _json("browser-use, AgentHistoryList", looks_like_browser_use, _one(read_browser_use)),
-    "stagehand": _json("Stagehand 3, agent cache", looks_like_stagehand, _one(read_stagehand)),
-    "playwright": ForeignFormat(
-        summary="Playwright, trace.zip", looks_like=looks_like_playwright, read=read_playwright
+    "devtools": _json_format("Chrome DevTools Recorder, JSON", is_devtools, _single_mission_json(import_devtools)),
+    "side": _json_format("Selenium IDE, .side", is_selenium_ide, import_selenium_ide),
+    "browser-use": _json_format(
+        "browser-use, AgentHistoryList", is_browser_use, _single_mission_json(import_browser_use)
     ),
-    "har": ForeignFormat(summary="HAR 1.2, network only", looks_like=looks_like_har, read=_single(read_har)),
+    "stagehand": _json_format("Stagehand 3, agent cache", is_stagehand, _single_mission_json(import_stagehand)),
+    "playwright": ForeignFormat(
+        summary="Playwright, trace.zip", matches=is_playwright_trace, import_file=import_playwright
+    ),
+    "har": ForeignFormat(summary="HAR 1.2, network only", matches=is_har, import_file=_single_mission(import_har)),
     "eikon": ForeignFormat(
-        summary="Eikon trace of an older version", looks_like=looks_like_eikon, read=_single(read_eikon)
+        summary="Eikon trace of an older version", matches=is_eikon_trace, import_file=_single_mission(import_eikon)
     ),
 }
 
 
-def read_foreign(file: ForeignFile, form: str | None = None, test: str | None = None) -> ImportedMission | OlderTrace:
+def import_recording(
+    file: ForeignFile, format_name: str | None = None, test: str | None = None
+) -> ImportedMission | MigratedTrace:
     """Import the recording of another tool, with secrets replaced by references. Detects the format if not given.
 
     Raises:
         ForeignFormatError: the format is unknown, or the file violates it.
         UsageError: `test` is missing or names no test in the file.
     """
-    if form is None:
-        fitting = [name for name, each in FORMATS.items() if each.looks_like(file)]
+    if format_name is None:
+        fitting = [name for name, each in FORMATS.items() if each.matches(file)]
         if len(fitting) != 1:
             known = ", ".join(f"{name} ({each.summary})" for name, each in FORMATS.items())
             found = " or ".join(fitting) or "none"
             raise ForeignFormatError(f"expected a recording of one known format, got {found} of {known}. Pass FORMAT.")
-        form = fitting[0]
-    read = FORMATS[form].read(file, test)
-    return without_secrets(read) if isinstance(read, ImportedMission) else read
+        format_name = fitting[0]
+    read = FORMATS[format_name].import_file(file, test)
+    return replace_secrets(read) if isinstance(read, ImportedMission) else read

@@ -6,43 +6,43 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.importers.foreign_file import parse_json
-from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal
+from eikon_engine.importers.mission import ImportedMission, ImportedSubgoal, MissionBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.importers.foreign_file import ForeignFile
 
-SUFFIX: Final = ".har"
-_PAGE: Final = "text/html"
+HAR_SUFFIX: Final = ".har"
+_HTML_TYPE: Final = "text/html"
 _SCHEMES: Final = ("http:", "https:", "file:")
 
 
-def looks_like_har(file: ForeignFile) -> bool:
+def is_har(file: ForeignFile) -> bool:
     """Whether a file is a HAR, or an archive with exactly one."""
     if file.archive is not None:
-        return sum(name.endswith(SUFFIX) for name in file.archive.names) == 1
+        return sum(name.endswith(HAR_SUFFIX) for name in file.archive.names) == 1
     log = file.data.get("log") if isinstance(file.data, dict) else None
     return isinstance(log, dict) and "entries" in log
 
 
-def read_har(file: ForeignFile) -> ImportedMission:
+def import_har(file: ForeignFile) -> ImportedMission:
     """Import the network of a HAR, which contains no user actions.
 
     Raises:
         ForeignFormatError: the file is not a HAR, or loads no document.
     """
-    url = next(_documents(_parsed(file)), None)
+    url = next(_document_urls(_parsed(file)), None)
     if url is None:
         message = f"{file.path}: the HAR loads no document. Use it with eikon replay --har instead."
         raise ForeignFormatError(message)
-    gathered = Gathering()
-    gathered.add(1, "navigate", url=url)
+    gathered = MissionBuilder()
+    gathered.add_action(1, "navigate", url=url)
     return ImportedMission(
         source="har",
         text=f"Visit {url}",
         subgoals=(ImportedSubgoal(description=f"Visit {url}", actions=tuple(gathered.actions)),),
-        lost=tuple(gathered.lost),
+        unsupported=tuple(gathered.unsupported),
         notes=("a HAR contains no user actions: the mission only visits its first document",),
         har=file.path,
     )
@@ -51,14 +51,14 @@ def read_har(file: ForeignFile) -> ImportedMission:
 def _parsed(file: ForeignFile) -> object:
     if file.archive is None:
         return file.data
-    names = [name for name in file.archive.names if name.endswith(SUFFIX)]
+    names = [name for name in file.archive.names if name.endswith(HAR_SUFFIX)]
     if len(names) != 1:
-        message = f"{file.path}: expected an archive with one *{SUFFIX} file, got {len(names)}"
+        message = f"{file.path}: expected an archive with one *{HAR_SUFFIX} file, got {len(names)}"
         raise ForeignFormatError(message)
     return parse_json(file.archive.read(names[0]), f"{file.path}/{names[0]}")
 
 
-def _documents(data: object) -> Iterator[str]:
+def _document_urls(data: object) -> Iterator[str]:
     """Yield the URLs of documents by time; the network importer validates everything else."""
     log = data.get("log") if isinstance(data, dict) else None
     entries = log.get("entries") if isinstance(log, dict) else None
@@ -77,4 +77,4 @@ def _is_document(entry: dict[str, object]) -> bool:
     response = entry.get("response")
     content = response.get("content") if isinstance(response, dict) else None
     kind = content.get("mimeType") if isinstance(content, dict) else None
-    return isinstance(kind, str) and kind.startswith(_PAGE)
+    return isinstance(kind, str) and kind.startswith(_HTML_TYPE)

@@ -18,7 +18,7 @@ MODIFIERS: Final = {
     "ShiftLeft": "Shift",
     "ShiftRight": "Shift",
 }
-_NAMES: Final = {"\r": "Enter", "\n": "Enter", " ": "Space"}
+_KEY_NAMES: Final = {"\r": "Enter", "\n": "Enter", " ": "Space"}
 
 
 class Keyboard:
@@ -26,23 +26,23 @@ class Keyboard:
 
     def __init__(self) -> None:
         """Start with no key held."""
-        self._held: dict[str, bool] = {}
+        self._modifiers: dict[str, bool] = {}
         """Held modifiers, and whether an action used them."""
         self._down: list[str] = []
 
     @property
     def modifiers(self) -> tuple[str, ...]:
         """Return the held modifiers and mark them as used."""
-        self._held = dict.fromkeys(self._held, True)
-        return tuple(dict.fromkeys(MODIFIERS[key] for key in self._held))
+        self._modifiers = dict.fromkeys(self._modifiers, True)
+        return tuple(dict.fromkeys(MODIFIERS[key] for key in self._modifiers))
 
     def down(self, key: str) -> str | None:
         """Press a key; return the completed chord, or None for a modifier."""
         if key in MODIFIERS:
-            self._held[key] = False
+            self._modifiers[key] = False
             return None
         self._down.append(key)
-        return "+".join((*self.modifiers, _NAMES.get(key, key)))
+        return "+".join((*self.modifiers, _KEY_NAMES.get(key, key)))
 
     def up(self, key: str) -> str | None:
         """Release a key; return it if it is a modifier that no action used, which means it was pressed alone.
@@ -51,13 +51,13 @@ class Keyboard:
             KeyError: the key is not down.
         """
         if key in MODIFIERS:
-            return None if self._held.pop(key) else MODIFIERS[key]
+            return None if self._modifiers.pop(key) else MODIFIERS[key]
         if key not in self._down:
             raise KeyError(key)
         self._down.remove(key)
         return None
 
     @property
-    def left(self) -> tuple[str, ...]:
+    def held(self) -> tuple[str, ...]:
         """The keys that are still held."""
-        return (*self._held, *self._down)
+        return (*self._modifiers, *self._down)

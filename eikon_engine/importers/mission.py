@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+_ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class ImportedSubgoal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Screen:
+class ImportedEnvironment:
     """The recorded browser environment, as far as it is known."""
 
     width: int
@@ -49,7 +49,7 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class ActionTime:
     """When an action acted on a page."""
 
     at_ms: float
@@ -78,53 +78,53 @@ class ImportedMission:
     """Name of the format."""
     text: str
     subgoals: tuple[ImportedSubgoal, ...]
-    screen: Screen | None = None
-    lost: tuple[str, ...] = ()
+    environment: ImportedEnvironment | None = None
+    unsupported: tuple[str, ...] = ()
     """Steps that cannot be imported, with the reason."""
     notes: tuple[str, ...] = ()
     """Ignored properties and weak targets."""
     network: ImportedNetwork | None = None
     har: Path | None = None
     """The HAR file with the network, if it is separate."""
-    acts: tuple[Act, ...] = ()
+    action_times: tuple[ActionTime, ...] = ()
     """When the actions acted, in order; empty if the recording has no times."""
     files: tuple[bytes, ...] = ()
     """Contents of uploaded files."""
 
-    def moment_of(self, at_ms: float) -> tuple[int, float]:
+    def phase_and_page_time(self, at_ms: float) -> tuple[int, float]:
         """Return phase and page time of an event at this time: those of the last action before it."""
-        place = bisect_right(self.acts, at_ms, key=lambda act: act.at_ms)
-        return (self.acts[place - 1].phase, self.acts[place - 1].page_ms) if place else (0, 0.0)
+        place = bisect_right(self.action_times, at_ms, key=lambda act: act.at_ms)
+        return (self.action_times[place - 1].phase, self.action_times[place - 1].page_ms) if place else (0, 0.0)
 
 
 @dataclass(slots=True)
-class Gathering:
+class MissionBuilder:
     """A mission under construction (mutable)."""
 
     actions: list[Action] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
+    unsupported: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, step: int, kind: str, **fields: JsonValue | Record | None) -> None:
+    def add_action(self, step: int, kind: str, **fields: JsonValue | FileModel | None) -> None:
         """Add an action by type and fields, omitting None; `step` is the number in the source, from 1."""
         given = {name: value for name, value in fields.items() if value is not None}
-        plain = {name: _plain(value) for name, value in given.items()}
+        plain = {name: _to_json(value) for name, value in given.items()}
         try:
-            self.actions.append(_ACTION.validate_json(json.dumps({"type": kind, **plain})))
+            self.actions.append(_ACTION_ADAPTER.validate_json(json.dumps({"type": kind, **plain})))
         except ValidationError as error:
             first = error.errors()[0]
-            self.lose(step, kind, f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}")
+            self.add_unsupported(step, kind, f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}")
 
-    def lose(self, step: int, what: str, why: str) -> None:
+    def add_unsupported(self, step: int, what: str, reason: str) -> None:
         """Note that a step cannot be imported."""
-        self.lost.append(f"step {step}, {what}: {why}")
+        self.unsupported.append(f"step {step}, {what}: {reason}")
 
-    def note(self, step: int, text: str) -> None:
+    def add_note(self, step: int, text: str) -> None:
         """Add a note about an imported step, once."""
         line = f"step {step}: {text}"
         if line not in self.notes:
             self.notes.append(line)
 
 
-def _plain(value: JsonValue | Record) -> JsonValue:
-    return json.loads(value.model_dump_json()) if isinstance(value, Record) else value
+def _to_json(value: JsonValue | FileModel) -> JsonValue:
+    return json.loads(value.model_dump_json()) if isinstance(value, FileModel) else value

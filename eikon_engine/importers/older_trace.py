@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.trace.execution import TRACE_VERSION
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_file
+from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from eikon_engine.importers.foreign_file import ForeignFile
     from eikon_engine.trace.execution import ExecutionTrace
 
-_VERSION: Final = "trace_version"
+_VERSION_FIELD: Final = "trace_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OlderTrace:
+class MigratedTrace:
     """A trace migrated to the current format."""
 
     trace: ExecutionTrace
@@ -27,14 +27,14 @@ class OlderTrace:
     """Folder of its files."""
 
 
-def looks_like_eikon(file: ForeignFile) -> bool:
+def is_eikon_trace(file: ForeignFile) -> bool:
     """Whether a file is an Eikon trace, or the folder of one."""
     if file.archive is None and file.data is None:
         return (file.path / TRACE_FILE).is_file()
-    return isinstance(file.data, dict) and _VERSION in file.data
+    return isinstance(file.data, dict) and _VERSION_FIELD in file.data
 
 
-def read_eikon(file: ForeignFile) -> OlderTrace:
+def import_eikon(file: ForeignFile) -> MigratedTrace:
     """Read and migrate a trace.
 
     Raises:
@@ -47,4 +47,4 @@ def read_eikon(file: ForeignFile) -> OlderTrace:
     if trace.migrated_from is None:
         message = f"{file.path}: the trace already has the current version {TRACE_VERSION}. Use it directly."
         raise ForeignFormatError(message)
-    return OlderTrace(trace=trace, folder=trace_file(file.path).parent)
+    return MigratedTrace(trace=trace, folder=find_trace_file(file.path).parent)

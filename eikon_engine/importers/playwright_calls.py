@@ -10,31 +10,33 @@ import binascii
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.importers.keys import Keyboard
-from eikon_engine.importers.playwright_expect import expectation_of
-from eikon_engine.importers.playwright_lines import number_of, text_of
-from eikon_engine.importers.selectors import Converted, positional
-from eikon_engine.importers.target import target_of
+from eikon_engine.importers.playwright_expect import convert_assertion
+from eikon_engine.importers.playwright_lines import get_number, get_text
+from eikon_engine.importers.selectors import RankedSelector, rank_of
+from eikon_engine.importers.target import build_target
 from eikon_engine.trace.actions import FileInput, FunctionCondition, SelectorCondition
-from eikon_engine.trace.blobs import ref_of
-from eikon_engine.trace.deadlines import NO_DEADLINE_MS
+from eikon_engine.trace.blobs import blob_ref
+from eikon_engine.trace.deadlines import UNBOUNDED_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pydantic import JsonValue
 
-    from eikon_engine.importers.mission import Gathering
+    from eikon_engine.importers.mission import MissionBuilder
     from eikon_engine.importers.playwright_frames import FrameTree
     from eikon_engine.importers.playwright_lines import Call
-    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.record import FileModel
     from eikon_engine.trace.target import Target
 
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
 """Selector part that enters the document of an iframe."""
-_PAGES: Final = frozenset(("Frame", "Page", "BrowserContext", "JSHandle", "ElementHandle", "Worker", "CDPSession"))
+_PAGE_CLASSES: Final = frozenset(
+    ("Frame", "Page", "BrowserContext", "JSHandle", "ElementHandle", "Worker", "CDPSession")
+)
 """Classes whose calls may act on a page."""
-_REQUESTS: Final = "APIRequestContext"
-LOOKING: Final = frozenset(
+_REQUEST_CLASS: Final = "APIRequestContext"
+READ_ONLY_METHODS: Final = frozenset(
     (
         *("content", "title", "textContent", "innerText", "innerHTML", "inputValue", "getAttribute"),
         *("isVisible", "isHidden", "isEnabled", "isDisabled", "isEditable", "isChecked", "queryCount"),
@@ -50,19 +52,19 @@ LOOKING: Final = frozenset(
     )
 )
 """Methods that do not act on a page, or that a replay performs by itself."""
-RESIZE: Final = "Page.setViewportSize"
-_ROUTES: Final = frozenset({"setNetworkInterceptionPatterns", "setWebSocketInterceptionPatterns"})
+SET_VIEWPORT_SIZE: Final = "Page.setViewportSize"
+_ROUTE_METHODS: Final = frozenset({"setNetworkInterceptionPatterns", "setWebSocketInterceptionPatterns"})
 _STATES: Final = frozenset({"attached", "detached", "visible", "hidden"})
-_WAITING: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
+_PASSIVE_CALLS: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
 """Calls that do not act on a page: events during them have an earlier cause."""
 
 
-class Calls:
+class CallConverter:
     """Converts calls to actions, one at a time."""
 
-    def __init__(self, gathered: Gathering, frames: FrameTree) -> None:
+    def __init__(self, gathered: MissionBuilder, frames: FrameTree) -> None:
         """Add actions to `gathered`; `frames` resolves frame ids."""
-        self._gathered = gathered
+        self._builder = gathered
         self._frames = frames
         self._keyboard = Keyboard()
         self._step = 0
@@ -71,11 +73,11 @@ class Calls:
         self._params: Mapping[str, JsonValue] = {}
         self.files: list[bytes] = []
         """Contents of uploaded files."""
-        self.acted: list[float | None] = []
+        self.action_times: list[float | None] = []
         """When each action acted on its page; None for actions that do not."""
-        self._carriers = {**self._on_pages(), **self._on_elements()}
+        self._converters = {**self._page_converters(), **self._element_converters()}
 
-    def _on_pages(self) -> Mapping[str, Callable[[], None]]:
+    def _page_converters(self) -> Mapping[str, Callable[[], None]]:
         return {
             "Frame.goto": lambda: self._navigate(
                 "navigate", url=self._params.get("url"), referer=self._params.get("referer")
@@ -90,19 +92,19 @@ class Calls:
             "Page.keyboardDown": lambda: self._key(down=True),
             "Page.keyboardUp": lambda: self._key(down=False),
             "Page.keyboardType": self._keyboard_type,
-            "Page.mouseWheel": self._wheel,
+            "Page.mouseWheel": self._scroll,
         }
 
-    def _on_elements(self) -> Mapping[str, Callable[[], None]]:
+    def _element_converters(self) -> Mapping[str, Callable[[], None]]:
         return {
             "Frame.click": self._click,
-            "Frame.dblclick": lambda: self._point("double_click", button=self._params.get("button")),
-            "Frame.hover": lambda: self._point("hover"),
-            "Frame.check": lambda: self._act("check", position=self._params.get("position")),
-            "Frame.uncheck": lambda: self._act("uncheck", position=self._params.get("position")),
-            "Frame.fill": lambda: self._act("fill", text=self._params.get("value")),
-            "Frame.type": lambda: self._act("type", text=self._params.get("text")),
-            "Frame.press": lambda: self._act("press", key=self._params.get("key")),
+            "Frame.dblclick": lambda: self._add_pointer("double_click", button=self._params.get("button")),
+            "Frame.hover": lambda: self._add_pointer("hover"),
+            "Frame.check": lambda: self._add_on_target("check", position=self._params.get("position")),
+            "Frame.uncheck": lambda: self._add_on_target("uncheck", position=self._params.get("position")),
+            "Frame.fill": lambda: self._add_on_target("fill", text=self._params.get("value")),
+            "Frame.type": lambda: self._add_on_target("type", text=self._params.get("text")),
+            "Frame.press": lambda: self._add_on_target("press", key=self._params.get("key")),
             "Frame.selectOption": self._select,
             "Frame.setInputFiles": self._upload,
             "Frame.dragAndDrop": self._drag,
@@ -111,95 +113,99 @@ class Calls:
             "Frame.expect": self._expect,
         }
 
-    def carry(self, step: int, call: Call, page: int) -> None:
+    def convert(self, step: int, call: Call, page: int) -> None:
         """Convert one call on a page; `step` is its number in the trace, from 1."""
         self._step, self._call, self._params, self._page = step, call, call.params, page
         kind, _, method = call.name.partition(".")
-        for accept, text in call.answers:
+        for accept, text in call.dialog_answers:
             self._add("answer_dialog", accept=accept, text=text)
-        carrier = self._carriers.get(call.name)
+        carrier = self._converters.get(call.name)
         if carrier is not None:
             carrier()
-        elif call.name == RESIZE:
-            self._resize()
-        elif kind == _REQUESTS:
-            self._note(f"{_REQUESTS}.{method} skipped: a request of the test, not of a page")
-        elif method in _ROUTES:
-            self._note(f"{method}: responses mocked by the test are part of the recorded network if it contains them")
-        elif kind == "ElementHandle" and method not in LOOKING:
-            self._lose("an element handle has no selector; use locators")
-        elif method not in LOOKING and kind in _PAGES:
-            self._lose("unsupported call")
-        self.acted += [self._acted_ms()] * (len(self._gathered.actions) - len(self.acted))
+        elif call.name == SET_VIEWPORT_SIZE:
+            self._check_viewport()
+        elif kind == _REQUEST_CLASS:
+            self._add_note(f"{_REQUEST_CLASS}.{method} skipped: a request of the test, not of a page")
+        elif method in _ROUTE_METHODS:
+            self._add_note(
+                f"{method}: responses mocked by the test are part of the recorded network if it contains them"
+            )
+        elif kind == "ElementHandle" and method not in READ_ONLY_METHODS:
+            self._add_unsupported("an element handle has no selector; use locators")
+        elif method not in READ_ONLY_METHODS and kind in _PAGE_CLASSES:
+            self._add_unsupported("unsupported call")
+        self.action_times += [self._action_time()] * (len(self._builder.actions) - len(self.action_times))
 
-    def switch_to(self, step: int, page: int) -> None:
+    def add_page_switch(self, step: int, page: int) -> None:
         """Add a `switch_page` before the first action on a page."""
-        self._gathered.add(step, "switch_page", page=page)
-        self.acted.append(None)
+        self._builder.add_action(step, "switch_page", page=page)
+        self.action_times.append(None)
 
-    def go_to(self, step: int, url: str, at_ms: float) -> None:
+    def add_initial_navigation(self, step: int, url: str, at_ms: float) -> None:
         """Add a navigation to the document that was open when the recording started."""
-        self._gathered.add(step, "navigate", url=url)
-        self._gathered.note(step, f"the recording started on {url}; a navigation was added, which the network may lack")
-        self.acted.append(at_ms)
+        self._builder.add_action(step, "navigate", url=url)
+        self._builder.add_note(
+            step, f"the recording started on {url}; a navigation was added, which the network may lack"
+        )
+        self.action_times.append(at_ms)
 
-    def _acted_ms(self) -> float | None:
-        if self._call.name in _WAITING:
+    def _action_time(self) -> float | None:
+        if self._call.name in _PASSIVE_CALLS:
             return None
-        return self._call.acted_ms or self._call.start_ms
+        return self._call.acted_at_ms or self._call.start_ms
 
-    def _resize(self) -> None:
+    def _check_viewport(self) -> None:
         """Skip a viewport size that is set before the first action, as the environment contains it."""
-        if self._gathered.actions:
-            self._lose("a viewport change during a mission is not imported yet")
+        if self._builder.actions:
+            self._add_unsupported("a viewport change during a mission is not imported yet")
 
     def _navigate(self, kind: str, **fields: JsonValue) -> None:
         wait = self._params.get("waitUntil", "load")
         if wait == "networkidle":
-            self._note(f"{kind}: `networkidle` became `load`, as a replay always waits until the page is idle")
+            self._add_note(f"{kind}: `networkidle` became `load`, as a replay always waits until the page is idle")
         self._add(kind, wait_until="load" if wait == "networkidle" else wait, timeout_ms=self._timeout(), **fields)
 
     def _key(self, *, down: bool) -> None:
-        key = text_of(self._params, "key")
+        key = get_text(self._params, "key")
         try:
             chord = self._keyboard.down(key) if down else self._keyboard.up(key)
         except KeyError:
-            self._lose(f"the key {key!r} was not down")
+            self._add_unsupported(f"the key {key!r} was not down")
         else:
             if chord is not None:
                 self._add("press", key=chord)
 
     def _keyboard_type(self) -> None:
-        text = text_of(self._params, "text")
+        text = get_text(self._params, "text")
         if not (text.isascii() and text.isprintable()):
-            self._lose(f"not all characters of {text!r} have a key")
+            self._add_unsupported(f"not all characters of {text!r} have a key")
             return
         for key in text:
             self._add("press", key="Space" if key == " " else key)
 
-    def _wheel(self) -> None:
-        self._note("mouseWheel: scrolls the page, regardless of the pointer position")
-        dx, dy = number_of(self._params, "deltaX"), number_of(self._params, "deltaY")
+    def _scroll(self) -> None:
+        self._add_note("mouseWheel: scrolls the page, regardless of the pointer position")
+        dx, dy = get_number(self._params, "deltaX"), get_number(self._params, "deltaY")
         self._add("scroll", dx=dx or 0.0, dy=dy or 0.0)
 
     def _click(self) -> None:
-        button, count = self._params.get("button"), number_of(self._params, "clickCount") or 1
+        button, count = self._params.get("button"), get_number(self._params, "clickCount") or 1
         force = self._params.get("force") is True
-        if self._call.downloads and button in {None, "left"} and count == 1 and not force:
-            self._point("download")
+        if self._call.starts_download and button in {None, "left"} and count == 1 and not force:
+            self._add_pointer("download")
         else:
             delay = self._params.get("delay")
-            self._point("click", button=button, delay_ms=delay, click_count=int(count), force=force)
+            self._add_pointer("click", button=button, delay_ms=delay, click_count=int(count), force=force)
 
-    def _point(self, kind: str, **fields: JsonValue) -> None:
+    def _add_pointer(self, kind: str, **fields: JsonValue) -> None:
         if self._params.get("trial"):
-            self._lose("a trial run has no effect")
+            self._add_unsupported("a trial run has no effect")
             return
         if self._params.get("force") and kind != "click":
-            self._note(f"{kind}: `force` ignored, a replay waits for actionability")
+            self._add_note(f"{kind}: `force` ignored, a replay waits for actionability")
         held: list[JsonValue] = list(self._keyboard.modifiers)
         modifiers = self._params.get("modifiers") or held
-        self._act(kind, position=self._params.get("position"), modifiers=modifiers, **fields)
+        self._add_on_target(kind, position=self._params.get("position"), modifiers=modifiers, **fields)
 
     def _select(self) -> None:
         """Select options by the key of the call; `valueOrLabel` is treated as a value."""
@@ -207,13 +213,13 @@ class Calls:
         options = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
         names = {name for each in options for name in each}
         if len(names) != 1 or not names <= {"value", "label", "index", "valueOrLabel"} or self._params.get("elements"):
-            self._lose("options are selected by element handles, or by several keys at once")
+            self._add_unsupported("options are selected by element handles, or by several keys at once")
             return
         name = names.pop()
         if name == "valueOrLabel":
-            self._note("selectOption: `valueOrLabel` is treated as a value")
+            self._add_note("selectOption: `valueOrLabel` is treated as a value")
         by = "value" if name == "valueOrLabel" else name
-        self._act("select_option", by=by, options=[str(each[name]) for each in options])
+        self._add_on_target("select_option", by=by, options=[str(each[name]) for each in options])
 
     def _upload(self) -> None:
         given = self._params.get("payloads")
@@ -221,24 +227,26 @@ class Calls:
         paths = self._params.get("localPaths")
         if not payloads and isinstance(paths, list) and paths:
             names = ", ".join(str(each).replace("\\", "/").rpartition("/")[2] for each in paths)
-            self._lose(f"the trace does not contain the uploaded files {names}; pass their contents to the call")
+            self._add_unsupported(
+                f"the trace does not contain the uploaded files {names}; pass their contents to the call"
+            )
             return
         try:
-            files = [self._kept(each) for each in payloads]
+            files = [self._store_file(each) for each in payloads]
         except (binascii.Error, ValueError):
-            self._lose("the trace does not contain the uploaded files")
+            self._add_unsupported("the trace does not contain the uploaded files")
             return
         if not files and "payloads" not in self._params:
-            self._lose("the trace does not contain the uploaded files")
+            self._add_unsupported("the trace does not contain the uploaded files")
             return
         plain: list[JsonValue] = [each.model_dump(mode="json") for each in files]
-        self._act("set_input_files", files=plain)
+        self._add_on_target("set_input_files", files=plain)
 
-    def _kept(self, payload: Mapping[str, JsonValue]) -> FileInput:
-        content = base64.b64decode(text_of(payload, "buffer"), validate=True)
+    def _store_file(self, payload: Mapping[str, JsonValue]) -> FileInput:
+        content = base64.b64decode(get_text(payload, "buffer"), validate=True)
         self.files.append(content)
-        kind = text_of(payload, "mimeType") or "application/octet-stream"
-        return FileInput(name=text_of(payload, "name"), mime_type=kind, content=ref_of(content))
+        kind = get_text(payload, "mimeType") or "application/octet-stream"
+        return FileInput(name=get_text(payload, "name"), mime_type=kind, content=blob_ref(content))
 
     def _drag(self) -> None:
         source, to = self._target("source"), self._target("target")
@@ -249,7 +257,7 @@ class Calls:
     def _wait(self) -> None:
         state, target = self._params.get("state", "visible"), self._target()
         if state not in _STATES:
-            self._lose(f"unknown state {state!r}")
+            self._add_unsupported(f"unknown state {state!r}")
         elif target is not None:
             condition = SelectorCondition(target=target).model_dump(mode="json") | {"state": state}
             self._add("wait_for", condition=condition, timeout_ms=self._timeout())
@@ -258,9 +266,9 @@ class Calls:
         argument = self._params.get("arg")
         value = argument.get("value") if isinstance(argument, dict) else None
         if value not in (None, {"v": "undefined"}, {"v": "null"}):
-            self._lose("a function with an argument is not supported")
+            self._add_unsupported("a function with an argument is not supported")
             return
-        condition = FunctionCondition(expression=text_of(self._params, "expression"))
+        condition = FunctionCondition(expression=get_text(self._params, "expression"))
         self._add("wait_for", condition=condition, timeout_ms=self._timeout())
 
     def _expect(self) -> None:
@@ -269,53 +277,55 @@ class Calls:
         target = self._target() if has_target else None
         if has_target and target is None:
             return
-        found = expectation_of(self._params, target)
+        found = convert_assertion(self._params, target)
         if found is None:
             shown = self._params.get("expression")
-            self._note(f"assertion {shown} skipped: replays compare pages with the baseline")
+            self._add_note(f"assertion {shown} skipped: replays compare pages with the baseline")
         else:
             kind, fields = found
             self._add(kind, timeout_ms=self._timeout(), **fields)
 
-    def _act(self, kind: str, **fields: JsonValue) -> None:
+    def _add_on_target(self, kind: str, **fields: JsonValue) -> None:
         target = self._target()
         if target is not None:
             self._add(kind, target=target, timeout_ms=self._timeout(), **fields)
 
     def _target(self, name: str = "selector") -> Target | None:
         """Return the target of a parameter; None if its frame is unknown, which is noted as not imported."""
-        *frames, own = text_of(self._params, name).split(ENTER_FRAME)
+        *frames, own = get_text(self._params, name).split(ENTER_FRAME)
         if not frames and self._call.frame is not None:
             path = self._frames.path_to(self._call.frame)
             if path is None:
-                self._lose("the trace does not identify the frame; use frame_locator")
+                self._add_unsupported("the trace does not identify the frame; use frame_locator")
                 return None
             frames = list(path)
         if not own:
-            self._lose(f"the parameter {name} is missing")
+            self._add_unsupported(f"the parameter {name} is missing")
             return None
         if name == "selector" and not self._params.get("strict") and self._call.name != "Frame.expect":
-            self._note(f"{own} was not strict and used its first match; a replay requires exactly one match")
-        chosen = Converted(text=own, rank=positional(own))
-        return target_of(chosen, (), self._gathered, self._step, tuple(frames))
+            self._add_note(f"{own} was not strict and used its first match; a replay requires exactly one match")
+        chosen = RankedSelector(text=own, rank=rank_of(own))
+        return build_target(chosen, (), self._builder, self._step, tuple(frames))
 
     def _timeout(self) -> float | None:
-        timeout = number_of(self._params, "timeout")
+        timeout = get_number(self._params, "timeout")
         if timeout != 0:
             return timeout
-        self._note(f"{self._call.name} had no timeout; a replay times out after {NO_DEADLINE_MS / 1000:.0f} s")
-        return NO_DEADLINE_MS
+        self._add_note(
+            f"{self._call.name} had no timeout; a replay times out after {UNBOUNDED_TIMEOUT_MS / 1000:.0f} s"
+        )
+        return UNBOUNDED_TIMEOUT_MS
 
-    def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
-        self._gathered.add(self._step, kind, page=self._page, **fields)
+    def _add(self, kind: str, **fields: JsonValue | FileModel | None) -> None:
+        self._builder.add_action(self._step, kind, page=self._page, **fields)
 
-    def _lose(self, why: str) -> None:
-        self._gathered.lose(self._step, self._call.name, why)
+    def _add_unsupported(self, why: str) -> None:
+        self._builder.add_unsupported(self._step, self._call.name, why)
 
-    def _note(self, text: str) -> None:
-        self._gathered.note(self._step, text)
+    def _add_note(self, text: str) -> None:
+        self._builder.add_note(self._step, text)
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def held_keys(self) -> tuple[str, ...]:
         """The keys that are still held."""
-        return self._keyboard.left
+        return self._keyboard.held

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _HTML: Final = b'"html":'
 _FIELD: Final = re.compile(rb'"(callId|phase|snapshotName|pageId|frameId|frameUrl)":("(?:[^"\\]|\\.)*")')
 _TIME: Final = re.compile(rb'"timestamp":([0-9]{1,15}(?:\.[0-9]{1,20})?)')
-_MAIN: Final = re.compile(rb'"isMainFrame":true')
+_MAIN_FRAME: Final = re.compile(rb'"isMainFrame":true')
 _TARGET: Final = b'"__playwright_target__"'
-_ELEMENT: Final = re.compile(rb'\["I?FRAME",(?=\{)')
-_ATTRIBUTES: Final = 10_000
+_IFRAME: Final = re.compile(rb'\["I?FRAME",(?=\{)')
+_MAX_ATTRIBUTE_BYTES: Final = 10_000
 """Maximum length in bytes of the attributes of an iframe."""
-_SOURCE: Final = "/snapshot/"
-_NAMING: Final = ("id", "name", "title", "data-testid")
+_SNAPSHOT_PREFIX: Final = "/snapshot/"
+_IFRAME_ATTRIBUTES: Final = ("id", "name", "title", "data-testid")
 """Attributes that identify an iframe, best first."""
 _OLD_PHASES: Final = {"before": "before", "input": "action", "action": "action", "after": "after"}
 
@@ -42,7 +42,7 @@ class SnapshotHead:
     """Whether this frame contains the target of the call."""
 
 
-def snapshot_head(line: bytes) -> SnapshotHead | None:
+def read_snapshot_head(line: bytes) -> SnapshotHead | None:
     """Read the fields around the document of a snapshot; None if the line is not a snapshot.
 
     Before version 9, phase and call are part of a name such as `before@call@7`.
@@ -52,7 +52,7 @@ def snapshot_head(line: bytes) -> SnapshotHead | None:
     if begin < 0 or not line.rstrip().endswith(b"}"):
         return None
     try:
-        found = {match[1].decode(): _text(match[2]) for match in _FIELD.finditer(line, 0, begin)}
+        found = {match[1].decode(): _decode_text(match[2]) for match in _FIELD.finditer(line, 0, begin)}
     except ValueError:
         return None
     phase, _, call = found.get("snapshotName", "").partition("@")
@@ -65,13 +65,13 @@ def snapshot_head(line: bytes) -> SnapshotHead | None:
         page=found["pageId"],
         frame=found.get("frameId", ""),
         url=found.get("frameUrl", ""),
-        is_main=_MAIN.search(line, max(end, 0)) is not None,
+        is_main=_MAIN_FRAME.search(line, max(end, 0)) is not None,
         time_ms=float(time[1]) if time else None,
         has_target=_TARGET in line,
     )
 
 
-def _text(written: bytes) -> str:
+def _decode_text(written: bytes) -> str:
     return str(json.loads(written)).encode(errors="replace").decode()
 
 
@@ -80,33 +80,33 @@ class FrameTree:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._holders: dict[str, tuple[str, str | None]] = {}
+        self._parents: dict[str, tuple[str, str | None]] = {}
 
-    def learn(self, head: SnapshotHead, line: bytes) -> None:
+    def add_snapshot(self, head: SnapshotHead, line: bytes) -> None:
         """Read the iframes of a snapshot; Playwright omits subtrees that did not change."""
-        for found in _ELEMENT.finditer(line):
-            text = line[found.end() : found.end() + _ATTRIBUTES].decode(errors="replace")
+        for found in _IFRAME.finditer(line):
+            text = line[found.end() : found.end() + _MAX_ATTRIBUTE_BYTES].decode(errors="replace")
             try:
                 attributes, _ = json.JSONDecoder().raw_decode(text)
             except ValueError:
                 continue
             source = attributes.get("src")
-            if isinstance(source, str) and source.startswith(_SOURCE):
-                self._holders[source.removeprefix(_SOURCE)] = (head.frame, _selector(attributes))
+            if isinstance(source, str) and source.startswith(_SNAPSHOT_PREFIX):
+                self._parents[source.removeprefix(_SNAPSHOT_PREFIX)] = (head.frame, _iframe_selector(attributes))
 
     def path_to(self, frame: str) -> tuple[str, ...] | None:
         """Return the selectors of the iframes around a frame, outermost first; None if unknown."""
         path: list[str] = []
-        while frame in self._holders and len(path) < len(self._holders):
-            frame, selector = self._holders[frame]
+        while frame in self._parents and len(path) < len(self._parents):
+            frame, selector = self._parents[frame]
             if selector is None:
                 return None
             path.insert(0, selector)
         return tuple(path) or None
 
 
-def _selector(attributes: Mapping[str, object]) -> str | None:
-    for name in _NAMING:
+def _iframe_selector(attributes: Mapping[str, object]) -> str | None:
+    for name in _IFRAME_ATTRIBUTES:
         value = attributes.get(name)
         if isinstance(value, str) and value:
             return attribute(name, value, tag="iframe").text

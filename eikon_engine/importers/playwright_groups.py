@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from eikon_engine.importers.playwright_lines import Call, TraceLines
+    from eikon_engine.importers.playwright_lines import Call, TraceContents
 
-_GROUP: Final = "Tracing.tracingGroup"
+_TRACING_GROUP: Final = "Tracing.tracingGroup"
 _TEST_STEP: Final = "test.step"
-_BETWEEN: Final = " / "
+_SEPARATOR: Final = " / "
 
 
-class Groups:
+class CallGroups:
     """Finds the groups of a call."""
 
-    def __init__(self, lines: TraceLines, steps: TraceLines | None) -> None:
+    def __init__(self, lines: TraceContents, steps: TraceContents | None) -> None:
         """Read one context, and the steps of its test if the test runner wrote them."""
         self.title = steps.head.title if steps is not None else ""
         """Title of the test."""
@@ -27,7 +27,7 @@ class Groups:
                 self._own[call.step] = call
         self._ids = {id(call): key for key, call in lines.calls.items()}
 
-    def of(self, call: Call) -> str:
+    def title_of(self, call: Call) -> str:
         """Return the titles of the groups around a call, outermost first; empty if there are none."""
         titles: list[str] = []
         above: str | None = call.parent
@@ -40,7 +40,7 @@ class Groups:
             group = self._steps.get(above) or self._own.get(above)
             if group is None:
                 break
-            if group.name == _GROUP or group.name.endswith(_TEST_STEP):
+            if group.name == _TRACING_GROUP or group.name.endswith(_TEST_STEP):
                 titles.insert(0, group.title)
             above = group.parent
-        return _BETWEEN.join(each for each in titles if each)
+        return _SEPARATOR.join(each for each in titles if each)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.importers.mission import ImportedNetwork
-from eikon_engine.importers.playwright_lines import parse_line, text_of
+from eikon_engine.importers.playwright_lines import get_text, parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.importers.archive import Archive
     from eikon_engine.importers.foreign_file import ForeignFile
-    from eikon_engine.importers.playwright_lines import Plain
+    from eikon_engine.importers.playwright_lines import JsonObject
 
-SUFFIX: Final = ".network"
-_FOLDER: Final = "resources/"
-_NO_SCRIPT: Final = "Playwright stores script bodies only in traces started with live=True"
-_OF_THE_TEST: Final = ("_apiRequest", "_apiRequestRef")
-_NO_UPLOAD: Final = "the trace does not contain the body of the upload"
+NETWORK_SUFFIX: Final = ".network"
+_RESOURCE_FOLDER: Final = "resources/"
+_MISSING_SCRIPT: Final = "Playwright stores script bodies only in traces started with live=True"
+_TEST_REQUEST_FIELDS: Final = ("_apiRequest", "_apiRequestRef")
+_MISSING_UPLOAD: Final = "the trace does not contain the body of the upload"
 _MULTIPART: Final = "multipart/form-data"
 
 
@@ -42,15 +42,15 @@ def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceN
     Raises:
         ForeignFormatError: a line is not a JSON object.
     """
-    own = name + SUFFIX
+    own = name + NETWORK_SUFFIX
     source = f"{file.path}/{own}"
-    entries = list(_entries(archive, own, source)) if archive.has(own) else []
-    of_pages = tuple((f"line {number}", _as_har(entry)) for number, entry in entries if not _is_of_the_test(entry))
+    entries = list(_entries(archive, own, source)) if archive.contains(own) else []
+    of_pages = tuple((f"line {number}", _as_har(entry)) for number, entry in entries if not _is_test_request(entry))
     if not of_pages:
         return None
 
     def read_attachment(file_name: str, _field: str) -> bytes | None:
-        return archive.read(file_name) if archive.has(file_name) else None
+        return archive.read(file_name) if archive.contains(file_name) else None
 
     others = len(entries) - len(of_pages)
     return TraceNetwork(
@@ -60,7 +60,7 @@ def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceN
     )
 
 
-def _entries(archive: Archive, name: str, source: str) -> Iterator[tuple[int, Plain]]:
+def _entries(archive: Archive, name: str, source: str) -> Iterator[tuple[int, JsonObject]]:
     with closing(archive.lines(name)) as lines:
         for number, line in lines:
             plain = parse_line(line, f"{source}, line {number}")
@@ -69,48 +69,48 @@ def _entries(archive: Archive, name: str, source: str) -> Iterator[tuple[int, Pl
                 yield number, entry
 
 
-def _is_of_the_test(entry: Plain) -> bool:
-    return any(entry.get(name) for name in _OF_THE_TEST)
+def _is_test_request(entry: JsonObject) -> bool:
+    return any(entry.get(name) for name in _TEST_REQUEST_FIELDS)
 
 
-def _as_har(entry: Plain) -> Plain:
+def _as_har(entry: JsonObject) -> JsonObject:
     """Normalize body references to the newest version, and comment on missing script bodies."""
     request, response = entry.get("request"), entry.get("response")
     changed: dict[str, JsonValue] = {}
     if isinstance(request, dict):
         changed["request"] = {**request, "postData": _post_data(request)}
     if isinstance(response, dict) and isinstance(response.get("content"), dict):
-        content = _with_file(response["content"])
-        if "_file" not in content and text_of(entry, "_resourceType") == "script":
-            content = {"comment": _NO_SCRIPT, **content}
+        content = _with_body_file(response["content"])
+        if "_file" not in content and get_text(entry, "_resourceType") == "script":
+            content = {"comment": _MISSING_SCRIPT, **content}
         changed["response"] = {**response, "content": content}
     return {**entry, **changed}
 
 
-def _post_data(request: Plain) -> JsonValue:
+def _post_data(request: JsonObject) -> JsonValue:
     """Return the request body as in a HAR, or a comment for a multipart upload, whose body is not available."""
     given = request.get("postData")
     if isinstance(given, dict):
-        return _with_file(given)
+        return _with_body_file(given)
     kind = _header(request, "content-type")
-    return {"mimeType": kind, "comment": _NO_UPLOAD} if kind.startswith(_MULTIPART) else None
+    return {"mimeType": kind, "comment": _MISSING_UPLOAD} if kind.startswith(_MULTIPART) else None
 
 
-def _with_file(holder: JsonValue) -> dict[str, JsonValue]:
+def _with_body_file(holder: JsonValue) -> dict[str, JsonValue]:
     plain = holder if isinstance(holder, dict) else {}
-    digest = text_of(plain, "_sha1")
-    return {**plain, "_file": _FOLDER + digest} if digest and "_file" not in plain else plain
+    digest = get_text(plain, "_sha1")
+    return {**plain, "_file": _RESOURCE_FOLDER + digest} if digest and "_file" not in plain else plain
 
 
-def _language(entry: Plain) -> str:
+def _language(entry: JsonObject) -> str:
     request = entry.get("request")
     languages = _header(request, "accept-language") if isinstance(request, dict) else ""
     return languages.split(",")[0].split(";")[0].strip()
 
 
-def _header(holder: Plain, name: str) -> str:
+def _header(holder: JsonObject, name: str) -> str:
     headers = holder.get("headers")
     for each in headers if isinstance(headers, list) else ():
-        if isinstance(each, dict) and text_of(each, "name").lower() == name:
-            return text_of(each, "value")
+        if isinstance(each, dict) and get_text(each, "name").lower() == name:
+            return get_text(each, "value")
     return ""

@@ -12,21 +12,21 @@ from pydantic import TypeAdapter
 
 from eikon_engine.trace.actions import Action, Fill, Navigate, SecretRef, SetValue, TypeText
 from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.secret_names import is_password_name, is_secret_in_address, looks_random, random_segments
-from eikon_engine.trace.token_shapes import tokens
+from eikon_engine.trace.secret_names import is_password_name, is_secret_parameter, looks_random, random_segments
+from eikon_engine.trace.token_shapes import find_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.importers.mission import ImportedMission
 
-_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
-_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{1,64})=([^&#;\s]+)")
-_NOT_A_NAME: Final = re.compile(r"\W+")
-_SPOKEN: Final = re.compile(r"\{\{eikon-secret:")
+_ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+_URL_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{1,64})=([^&#;\s]+)")
+_NON_NAME: Final = re.compile(r"\W+")
+_SECRET_PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:")
 
 
-def without_secrets(mission: ImportedMission) -> ImportedMission:
+def replace_secrets(mission: ImportedMission) -> ImportedMission:
     """Replace typed passwords and tokens in URLs by references.
 
     The notes list each secret and how to provide its value when the mission is recorded.
@@ -36,7 +36,7 @@ def without_secrets(mission: ImportedMission) -> ImportedMission:
         for action in subgoal.actions:
             for wanted, value in _secrets(action):
                 if value not in named.values():
-                    named[_free(wanted, named)] = value
+                    named[_unused_name(wanted, named)] = value
     if not named:
         return mission
     redactor = Redactor(named)
@@ -44,18 +44,18 @@ def without_secrets(mission: ImportedMission) -> ImportedMission:
     subgoals = tuple(
         replace(
             subgoal,
-            description=redactor.text(subgoal.description),
-            actions=tuple(_referring(action, names, redactor) for action in subgoal.actions),
-            errors={place: redactor.text(error) for place, error in subgoal.errors.items()},
+            description=redactor.redact_text(subgoal.description),
+            actions=tuple(_with_references(action, names, redactor) for action in subgoal.actions),
+            errors={place: redactor.redact_text(error) for place, error in subgoal.errors.items()},
         )
         for subgoal in mission.subgoals
     )
     return replace(
         mission,
-        text=redactor.text(mission.text),
+        text=redactor.redact_text(mission.text),
         subgoals=subgoals,
-        lost=tuple(map(redactor.text, mission.lost)),
-        notes=(*map(redactor.text, mission.notes), *map(_told, named)),
+        unsupported=tuple(map(redactor.redact_text, mission.unsupported)),
+        notes=(*map(redactor.redact_text, mission.notes), *map(_secret_note, named)),
     )
 
 
@@ -63,13 +63,13 @@ def _secrets(action: Action) -> Iterator[tuple[str, str]]:
     """Yield the secrets of an action with suggested names."""
     match action:
         case Fill() | TypeText() | SetValue() if isinstance(action.text, str) and _is_for_password(action):
-            if action.text and not _SPOKEN.search(action.text):
+            if action.text and not _SECRET_PLACEHOLDER.search(action.text):
                 yield "PASSWORD", action.text
         case Navigate():
-            for name, value in _PARAMETER.findall(action.url):
-                if is_secret_in_address(name) and random_segments(unquote_plus(value)):
-                    yield _NOT_A_NAME.sub("_", name).upper(), unquote_plus(value)
-            for token in tokens(action.url):
+            for name, value in _URL_PARAMETER.findall(action.url):
+                if is_secret_parameter(name) and random_segments(unquote_plus(value)):
+                    yield _NON_NAME.sub("_", name).upper(), unquote_plus(value)
+            for token in find_tokens(action.url):
                 if looks_random(token.secret):
                     yield "TOKEN", token.secret
         case _:
@@ -81,18 +81,18 @@ def _is_for_password(action: Fill | TypeText | SetValue) -> bool:
     return is_password_name(action.target.model_dump_json())
 
 
-def _free(wanted: str, taken: dict[str, str]) -> str:
+def _unused_name(wanted: str, taken: dict[str, str]) -> str:
     names = (wanted, *(f"{wanted}_{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)
 
 
-def _referring(action: Action, names: dict[str, str], redactor: Redactor) -> Action:
+def _with_references(action: Action, names: dict[str, str], redactor: Redactor) -> Action:
     if isinstance(action, Fill | TypeText | SetValue) and isinstance(action.text, str) and action.text in names:
         action = action.model_copy(update={"text": SecretRef(secret=names[action.text])})
     plain = action.model_dump(mode="json")
-    clean = {name: value if name == "target" else redactor.redact_texts(value) for name, value in plain.items()}
-    return action if clean == plain else _ACTION.validate_json(json.dumps(clean))
+    clean = {name: value if name == "target" else redactor.redact_json(value) for name, value in plain.items()}
+    return action if clean == plain else _ACTION_ADAPTER.validate_json(json.dumps(clean))
 
 
-def _told(name: str) -> str:
+def _secret_note(name: str) -> str:
     return f"a typed password or a token became the secret {name}. Pass --secret {name}=… to eikon record."

@@ -1,6 +1,6 @@
 """Convert selectors of other tools to Playwright selectors, ranked by how well they identify an element.
 
-Playwright: https://playwright.dev/docs/other-locators, Puppeteer and the DevTools Recorder:
+Playwright: https://playwright.dev/docs/other-locators, Puppeteer and the DevToolsSession Recorder:
 https://pptr.dev/guides/page-interactions#selectors, Selenium IDE: https://www.selenium.dev/selenium-ide/docs/en/api/arguments
 """
 
@@ -23,7 +23,7 @@ _NOT_CSS: Final = ("/", "(", "..", '"', "'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
+class RankedSelector:
     """A Playwright selector with a rank."""
 
     text: str
@@ -39,43 +39,45 @@ class Converted:
 _TEST_ID, _ROLE, _ID, _CSS, _TEXT, _XPATH, _WEAK, _WEAK_XPATH = range(8)
 
 
-def best(selectors: Iterable[Converted]) -> Converted | None:
+def best_selector(selectors: Iterable[RankedSelector]) -> RankedSelector | None:
     """Return the selector with the best rank; the first of equal ones."""
     return min(selectors, key=lambda each: each.rank, default=None)
 
 
-def positional(text: str) -> int:
+def rank_of(text: str) -> int:
     """Return the rank of a Playwright selector: weak if it depends on position."""
     return _WEAK if _POSITIONAL.search(text) else _CSS
 
 
-def css(text: str, test_ids: Sequence[str] = TEST_IDS) -> Converted:
+def css(text: str, test_ids: Sequence[str] = TEST_IDS) -> RankedSelector:
     """Convert a CSS selector; Playwright pierces open shadow roots, like `pierce/`."""
     written = f"css={text}" if text.startswith(_NOT_CSS) or "=" in text.split("[", maxsplit=1)[0] else text
     if _POSITIONAL.search(text):
-        return Converted(text=written, rank=_WEAK)
+        return RankedSelector(text=written, rank=_WEAK)
     if any(f"[{name}" in text for name in test_ids):
-        return Converted(text=written, rank=_TEST_ID)
-    return Converted(text=written, rank=_ID if _ONLY_ID.fullmatch(text) else _CSS)
+        return RankedSelector(text=written, rank=_TEST_ID)
+    return RankedSelector(text=written, rank=_ID if _ONLY_ID.fullmatch(text) else _CSS)
 
 
-def xpath(text: str) -> Converted:
+def xpath(text: str) -> RankedSelector:
     """Convert an XPath expression."""
     absolute = text.startswith("/") and not text.startswith("//")
-    return Converted(text=f"xpath={text}", rank=_WEAK_XPATH if absolute or _POSITIONAL.search(text) else _XPATH)
+    return RankedSelector(text=f"xpath={text}", rank=_WEAK_XPATH if absolute or _POSITIONAL.search(text) else _XPATH)
 
 
-def role(name: str, of: str) -> Converted:
+def role(name: str, role_name: str) -> RankedSelector:
     """Convert an ARIA role and an exact accessible name."""
-    return Converted(text=f"role={of}[name={quoted(name)}]" if name else f"role={of}", rank=_ROLE if name else _WEAK)
+    return RankedSelector(
+        text=f"role={role_name}[name={quoted(name)}]" if name else f"role={role_name}", rank=_ROLE if name else _WEAK
+    )
 
 
-def containing(text: str) -> Converted:
+def text_containing(text: str) -> RankedSelector:
     """Convert a text: the smallest element that contains it, case-insensitive."""
-    return Converted(text=f"text={text}", rank=_TEXT)
+    return RankedSelector(text=f"text={text}", rank=_TEXT)
 
 
-def attribute(name: str, value: str, *, tag: str = "") -> Converted:
+def attribute(name: str, value: str, *, tag: str = "") -> RankedSelector:
     """Convert an attribute value; an `id` ranks like `#id`."""
     found = css(f"{tag}[{name}={quoted(value)}]")
     return replace(found, rank=_ID) if name == "id" else found
@@ -86,17 +88,17 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def from_devtools(selector: str | Sequence[str], test_ids: Sequence[str]) -> Converted | None:
-    """Convert a DevTools selector; a list pierces shadow roots. None if there is no equivalent."""
+def convert_devtools(selector: str | Sequence[str], test_ids: Sequence[str]) -> RankedSelector | None:
+    """Convert a DevToolsSession selector; a list pierces shadow roots. None if there is no equivalent."""
     parts = [selector] if isinstance(selector, str) else list(selector)
-    converted = [_part(part, test_ids) for part in parts]
+    converted = [_convert_devtools_part(part, test_ids) for part in parts]
     known = [each for each in converted if each is not None]
     if not known or len(known) != len(parts):
         return None
-    return Converted(text=" >> ".join(each.text for each in known), rank=max(each.rank for each in known))
+    return RankedSelector(text=" >> ".join(each.text for each in known), rank=max(each.rank for each in known))
 
 
-def _part(text: str, test_ids: Sequence[str]) -> Converted | None:
+def _convert_devtools_part(text: str, test_ids: Sequence[str]) -> RankedSelector | None:
     kind, slash, rest = text.partition("/")
     match kind if slash else "":
         case "aria":
@@ -105,14 +107,14 @@ def _part(text: str, test_ids: Sequence[str]) -> Converted | None:
         case "xpath":
             return xpath(rest)
         case "text":
-            return containing(rest)
+            return text_containing(rest)
         case "pierce":
             return css(rest, test_ids)
         case _:
             return css(text, test_ids) if text else None
 
 
-def from_selenium(locator: str) -> Converted | None:  # noqa: PLR0911 - one case a kind of locator
+def convert_selenium(locator: str) -> RankedSelector | None:  # noqa: PLR0911 - one case a kind of locator
     """Convert a Selenium IDE locator, `kind=value`; None if there is no equivalent."""
     if locator.startswith(("//", "(//")):
         return xpath(locator)
@@ -129,9 +131,9 @@ def from_selenium(locator: str) -> Converted | None:  # noqa: PLR0911 - one case
         case "xpath":
             return xpath(value)
         case "linkText" | "link":
-            return Converted(text=f"a:text-is({quoted(value)})", rank=_TEXT)
+            return RankedSelector(text=f"a:text-is({quoted(value)})", rank=_TEXT)
         case "partialLinkText":
-            return Converted(text=f"a:has-text({quoted(value)})", rank=_TEXT)
+            return RankedSelector(text=f"a:has-text({quoted(value)})", rank=_TEXT)
         case "class" | "className":
             return css(f".{value}")
         case _:

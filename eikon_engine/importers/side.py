@@ -12,11 +12,11 @@ from urllib.parse import urljoin
 from pydantic import ValidationError
 
 from eikon_engine.errors import ForeignFormatError, UsageError
-from eikon_engine.importers.foreign_shape import ForeignShape
-from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
-from eikon_engine.importers.selectors import from_selenium
-from eikon_engine.importers.side_keys import key_presses
-from eikon_engine.importers.target import target_of
+from eikon_engine.importers.foreign_shape import ForeignModel
+from eikon_engine.importers.mission import ImportedEnvironment, ImportedMission, ImportedSubgoal, MissionBuilder
+from eikon_engine.importers.selectors import convert_selenium
+from eikon_engine.importers.side_keys import parse_keys
+from eikon_engine.importers.target import build_target
 from eikon_engine.trace.actions import AssertCount, AssertText, Point, SelectorCondition
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.record import FileModel
     from eikon_engine.trace.target import Target
 
 _VARIABLE: Final = re.compile(r"\$\{(?!KEY_)(\w+)\}")
 _POINT: Final = re.compile(r"\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*")
 _SIZE: Final = re.compile(r"\s*(\d+)\s*x\s*(\d+)\s*")
-_DEEPEST: Final = 20
+_MAX_DEPTH: Final = 20
 """Maximum depth of tests that run other tests."""
-_LEFT_OUT: Final = {
+_SKIPPED_COMMANDS: Final = {
     "echo": "it only writes to the log",
     "debugger": "it only pauses for a debugger",
     "setSpeed": "a replay has no speed",
@@ -51,13 +51,13 @@ _LEFT_OUT: Final = {
     "assertPrompt": "replays compare dialog messages",
 }
 """Commands that are not imported, with the reason."""
-_STATES: Final = {
+_WAIT_STATES: Final = {
     "waitForElementVisible": "visible",
     "waitForElementPresent": "attached",
     "waitForElementNotVisible": "hidden",
     "waitForElementNotPresent": "detached",
 }
-_ANSWERS: Final[Mapping[str, tuple[bool, bool]]] = {
+_DIALOG_COMMANDS: Final[Mapping[str, tuple[bool, bool]]] = {
     "chooseOkOnNextConfirmation": (True, False),
     "chooseCancelOnNextConfirmation": (False, False),
     "chooseCancelOnNextPrompt": (False, False),
@@ -70,7 +70,7 @@ _ANSWERS: Final[Mapping[str, tuple[bool, bool]]] = {
 """Whether the dialog is accepted, and whether the command follows the one that opens it."""
 
 
-class _Command(ForeignShape):
+class _Command(ForeignModel):
     command: str
     target: str = ""
     value: str = ""
@@ -79,22 +79,22 @@ class _Command(ForeignShape):
     windowHandleName: str = ""  # noqa: N815 - the name in the file
 
 
-class _Test(ForeignShape):
+class _Test(ForeignModel):
     name: str
     commands: tuple[_Command, ...]
 
 
-class _Project(ForeignShape):
+class _Project(ForeignModel):
     url: str = ""
     tests: tuple[_Test, ...]
 
 
-def looks_like_side(data: object) -> bool:
+def is_selenium_ide(data: object) -> bool:
     """Whether parsed JSON is a Selenium IDE project."""
     return isinstance(data, dict) and isinstance(data.get("tests"), list) and "suites" in data
 
 
-def read_side(data: object, test: str | None = None) -> ImportedMission:
+def import_selenium_ide(data: object, test: str | None = None) -> ImportedMission:
     """Import one test of a project from parsed JSON; `test` is optional if there is only one.
 
     Raises:
@@ -113,132 +113,134 @@ def read_side(data: object, test: str | None = None) -> ImportedMission:
     if chosen is None:
         found = ", ".join(map(repr, names)) or "none"
         raise UsageError(f"expected one test in the project, got {found}. Pass one with --test.")
-    return _Reading(project).mission(chosen)
+    return _Converter(project).mission(chosen)
 
 
-class _Reading:
+class _Converter:
     """Converts a test to a mission."""
 
     def __init__(self, project: _Project) -> None:
         self._project = project
-        self._gathered = Gathering()
+        self._builder = MissionBuilder()
         self._step = 0
-        self._screen: Screen | None = None
+        self._screen: ImportedEnvironment | None = None
         self._frames: list[str] = []
         self._windows = {"root": 0}
         self._page = 0
         self._stored: dict[str, str] = {}
-        self._carriers: Mapping[str, Callable[[_Command], None]] = {
+        self._converters: Mapping[str, Callable[[_Command], None]] = {
             "open": lambda command: self._add("navigate", url=urljoin(self._project.url, command.target)),
             "click": self._click,
             "clickAt": self._click,
             "doubleClick": self._click,
             "doubleClickAt": self._click,
-            "mouseOver": lambda command: self._act("hover", command),
-            "check": lambda command: self._act("check", command),
-            "uncheck": lambda command: self._act("uncheck", command),
-            "type": lambda command: self._act("fill", command, text=command.value),
+            "mouseOver": lambda command: self._add_on_target("hover", command),
+            "check": lambda command: self._add_on_target("check", command),
+            "uncheck": lambda command: self._add_on_target("uncheck", command),
+            "type": lambda command: self._add_on_target("fill", command, text=command.value),
             "sendKeys": self._send_keys,
             "select": self._select,
             "dragAndDropToObject": self._drag,
             "selectFrame": self._select_frame,
             "selectWindow": self._select_window,
-            "storeWindowHandle": self._name_window,
+            "storeWindowHandle": self._store_window_handle,
             "store": lambda command: self._stored.update({command.value: command.target}),
             "close": lambda command: self._add("close_page"),  # noqa: ARG005 - it has no arguments
-            "setWindowSize": self._size,
-            "assertText": self._text,
-            "verifyText": self._text,
-            "assertElementPresent": lambda command: self._wait(command, "attached"),
-            "verifyElementPresent": lambda command: self._wait(command, "attached"),
-            "assertElementNotPresent": self._none,
-            "verifyElementNotPresent": self._none,
-            **dict.fromkeys(_STATES, self._await),
-            **dict.fromkeys(_ANSWERS, self._answer),
+            "setWindowSize": self._set_window_size,
+            "assertText": self._assert_text,
+            "verifyText": self._assert_text,
+            "assertElementPresent": lambda command: self._add_wait(command, "attached"),
+            "verifyElementPresent": lambda command: self._add_wait(command, "attached"),
+            "assertElementNotPresent": self._assert_absent,
+            "verifyElementNotPresent": self._assert_absent,
+            **dict.fromkeys(_WAIT_STATES, self._wait_for_state),
+            **dict.fromkeys(_DIALOG_COMMANDS, self._answer),
         }
 
     def mission(self, test: _Test) -> ImportedMission:
-        self._read(test, 0)
+        self._convert_test(test, 0)
         return ImportedMission(
             source="side",
             text=test.name,
-            subgoals=(ImportedSubgoal(description=test.name, actions=tuple(self._gathered.actions)),),
-            screen=self._screen,
-            lost=tuple(self._gathered.lost),
-            notes=tuple(self._gathered.notes),
+            subgoals=(ImportedSubgoal(description=test.name, actions=tuple(self._builder.actions)),),
+            environment=self._screen,
+            unsupported=tuple(self._builder.unsupported),
+            notes=tuple(self._builder.notes),
         )
 
-    def _read(self, test: _Test, depth: int) -> None:
+    def _convert_test(self, test: _Test, depth: int) -> None:
         for raw in test.commands:
             self._step += 1
             name = raw.command
-            command = self._filled(raw)
+            command = self._substitute(raw)
             if name == "run":
                 self._run(raw, depth)
             elif not name:
                 continue  # a comment
             elif name.startswith("//"):
-                self._gathered.note(self._step, f"{name[2:]} skipped: it is disabled")
-            elif name in _LEFT_OUT:
-                self._gathered.note(self._step, f"{name} skipped: {_LEFT_OUT[name]}")
+                self._builder.add_note(self._step, f"{name[2:]} skipped: it is disabled")
+            elif name in _SKIPPED_COMMANDS:
+                self._builder.add_note(self._step, f"{name} skipped: {_SKIPPED_COMMANDS[name]}")
             elif command is None:
-                self._lose(raw, "it uses a variable that has a value only at run time")
-            elif name in self._carriers:
+                self._add_unsupported(raw, "it uses a variable that has a value only at run time")
+            elif name in self._converters:
                 if raw.opensWindow and raw.windowHandleName:
                     self._windows[raw.windowHandleName] = len(self._windows)
-                self._carriers[name](command)
+                self._converters[name](command)
             else:
-                self._lose(raw, "unknown command")
+                self._add_unsupported(raw, "unknown command")
 
     def _run(self, command: _Command, depth: int) -> None:
         test = next((each for each in self._project.tests if each.name == command.target), None)
-        if test is None or depth == _DEEPEST:
-            self._lose(command, "unknown test" if test is None else "tests run each other recursively")
+        if test is None or depth == _MAX_DEPTH:
+            self._add_unsupported(command, "unknown test" if test is None else "tests run each other recursively")
         else:
-            self._read(test, depth + 1)
+            self._convert_test(test, depth + 1)
 
-    def _filled(self, command: _Command) -> _Command | None:
+    def _substitute(self, command: _Command) -> _Command | None:
         """Substitute stored variables; None if one is unknown. Window handles are resolved separately."""
         if command.command in {"selectWindow", "storeWindowHandle"}:
             return command
         texts = (command.target, command.value, *(target for target, _ in command.targets))
         if any(found[1] not in self._stored for text in texts for found in _VARIABLE.finditer(text)):
             return None
-        fill = self._fill
+        fill = self._substitute_text
         targets = tuple((fill(target), kind) for target, kind in command.targets)
         return command.model_copy(
             update={"target": fill(command.target), "value": fill(command.value), "targets": targets}
         )
 
-    def _fill(self, text: str) -> str:
+    def _substitute_text(self, text: str) -> str:
         return _VARIABLE.sub(lambda found: self._stored[found[1]], text)
 
     def _click(self, command: _Command) -> None:
         point = _POINT.fullmatch(command.value) if command.command.endswith("At") else None
         position = None if point is None else Point(x=float(point[1]), y=float(point[2]))
-        self._act("double_click" if command.command.startswith("double") else "click", command, position=position)
+        self._add_on_target(
+            "double_click" if command.command.startswith("double") else "click", command, position=position
+        )
 
     def _send_keys(self, command: _Command) -> None:
         target = self._target(command)
         if target is None:
             return
-        for kind, text in key_presses(command.value):
+        for kind, text in parse_keys(command.value):
             if kind == "unknown":
-                self._lose(command, f"unknown key {text}")
+                self._add_unsupported(command, f"unknown key {text}")
             else:
                 self._add(kind, target=target, **{"text" if kind == "type" else "key": text})
 
     def _select(self, command: _Command) -> None:
         by, _, option = command.value.partition("=")
         if by not in {"label", "value", "index"}:
-            self._lose(command, f"expected an option by label, value or index, got {command.value!r}")
+            self._add_unsupported(command, f"expected an option by label, value or index, got {command.value!r}")
         else:
-            self._act("select_option", command, by=by, options=[option])
+            self._add_on_target("select_option", command, by=by, options=[option])
 
     def _drag(self, command: _Command) -> None:
-        to = self._at(command, command.value)
+        to = self._resolve_target(command, command.value)
         if to is not None:
-            self._act("drag", command, to=to)
+            self._add_on_target("drag", command, to=to)
 
     def _select_frame(self, command: _Command) -> None:
         kind, _, value = command.target.partition("=")
@@ -247,55 +249,55 @@ class _Reading:
         elif (kind, value) == ("relative", "parent"):
             del self._frames[-1:]
         elif kind == "index" and value.isdigit():
-            self._gathered.note(self._step, "the frame is identified by its index only")
+            self._builder.add_note(self._step, "the frame is identified by its index only")
             self._frames.append(f"iframe >> nth={value}")
-        elif (frame := from_selenium(command.target)) is not None:
+        elif (frame := convert_selenium(command.target)) is not None:
             self._frames.append(frame.text)
         else:
-            self._lose(command, "unsupported frame locator")
+            self._add_unsupported(command, "unsupported frame locator")
 
-    def _name_window(self, command: _Command) -> None:
+    def _store_window_handle(self, command: _Command) -> None:
         self._windows[command.target] = self._page
 
     def _select_window(self, command: _Command) -> None:
         found = re.fullmatch(r"handle=\$\{(\w+)\}", command.target)
         if found is None or found[1] not in self._windows:
-            self._lose(command, "the window was not opened by a command")
+            self._add_unsupported(command, "the window was not opened by a command")
             return
         self._page = self._windows[found[1]]
         self._frames.clear()
         self._add("switch_page")
 
-    def _size(self, command: _Command) -> None:
+    def _set_window_size(self, command: _Command) -> None:
         size = _SIZE.fullmatch(command.target)
-        if size is None or (self._screen is None and self._moved):
-            self._lose(command, "a viewport change during a mission is not imported yet")
+        if size is None or (self._screen is None and self._has_acted):
+            self._add_unsupported(command, "a viewport change during a mission is not imported yet")
             return
-        screen = Screen(width=int(size[1]), height=int(size[2]))
+        screen = ImportedEnvironment(width=int(size[1]), height=int(size[2]))
         if self._screen not in {None, screen}:
-            self._lose(command, "a viewport change during a mission is not imported yet")
+            self._add_unsupported(command, "a viewport change during a mission is not imported yet")
         self._screen = self._screen or screen
-        self._gathered.note(self._step, "setWindowSize: the viewport gets the size of the window, borders included")
+        self._builder.add_note(self._step, "setWindowSize: the viewport gets the size of the window, borders included")
 
     @property
-    def _moved(self) -> bool:
+    def _has_acted(self) -> bool:
         """Whether there is any action besides navigations."""
-        return any(each.type != "navigate" for each in self._gathered.actions)
+        return any(each.type != "navigate" for each in self._builder.actions)
 
-    def _text(self, command: _Command) -> None:
+    def _assert_text(self, command: _Command) -> None:
         target = self._target(command)
         if target is not None:
             self._add("assert", expectation=AssertText(target=target, text=command.value))
 
-    def _none(self, command: _Command) -> None:
+    def _assert_absent(self, command: _Command) -> None:
         target = self._target(command)
         if target is not None:
             self._add("assert", expectation=AssertCount(target=target, count=0))
 
-    def _await(self, command: _Command) -> None:
-        self._wait(command, _STATES[command.command])
+    def _wait_for_state(self, command: _Command) -> None:
+        self._add_wait(command, _WAIT_STATES[command.command])
 
-    def _wait(self, command: _Command, state: str) -> None:
+    def _add_wait(self, command: _Command, state: str) -> None:
         target = self._target(command)
         if target is not None:
             timeout = float(command.value) if command.value.isdigit() and int(command.value) else None
@@ -303,32 +305,32 @@ class _Reading:
             self._add("wait_for", condition=condition, timeout_ms=timeout)
 
     def _answer(self, command: _Command) -> None:
-        accept, comes_after = _ANSWERS[command.command]
+        accept, comes_after = _DIALOG_COMMANDS[command.command]
         text = (command.value or command.target) if "Answer" in command.command or "answer" in command.command else None
         self._add("answer_dialog", accept=accept, text=text)
-        if comes_after and len(self._gathered.actions) > 1:
-            actions = self._gathered.actions
+        if comes_after and len(self._builder.actions) > 1:
+            actions = self._builder.actions
             actions[-2:] = [actions[-1], actions[-2]]
 
-    def _act(self, kind: str, command: _Command, **fields: JsonValue | Record | None) -> None:
+    def _add_on_target(self, kind: str, command: _Command, **fields: JsonValue | FileModel | None) -> None:
         target = self._target(command)
         if target is not None:
             self._add(kind, target=target, **fields)
 
     def _target(self, command: _Command) -> Target | None:
-        return self._at(command, command.target, *(locator for locator, _ in command.targets))
+        return self._resolve_target(command, command.target, *(locator for locator, _ in command.targets))
 
-    def _at(self, command: _Command, locator: str, *others: str) -> Target | None:
+    def _resolve_target(self, command: _Command, locator: str, *others: str) -> Target | None:
         """Return the target of a locator, with the other recorded locators as alternatives."""
-        chosen = from_selenium(locator)
+        chosen = convert_selenium(locator)
         if chosen is None:
-            self._lose(command, f"the locator {locator!r} has no Playwright equivalent")
+            self._add_unsupported(command, f"the locator {locator!r} has no Playwright equivalent")
             return None
-        converted = [each for each in map(from_selenium, others) if each is not None]
-        return target_of(chosen, converted, self._gathered, self._step, tuple(self._frames))
+        converted = [each for each in map(convert_selenium, others) if each is not None]
+        return build_target(chosen, converted, self._builder, self._step, tuple(self._frames))
 
-    def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
-        self._gathered.add(self._step, kind, page=self._page, **fields)
+    def _add(self, kind: str, **fields: JsonValue | FileModel | None) -> None:
+        self._builder.add_action(self._step, kind, page=self._page, **fields)
 
-    def _lose(self, command: _Command, why: str) -> None:
-        self._gathered.lose(self._step, command.command, why)
+    def _add_unsupported(self, command: _Command, why: str) -> None:
+        self._builder.add_unsupported(self._step, command.command, why)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _KEY: Final = re.compile(r"\$\{KEY_(\w+)\}")
-_NAMES: Final = {
+_KEY_NAMES: Final = {
     "ENTER": "Enter",
     "RETURN": "Enter",
     "TAB": "Tab",
@@ -33,7 +33,7 @@ _NAMES: Final = {
     "INSERT": "Insert",
     **{f"F{number}": f"F{number}" for number in range(1, 13)},
 }
-_HELD: Final = {
+_MODIFIER_KEYS: Final = {
     "SHIFT": "Shift",
     "CONTROL": "Control",
     "CTRL": "Control",
@@ -43,7 +43,7 @@ _HELD: Final = {
 }
 
 
-def key_presses(text: str) -> Iterator[tuple[str, str]]:
+def parse_keys(text: str) -> Iterator[tuple[str, str]]:
     """Yield `("type", text)`, `("press", chord)` or `("unknown", key)` for a text with keys.
 
     A modifier stays held for the rest of the text.
@@ -59,9 +59,9 @@ def key_presses(text: str) -> Iterator[tuple[str, str]]:
         if found is None:
             return
         place = found.end()
-        if found[1] in _HELD:
-            held.append(_HELD[found[1]])
-        elif found[1] in _NAMES:
-            yield "press", "+".join((*held, _NAMES[found[1]]))
+        if found[1] in _MODIFIER_KEYS:
+            held.append(_MODIFIER_KEYS[found[1]])
+        elif found[1] in _KEY_NAMES:
+            yield "press", "+".join((*held, _KEY_NAMES[found[1]]))
         else:
             yield "unknown", found[1]

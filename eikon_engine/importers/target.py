@@ -9,15 +9,19 @@ from eikon_engine.trace.target import Target
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eikon_engine.importers.mission import Gathering
-    from eikon_engine.importers.selectors import Converted
+    from eikon_engine.importers.mission import MissionBuilder
+    from eikon_engine.importers.selectors import RankedSelector
 
 
-def target_of(
-    chosen: Converted, others: Iterable[Converted], gathered: Gathering, step: int, frames: tuple[str, ...] = ()
+def build_target(
+    selector: RankedSelector,
+    others: Iterable[RankedSelector],
+    builder: MissionBuilder,
+    step: int,
+    frames: tuple[str, ...] = (),
 ) -> Target:
     """Return the target of a step, and note a weak selector."""
-    if chosen.is_weak:
-        gathered.note(step, f"the target {chosen.text} is weak: it depends on position only")
-    alternatives = dict.fromkeys(each.text for each in others if each.text != chosen.text)
-    return Target(selector=chosen.text, frames=frames, alternatives=tuple(alternatives))
+    if selector.is_weak:
+        builder.add_note(step, f"the target {selector.text} is weak: it depends on position only")
+    alternatives = dict.fromkeys(each.text for each in others if each.text != selector.text)
+    return Target(selector=selector.text, frames=frames, alternatives=tuple(alternatives))

@@ -11,14 +11,14 @@ from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Failed, Su
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from eikon_engine.importers.mission import ImportedMission, ImportedSubgoal, Screen
+    from eikon_engine.importers.mission import ImportedEnvironment, ImportedMission, ImportedSubgoal
 
-UNKNOWN_CODE: Final = "unknown"
-SHOWN: Final = 3
+UNKNOWN_ERROR_CODE: Final = "unknown"
+MAX_SHOWN: Final = 3
 """Maximum number of steps in a message."""
 
 
-def trace_of(
+def build_trace(
     mission: ImportedMission, *, now: datetime, trace_id: str, mission_id: str, partial: bool
 ) -> ExecutionTrace:
     """Build a trace without observations.
@@ -26,9 +26,9 @@ def trace_of(
     Raises:
         ForeignStepError: a step cannot be imported and `partial` is False, or no step can be imported.
     """
-    if mission.lost and not partial:
-        shown = "; ".join(mission.lost[:SHOWN])
-        more = f"; and {len(mission.lost) - SHOWN} more" if len(mission.lost) > SHOWN else ""
+    if mission.unsupported and not partial:
+        shown = "; ".join(mission.unsupported[:MAX_SHOWN])
+        more = f"; and {len(mission.unsupported) - MAX_SHOWN} more" if len(mission.unsupported) > MAX_SHOWN else ""
         raise ForeignStepError(f"these steps cannot be imported: {shown}{more}. Import the others with --partial.")
     if not any(subgoal.actions for subgoal in mission.subgoals):
         raise ForeignStepError("no step can be imported; nothing was written")
@@ -39,11 +39,11 @@ def trace_of(
         mission_text=mission.text,
         started_at=now,
         status="complete",
-        environment=None if mission.screen is None else _environment(mission.screen, now),
+        environment=None if mission.environment is None else _environment(mission.environment, now),
         subgoal_traces=tuple(_subgoal(number, each) for number, each in enumerate(mission.subgoals, start=1)),
         warnings=(
             f"imported from {mission.source}: the mission has no observations until it is {then}",
-            *(f"not imported: {line}" for line in mission.lost),
+            *(f"not imported: {line}" for line in mission.unsupported),
             *mission.notes,
         ),
     )
@@ -70,10 +70,10 @@ def _subgoal(number: int, subgoal: ImportedSubgoal) -> SubgoalTrace:
 
 def _result(error: str | None) -> Succeeded | Failed:
     """Expect any failure: other tools have no comparable error codes."""
-    return Succeeded() if error is None else Failed(code=UNKNOWN_CODE, message=error)
+    return Succeeded() if error is None else Failed(code=UNKNOWN_ERROR_CODE, message=error)
 
 
-def _environment(screen: Screen, now: datetime) -> Environment:
+def _environment(screen: ImportedEnvironment, now: datetime) -> Environment:
     """Build the environment from the recording; unknown values are empty."""
     return Environment(
         browser_version="",

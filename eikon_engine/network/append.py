@@ -6,8 +6,8 @@ from os import SEEK_END
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import OutputError
-from eikon_engine.network.places import Places
-from eikon_engine.network.store import BLOBS_NAME, INDEX_NAME, IndexWriter, read_network, unwritable
+from eikon_engine.network.places import UsedNumbers
+from eikon_engine.network.store import BLOBS_NAME, INDEX_NAME, IndexWriter, read_network, unwritable_message
 from eikon_engine.trace.blobs import BlobStore
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class NetworkAppender(IndexWriter):
         recording = read_network(folder)
         self._path = folder / INDEX_NAME
         self._blobs = BlobStore(folder / BLOBS_NAME)
-        self._places = Places()
+        self._places = UsedNumbers()
         for exchange in recording.exchanges:
             self._places.claim_exchange(exchange, str(self._path))
         for event in recording.sockets:
@@ -41,4 +41,4 @@ class NetworkAppender(IndexWriter):
                 self._index.seek(-len(rest), SEEK_END)
                 self._index.truncate()
         except OSError as error:
-            raise OutputError(unwritable(self._path, error)) from error
+            raise OutputError(unwritable_message(self._path, error)) from error

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.exchange import Exchange
 
-DECIDING_HEADERS: Final = (
+VARY_HEADERS: Final = (
     "accept",
     "accept-language",
     "access-control-request-headers",
@@ -47,6 +47,6 @@ def header_values(headers: Iterable[tuple[str, str]], names: tuple[str, ...]) ->
 
 def differing_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
     """Return the deciding headers in which recorded requests differ."""
-    values = [header_values(exchange.request.headers, DECIDING_HEADERS) for exchange in exchanges]
+    values = [header_values(exchange.request.headers, VARY_HEADERS) for exchange in exchanges]
     columns = zip(*values, strict=True)
-    return tuple(name for name, column in zip(DECIDING_HEADERS, columns, strict=bool(values)) if len(set(column)) > 1)
+    return tuple(name for name, column in zip(VARY_HEADERS, columns, strict=bool(values)) if len(set(column)) > 1)

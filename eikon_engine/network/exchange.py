@@ -6,32 +6,32 @@ from typing import Annotated, Final, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from eikon_engine.network.header_fields import possible_of_answer, possible_of_request
+from eikon_engine.network.header_fields import validate_request_headers, validate_response_headers
 from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
 from eikon_engine.network.moment import Moment
 from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 """Header names and values as they were sent; names may repeat."""
-RequestHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_request)]
-AnswerHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_answer)]
-ABORTED: Final = "net::ERR_ABORTED"
+RequestHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(validate_request_headers)]
+ResponseHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(validate_response_headers)]
+ABORTED_ERROR: Final = "net::ERR_ABORTED"
 """The browser's error for a cancelled request, or one that became a download."""
-STATUSES: Final = range(100, 1000)
+VALID_STATUSES: Final = range(100, 1000)
 """Valid three-digit statuses (RFC 9110, section 15)."""
 
 
-class Hop(Record):
+class Hop(FileModel):
     """One redirect response."""
 
     url: str
     """URL that returned the redirect."""
     status: int = Field(ge=300, le=399)
-    headers: AnswerHeaders = ()
+    headers: ResponseHeaders = ()
 
 
-class RecordedRequest(Record):
+class RecordedRequest(FileModel):
     """A request as the page sent it, before any redirect."""
 
     method: str = Field(min_length=1, pattern=r"^\S+$")
@@ -45,21 +45,21 @@ class RecordedRequest(Record):
     """Path of the requesting frame, as in observations; empty for the main frame."""
 
 
-class RecordedResponse(Record):
+class RecordedResponse(FileModel):
     """The final response to a request, after all redirects."""
 
     url: str
     status: int
     """Three-digit HTTP status; 0 for schemes without statuses."""
     status_text: str = ""
-    headers: AnswerHeaders = ()
+    headers: ResponseHeaders = ()
     body: BlobRef | None = None
     body_missing: str | None = None
     """Why the body could not be read; None if it was read or there is none."""
 
     @model_validator(mode="after")
     def _status_is_one_of_its_scheme(self) -> Self:
-        if self.status in STATUSES or (self.status == 0 and not self.url.lower().startswith(("http:", "https:"))):
+        if self.status in VALID_STATUSES or (self.status == 0 and not self.url.lower().startswith(("http:", "https:"))):
             return self
         message = f"expected a three-digit status, or 0 for a URL that is not HTTP, got {self.status}"
         raise ValueError(message)
@@ -72,7 +72,7 @@ class RecordedResponse(Record):
         return self
 
 
-class Piece(Record):
+class Piece(FileModel):
     """A chunk of a response body that was received separately, so that a page can read it before the rest."""
 
     length: int = Field(ge=0)
@@ -80,7 +80,7 @@ class Piece(Record):
     moment: Moment
 
 
-class Exchange(Record):
+class Exchange(FileModel):
     """A request, its redirects, and its response or failure; neither if it was pending when the recording ended.
 
     Both are set if the body was interrupted after some chunks.
@@ -117,14 +117,14 @@ class Exchange(Record):
         return Moment(order=self.completion, at_ms=max(0, round(self.completed_ms)), phase=self.phase)
 
     @property
-    def pending(self) -> bool:
+    def is_pending(self) -> bool:
         """Return whether the recording ended before the response started."""
         return self.response is None and self.failure is None
 
     @property
-    def given_up(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Return whether the request was cancelled, by the page or by a navigation away from it."""
-        return self.response is None and self.failure == ABORTED
+        return self.response is None and self.failure == ABORTED_ERROR
 
     @property
     def blobs(self) -> tuple[BlobRef, ...]:
@@ -140,7 +140,7 @@ class Exchange(Record):
         if (self.completed_ms is None) != (self.completion is None):
             message = f"completed_ms is {self.completed_ms}, completion is {self.completion}; set both or neither"
             raise ValueError(message)
-        if self.pending and self.completion is not None:
+        if self.is_pending and self.completion is not None:
             message = f"completion is {self.completion}, but neither response nor failure is set; set one"
             raise ValueError(message)
         if self.pieces and self.response is None:

@@ -37,10 +37,10 @@ def response_body(content: HarNode, media_type: str, read_attachment: Attachment
     found = _body(content, media_type, read_attachment)
     if found is not None:
         return found
-    size = content.number_if_there("size")
+    size = content.optional_number("size")
     if size == 0:
         return HarBody()
-    reason = content.text_if_there("comment") or "the HAR does not contain the body; it may have been exported without"
+    reason = content.optional_text("comment") or "the HAR does not contain the body; it may have been exported without"
     return HarBody(missing=reason)
 
 
@@ -53,29 +53,29 @@ def request_body(post_data: HarNode, media_type: str, read_attachment: Attachmen
     found = _body(post_data, media_type, read_attachment)
     if found is not None:
         return found
-    parameters = [(each.text("name"), each.text_if_there("value") or "") for each in post_data.nodes("params")]
+    parameters = [(each.text("name"), each.optional_text("value") or "") for each in post_data.nodes("params")]
     if parameters and media_type.partition(";")[0].strip().lower() == _URLENCODED:
         return HarBody(data=urlencode(parameters).encode())
-    reason = "the HAR does not contain the body of the request" if parameters else post_data.text_if_there("comment")
+    reason = "the HAR does not contain the body of the request" if parameters else post_data.optional_text("comment")
     return HarBody(missing=reason)
 
 
 def _body(node: HarNode, media_type: str, read_attachment: AttachmentReader) -> HarBody | None:
     """Read the body; None if there is none."""
-    name = node.text_if_there("_file")
+    name = node.optional_text("_file")
     if name is not None:
         data = read_attachment(name, f"{node.source}: {node.path}._file")
         missing = f"the attached file {name} is missing"
         return HarBody(data=data) if data is not None else HarBody(missing=missing)
-    text = node.text_if_there("text")
-    if text is None or (text == "" and (node.number_if_there("size") or 0) > 0):
+    text = node.optional_text("text")
+    if text is None or (text == "" and (node.optional_number("size") or 0) > 0):
         return None
-    if (node.text_if_there("encoding") or "").lower() == "base64":
+    if (node.optional_text("encoding") or "").lower() == "base64":
         try:
             return HarBody(data=base64.b64decode(text, validate=True))
         except (binascii.Error, ValueError) as error:
             raise field_error(node.source, f"{node.path}.text", "base64", text) from error
-    return HarBody(data=_encoded(text, _charset(media_type)))
+    return HarBody(data=_encode(text, _charset(media_type)))
 
 
 def _charset(media_type: str) -> str:
@@ -83,7 +83,7 @@ def _charset(media_type: str) -> str:
     return found[1].lower() if found else "utf-8"
 
 
-def _encoded(text: str, charset: str) -> bytes:
+def _encode(text: str, charset: str) -> bytes:
     """Encode with the declared charset, or as UTF-8 if that is impossible.
 
     mitmproxy writes invalid bytes as lone surrogates, like Python's `surrogateescape`.

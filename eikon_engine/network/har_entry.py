@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.network.exchange import STATUSES
+from eikon_engine.network.exchange import VALID_STATUSES
 from eikon_engine.network.har_body import HarBody, request_body, response_body
-from eikon_engine.network.header_fields import possible_of_answer, possible_of_request
+from eikon_engine.network.header_fields import validate_request_headers, validate_response_headers
 from eikon_engine.trace.field_errors import field_error
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from eikon_engine.network.har_file import AttachmentReader
     from eikon_engine.network.har_node import HarNode
 
-NO_ANSWER: Final = frozenset({0, -1})
+NO_RESPONSE_STATUSES: Final = frozenset({0, -1})
 """Statuses of entries without a response: Chrome and mitmproxy write 0, Playwright -1."""
-ATTACHMENT: Final = "attachment"
-OURS: Final = "_eikon"
+ATTACHMENT_DISPOSITION: Final = "attachment"
+EIKON_FIELD: Final = "_eikon"
 """Eikon's own field in an entry."""
-NO_BODY: Final = frozenset({204, 205, 304})
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-NAVIGATED: Final = frozenset({"document", "iframe", "frame", "embed", "object"})
+BODYLESS_STATUSES: Final = frozenset({204, 205, 304})
+REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+DOCUMENT_DESTINATIONS: Final = frozenset({"document", "iframe", "frame", "embed", "object"})
 """Values of Sec-Fetch-Dest for document requests: https://w3c.github.io/webappsec-fetch-metadata/."""
 _BY_DESTINATION: Final = {
     "style": "stylesheet",
@@ -48,14 +48,14 @@ class HarEntry:
     method: str
     url: str
     headers: HeaderPairs
-    read_sent: Callable[[], HarBody]
+    read_request_body: Callable[[], HarBody]
     """Read the body of the request. Bodies are read on demand, since together they may not fit into memory."""
     status: int | None
     status_text: str
     response_headers: HeaderPairs
-    read_content: Callable[[], HarBody]
+    read_response_body: Callable[[], HarBody]
     error: str | None
-    became_file: bool
+    became_download: bool
     """Whether the response was saved as a download, whose content HAR files do not contain."""
     redirect: str | None
     """Target of the redirect as an absolute URL."""
@@ -68,10 +68,10 @@ class HarEntry:
     @property
     def content_type(self) -> str:
         """Return the content type of the request."""
-        return header(self.headers, "content-type")
+        return first_header(self.headers, "content-type")
 
 
-def header(headers: HeaderPairs, name: str) -> str:
+def first_header(headers: HeaderPairs, name: str) -> str:
     """Return the first value of a header, empty if absent; `name` is in lower case."""
     return next((value for each, value in headers if each.lower() == name), "")
 
@@ -82,42 +82,42 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
     Raises:
         TraceFieldError: a required field is missing or invalid.
     """
-    request, response = node.node("request"), node.node_if_there("response")
+    request, response = node.node("request"), node.optional_node("response")
     url, method = _url(request), request.text("method")
-    headers, read_sent = _sent(request, read_attachment)
+    headers, read_sent = _request_body_reader(request, read_attachment)
     status = _status(response) if response is not None else 0
-    answer_headers = _headers(response, possible_of_answer, _one_by_one) if response is not None else ()
-    error = _error(node, response)
-    became_file = bool(error) and status > 0 and _is_attached(answer_headers)
+    answer_headers = _headers(response, validate_response_headers, _split_joined_values) if response is not None else ()
+    error = _failure(node, response)
+    became_file = bool(error) and status > 0 and _is_attachment(answer_headers)
     error = None if became_file else error
-    answered = response is not None and error is None and (status > 0 or _schemeless(node))
-    redirect = _redirect(url, status, answer_headers, response) if answered else None
+    answered = response is not None and error is None and (status > 0 or _is_schemeless_response(node))
+    redirect = _redirect_target(url, status, answer_headers, response) if answered else None
     resource_type = _resource_type(node, headers)
     return HarEntry(
         node=node,
         method=method,
         url=url,
         headers=headers,
-        read_sent=read_sent,
+        read_request_body=read_sent,
         status=status if answered else None,
-        status_text=(response.text_if_there("statusText") or "") if response is not None else "",
+        status_text=(response.optional_text("statusText") or "") if response is not None else "",
         response_headers=answer_headers,
-        read_content=partial(HarBody, data=b"")
+        read_response_body=partial(HarBody, data=b"")
         if became_file
-        else partial(_content, response, method, answer_headers, read_attachment)
+        else partial(_read_content, response, method, answer_headers, read_attachment)
         if response and answered
         else HarBody,
         error=error,
-        became_file=became_file,
+        became_download=became_file,
         redirect=redirect,
         resource_type=resource_type,
-        is_navigation=header(headers, "sec-fetch-mode") == "navigate" or resource_type == "document",
-        started_ms=_moment(node),
-        time_ms=max(node.number_if_there("time") or 0.0, 0.0),
+        is_navigation=first_header(headers, "sec-fetch-mode") == "navigate" or resource_type == "document",
+        started_ms=_started_ms(node),
+        time_ms=max(node.optional_number("time") or 0.0, 0.0),
     )
 
 
-def entry_fault(node: HarNode, error: ValidationError) -> TraceFieldError:
+def entry_error(node: HarNode, error: ValidationError) -> TraceFieldError:
     """Convert a validation error to one that names the entry."""
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(map(str, fault["loc"]))
@@ -139,7 +139,7 @@ def _url(request: HarNode) -> str:
 
 def _status(response: HarNode) -> int:
     status = response.number("status")
-    if status not in STATUSES and status not in NO_ANSWER:
+    if status not in VALID_STATUSES and status not in NO_RESPONSE_STATUSES:
         wanted = "a three-digit status, or 0 if there was no response"
         raise field_error(response.source, f"{response.path}.status", wanted, response.value["status"])
     return int(status)
@@ -147,65 +147,67 @@ def _status(response: HarNode) -> int:
 
 def _headers(
     node: HarNode,
-    possible: Callable[[HeaderPairs], HeaderPairs],
+    validate: Callable[[HeaderPairs], HeaderPairs],
     read: Callable[[HeaderPairs], HeaderPairs] = tuple,
 ) -> HeaderPairs:
     try:
-        return possible(read(node.pairs("headers")))
+        return validate(read(node.pairs("headers")))
     except ValueError as error:
         raise TraceFieldError(f"{node.source}: {node.path}.headers: {error}") from error
 
 
-def _one_by_one(headers: HeaderPairs) -> HeaderPairs:
+def _split_joined_values(headers: HeaderPairs) -> HeaderPairs:
     """Split values at line breaks, with which Chrome joins headers of the same name."""
     return tuple((name, line) for name, value in headers for line in value.split("\n"))
 
 
-def _is_attached(headers: HeaderPairs) -> bool:
-    return header(headers, "content-disposition").strip().lower().startswith(ATTACHMENT)
+def _is_attachment(headers: HeaderPairs) -> bool:
+    return first_header(headers, "content-disposition").strip().lower().startswith(ATTACHMENT_DISPOSITION)
 
 
-def _schemeless(node: HarNode) -> bool:
+def _is_schemeless_response(node: HarNode) -> bool:
     """Return whether status 0 is a response: Eikon writes it for schemes without statuses, others for no response."""
-    ours = node.value.get(OURS)
+    ours = node.value.get(EIKON_FIELD)
     return isinstance(ours, Mapping) and ours.get("end", "response") == "response"
 
 
-def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, Callable[[], HarBody]]:
-    headers, post_data = _headers(request, possible_of_request), request.node_if_there("postData")
+def _request_body_reader(
+    request: HarNode, read_attachment: AttachmentReader
+) -> tuple[HeaderPairs, Callable[[], HarBody]]:
+    headers, post_data = _headers(request, validate_request_headers), request.optional_node("postData")
     if post_data is None:
         return headers, HarBody
-    declared = header(headers, "content-type")
-    media_type = declared or post_data.text_if_there("mimeType") or ""
+    declared = first_header(headers, "content-type")
+    media_type = declared or post_data.optional_text("mimeType") or ""
     if media_type and not declared:
         headers = (*headers, ("content-type", media_type))
     return headers, partial(request_body, post_data, media_type, read_attachment)
 
 
-def _content(response: HarNode, method: str, headers: HeaderPairs, read_attachment: AttachmentReader) -> HarBody:
-    content = response.node_if_there("content")
+def _read_content(response: HarNode, method: str, headers: HeaderPairs, read_attachment: AttachmentReader) -> HarBody:
+    content = response.optional_node("content")
     if content is None:
         return HarBody()
-    media_type = header(headers, "content-type") or content.text_if_there("mimeType") or ""
+    media_type = first_header(headers, "content-type") or content.optional_text("mimeType") or ""
     body = response_body(content, media_type, read_attachment)
     status = _status(response)
-    without = status in NO_BODY or status in REDIRECTS or method.upper() == "HEAD"
+    without = status in BODYLESS_STATUSES or status in REDIRECT_STATUSES or method.upper() == "HEAD"
     return HarBody() if body.data is None and without else body
 
 
-def _error(node: HarNode, response: HarNode | None) -> str | None:
+def _failure(node: HarNode, response: HarNode | None) -> str | None:
     """Return the browser's error: Chrome and mitmproxy write `_error`, Playwright `_failureText`."""
     for holder, name in ((response, "_error"), (response, "_failureText"), (node, "_error")):
-        error = holder.text_if_there(name) if holder is not None else None
+        error = holder.optional_text(name) if holder is not None else None
         if error:
             return error
     return None
 
 
-def _redirect(url: str, status: int, headers: HeaderPairs, response: HarNode | None) -> str | None:
-    if status not in REDIRECTS or response is None:
+def _redirect_target(url: str, status: int, headers: HeaderPairs, response: HarNode | None) -> str | None:
+    if status not in REDIRECT_STATUSES or response is None:
         return None
-    location = response.text_if_there("redirectURL") or header(headers, "location")
+    location = response.optional_text("redirectURL") or first_header(headers, "location")
     try:
         return urljoin(url, location) if location else None
     except ValueError:
@@ -214,16 +216,18 @@ def _redirect(url: str, status: int, headers: HeaderPairs, response: HarNode | N
 
 def _resource_type(node: HarNode, headers: HeaderPairs) -> str:
     """Return the type given by Chrome or Playwright, or else the one derived from the request headers."""
-    given = node.text_if_there("_resourceType")
+    given = node.optional_text("_resourceType")
     if given:
         return given.lower()
-    destination = header(headers, "sec-fetch-dest")
-    if destination in NAVIGATED or (not destination and header(headers, "accept").startswith("text/html")):
+    destination = first_header(headers, "sec-fetch-dest")
+    if destination in DOCUMENT_DESTINATIONS or (
+        not destination and first_header(headers, "accept").startswith("text/html")
+    ):
         return "document"
     return _BY_DESTINATION.get(destination, destination or "other")
 
 
-def _moment(node: HarNode) -> float:
+def _started_ms(node: HarNode) -> float:
     text = node.text("startedDateTime")
     try:
         moment = datetime.fromisoformat(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceMissingError, TraceSyntaxError
 from eikon_engine.network.har_node import HarNode
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.field_errors import field_error, syntax_error
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 HAR_SUFFIX: Final = ".har"
 ZIP_SUFFIX: Final = ".zip"
-ZIP_MARK: Final = b"PK\3\4"
+ZIP_MAGIC: Final = b"PK\3\4"
 """Magic number of a zip archive that is not empty."""
-BROKEN: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+ARCHIVE_ERRORS: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
 """Exceptions for archives that are damaged, truncated, encrypted or compressed with an unknown method."""
 
 AttachmentReader: TypeAlias = "Callable[[str, str], bytes | None]"
@@ -49,34 +49,36 @@ def open_har(path: Path) -> Iterator[HarFile]:
         TraceSyntaxError: the file is not JSON, or is a damaged archive or one without a HAR.
         TraceFieldError: the JSON is not a HAR.
     """
-    with _readable(path), ExitStack() as opened:
+    with _translate_errors(path), ExitStack() as opened:
         archive = opened.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
-        data, source = (_plain(path), str(path)) if archive is None else _packed_har(path, archive)
+        data, source = (_read_plain(path), str(path)) if archive is None else _read_packed_har(path, archive)
         keep_open = opened.pop_all()
     with keep_open:
-        yield _har(data, source, partial(_beside, path) if archive is None else partial(_packed, path, archive))
+        yield _parse_har(
+            data, source, partial(_read_beside, path) if archive is None else partial(_read_packed, path, archive)
+        )
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Translate exceptions of reading a HAR or its archive. Use it for reads only, since it catches `RuntimeError`."""
     try:
         yield
     except OSError as error:
         message = f"{path}: cannot read the HAR file: {error.strerror or error}. Check the path."
         raise TraceMissingError(message) from error
-    except BROKEN as error:
-        raise _no_archive(path, str(error)) from error
+    except ARCHIVE_ERRORS as error:
+        raise _archive_error(path, str(error)) from error
 
 
-def _plain(path: Path) -> bytes:
+def _read_plain(path: Path) -> bytes:
     data = path.read_bytes()
-    if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MARK):
-        raise _no_archive(path, "it has no central directory, so it is truncated or not a zip file")
+    if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MAGIC):
+        raise _archive_error(path, "it has no central directory, so it is truncated or not a zip file")
     return data
 
 
-def _packed_har(path: Path, archive: zipfile.ZipFile) -> tuple[bytes, str]:
+def _read_packed_har(path: Path, archive: zipfile.ZipFile) -> tuple[bytes, str]:
     """Read the only HAR of an archive; return its content and its name."""
     names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
     if len(names) != 1:
@@ -85,11 +87,11 @@ def _packed_har(path: Path, archive: zipfile.ZipFile) -> tuple[bytes, str]:
     return archive.read(names[0]), f"{path}/{names[0]}"
 
 
-def _no_archive(path: Path, problem: str) -> TraceSyntaxError:
+def _archive_error(path: Path, problem: str) -> TraceSyntaxError:
     return TraceSyntaxError(f"{path}: not a readable zip archive: {problem}. Export the HAR again.")
 
 
-def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile:
+def _parse_har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile:
     try:
         plain = json.loads(data.decode("utf-8-sig"))
     except RecursionError as error:
@@ -106,12 +108,12 @@ def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile
     return HarFile(source=source, entries=log.nodes("entries"), read_attachment=read_attachment)
 
 
-def _beside(path: Path, name: str, field: str) -> bytes | None:
-    attached = inside(path.parent, name, field)
-    with _readable(path):
+def _read_beside(path: Path, name: str, field: str) -> bytes | None:
+    attached = resolve_inside(path.parent, name, field)
+    with _translate_errors(path):
         return attached.read_bytes() if attached.is_file() else None
 
 
-def _packed(path: Path, archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
-    with _readable(path):
+def _read_packed(path: Path, archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
+    with _translate_errors(path):
         return archive.read(name) if name in archive.namelist() else None

@@ -21,7 +21,7 @@ class HarNode:
         """Return a required object."""
         return self._node(self.value.get(name), self._path(name))
 
-    def node_if_there(self, name: str) -> HarNode | None:
+    def optional_node(self, name: str) -> HarNode | None:
         """Return an optional object; None if it is absent or null."""
         return self.node(name) if self.value.get(name) is not None else None
 
@@ -41,7 +41,7 @@ class HarNode:
             raise field_error(self.source, self._path(name), "a string", value)
         return value
 
-    def text_if_there(self, name: str) -> str | None:
+    def optional_text(self, name: str) -> str | None:
         """Return an optional string; None if it is absent or null."""
         return self.text(name) if self.value.get(name) is not None else None
 
@@ -52,7 +52,7 @@ class HarNode:
             raise field_error(self.source, self._path(name), "a finite number", value)
         return float(value)
 
-    def number_if_there(self, name: str) -> float | None:
+    def optional_number(self, name: str) -> float | None:
         """Return an optional finite number; None if it is absent or null."""
         return self.number(name) if self.value.get(name) is not None else None
 

@@ -8,58 +8,58 @@ from enum import Enum, auto
 from functools import cache
 from typing import Final, TypeAlias
 
-_STEP: Final = re.compile(r'\.([^.\[\]"]+)|\[([0-9]+)\]|(\[\*\])|\[("[^"\\]+")\]')
+_PATH_STEP: Final = re.compile(r'\.([^.\[\]"]+)|\[([0-9]+)\]|(\[\*\])|\[("[^"\\]+")\]')
 
 
-class AnyStep(Enum):
+class Wildcard(Enum):
     """Wildcard steps of a path."""
 
     KEY = auto()
     INDEX = auto()
 
 
-Step: TypeAlias = str | int | AnyStep
+PathStep: TypeAlias = str | int | Wildcard
 
 
 @cache
-def path_steps(path: str) -> tuple[Step, ...]:
+def parse_json_path(path: str) -> tuple[PathStep, ...]:
     """Parse a path in the syntax of `JsonPathRule.path`."""
-    steps: list[Step] = []
-    for found in _STEP.finditer(path):
+    steps: list[PathStep] = []
+    for found in _PATH_STEP.finditer(path):
         name, index, any_index, quoted = found.groups()
         if any_index:
-            steps.append(AnyStep.INDEX)
+            steps.append(Wildcard.INDEX)
         elif index:
             steps.append(int(index))
         elif quoted:
             steps.append(json.loads(quoted))
         else:
-            steps.append(AnyStep.KEY if name == "*" else name)
+            steps.append(Wildcard.KEY if name == "*" else name)
     return tuple(steps)
 
 
-def blank(document: object, path: str) -> bool:
+def set_null(document: object, path: str) -> bool:
     """Set every value at the path to null, in place; return whether there was one."""
-    *way, last = path_steps(path)
+    *way, last = parse_json_path(path)
     places = [document]
     for step in way:
-        places = [place[key] for place in places for key in _keys(place, step)]  # type: ignore[index] # has the key
+        places = [place[key] for place in places for key in _matching_keys(place, step)]  # type: ignore[index] # has the key
     found = False
     for place in places:
-        for key in _keys(place, last):
+        for key in _matching_keys(place, last):
             place[key] = None  # type: ignore[index] # as above
             found = True
     return found
 
 
-def _keys(place: object, step: Step) -> tuple[str | int, ...]:
+def _matching_keys(place: object, step: PathStep) -> tuple[str | int, ...]:
     """Return the keys or indices of a value that a step matches."""
     if isinstance(place, dict):
-        if step is AnyStep.KEY:
+        if step is Wildcard.KEY:
             return tuple(place)
         return (step,) if isinstance(step, str) and step in place else ()
     if isinstance(place, list):
-        if step is AnyStep.INDEX:
+        if step is Wildcard.INDEX:
             return tuple(range(len(place)))
         return (step,) if isinstance(step, int) and step < len(place) else ()
     return ()

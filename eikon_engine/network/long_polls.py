@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.network.kinds import FETCHES, SAFE
+from eikon_engine.network.kinds import FETCH_TYPES, SAFE_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eikon_engine.network.exchange import Exchange
 
-KEPT_MS: Final = 1000.0
+MIN_POLL_MS: Final = 1000.0
 """Minimum duration of a long poll; faster responses were not deferred."""
 
 
-def long_polls(exchanges: Iterable[Exchange]) -> dict[int, frozenset[int]]:
+def find_long_polls(exchanges: Iterable[Exchange]) -> dict[int, frozenset[int]]:
     """Return the ordinals of long polls, each with those of the state-changing requests sent meanwhile.
 
     RFC 6202, section 2.1, describes the pattern: a server defers its response until an event occurs.
     """
     answered = tuple(each for each in exchanges if each.response is not None)
-    changes = tuple(each for each in answered if each.request.method not in SAFE)
+    changes = tuple(each for each in answered if each.request.method not in SAFE_METHODS)
     kept = {
         each.ordinal: frozenset(change.ordinal for change in changes if _outlasts(each, change))
         for each in answered
-        if each.request.resource_type in FETCHES
+        if each.request.resource_type in FETCH_TYPES
     }
     return {ordinal: meanwhile for ordinal, meanwhile in kept.items() if meanwhile}
 
 
 def _outlasts(poll: Exchange, change: Exchange) -> bool:
     started, ended = poll.started_ms, poll.completed_ms
-    return ended is not None and ended - started >= KEPT_MS and started < change.started_ms < ended
+    return ended is not None and ended - started >= MIN_POLL_MS and started < change.started_ms < ended

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from eikon_engine.network.deciding import differing_headers, header_values
-from eikon_engine.network.rules import header_rules, loosen_exchange
+from eikon_engine.network.rules import blank_exchange, header_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange, HeaderPairs
     from eikon_engine.network.keys import CanonicalRequest
     from eikon_engine.network.nearest import BodyReader
-    from eikon_engine.network.rules import Loosened
+    from eikon_engine.network.rules import BlankedRequest
     from eikon_engine.trace.volatile import VolatileRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LooseHit:
+class RuleHit:
     """The next unserved exchange, and the rules that were needed to match it."""
 
     exchange: Exchange
@@ -36,27 +36,27 @@ class Exhausted:
     rules: tuple[VolatileRule, ...]
 
 
-LooseMatch: TypeAlias = LooseHit | Exhausted | None
+RuleMatch: TypeAlias = RuleHit | Exhausted | None
 
 
-class _Group:
+class _RuleGroup:
     """Exchanges that are equal except for what rules ignore, in the order sent."""
 
     def __init__(self, exchanges: tuple[Exchange, ...]) -> None:
         self.exchanges = exchanges
         self.differing = differing_headers(exchanges)
-        self._parted: dict[tuple[str, ...], dict[HeaderValues, list[Exchange]]] = {}
+        self._by_headers: dict[tuple[str, ...], dict[HeaderValues, list[Exchange]]] = {}
 
-    def alike(self, headers: HeaderPairs, names: tuple[str, ...]) -> tuple[Exchange, ...]:
+    def with_headers(self, headers: HeaderPairs, names: tuple[str, ...]) -> tuple[Exchange, ...]:
         """Return the exchanges with the same values of the named headers."""
-        if names not in self._parted:
-            parted = self._parted[names] = defaultdict(list)
+        if names not in self._by_headers:
+            parted = self._by_headers[names] = defaultdict(list)
             for exchange in self.exchanges:
                 parted[header_values(exchange.request.headers, names)].append(exchange)
-        return tuple(self._parted[names].get(header_values(headers, names), ()))
+        return tuple(self._by_headers[names].get(header_values(headers, names), ()))
 
 
-class LooseAnswers:
+class RuleMatcher:
     """Exchanges indexed by their requests without what rules ignore. The index is built on first use."""
 
     def __init__(
@@ -66,34 +66,34 @@ class LooseAnswers:
         self._exchanges = exchanges
         self._rules = rules
         self._read_body = read_body
-        self._index: dict[str, _Group] | None = None
+        self._index: dict[str, _RuleGroup] | None = None
 
     def find(
-        self, wanted: CanonicalRequest, loosened: Loosened, headers: HeaderPairs, served: Collection[int]
-    ) -> LooseMatch:
+        self, wanted: CanonicalRequest, loosened: BlankedRequest, headers: HeaderPairs, served: Collection[int]
+    ) -> RuleMatch:
         """Return the first matching exchange not in `served` (ordinals); None if no rule leads to a match."""
         freed = header_rules(wanted.method, wanted.url, self._rules)
         if not loosened.rules and not freed:
             return None
-        group = self._indexed().get(loosened.key)
+        group = self._get_index().get(loosened.key)
         if group is None:
             return None
         ignored = {rule.name.lower() for rule in freed}
-        alike = group.alike(headers, tuple(name for name in group.differing if name not in ignored))
+        alike = group.with_headers(headers, tuple(name for name in group.differing if name not in ignored))
         if not alike:
             return None
         used = (*loosened.rules, *(rule for rule in freed if rule.name.lower() in group.differing))
         waiting = next((each for each in alike if each.ordinal not in served), None)
-        return LooseHit(exchange=waiting, rules=used) if waiting is not None else Exhausted(exchanges=alike, rules=used)
+        return RuleHit(exchange=waiting, rules=used) if waiting is not None else Exhausted(exchanges=alike, rules=used)
 
-    def _indexed(self) -> dict[str, _Group]:
+    def _get_index(self) -> dict[str, _RuleGroup]:
         if self._index is None:
             groups: defaultdict[str, list[Exchange]] = defaultdict(list)
             for exchange in self._exchanges:
-                loosened = loosen_exchange(exchange, self._rules, self._read_body)
+                loosened = blank_exchange(exchange, self._rules, self._read_body)
                 if loosened.rules or header_rules(*_method_and_url(exchange), self._rules):
                     groups[loosened.key].append(exchange)
-            self._index = {key: _Group(_before_any_gap(group)) for key, group in groups.items()}
+            self._index = {key: _RuleGroup(_before_first_gap(group)) for key, group in groups.items()}
         return self._index
 
 
@@ -102,7 +102,7 @@ def _method_and_url(exchange: Exchange) -> tuple[str, str]:
     return method, rest.partition(" ")[0]
 
 
-def _before_any_gap(group: list[Exchange]) -> tuple[Exchange, ...]:
+def _before_first_gap(group: list[Exchange]) -> tuple[Exchange, ...]:
     """Drop exchanges after a request that is missing from the recording, since their occurrence is uncertain."""
     known: defaultdict[str, list[Exchange]] = defaultdict(list)
     end: float = float("inf")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from eikon_engine.network.deciding import HeaderValues, differing_headers, header_values
 from eikon_engine.network.keys import CanonicalRequest, canonical_request
-from eikon_engine.network.loose import Exhausted, LooseAnswers, LooseHit
-from eikon_engine.network.nearest import BodyReader, Nearest, Neighbourhood
-from eikon_engine.network.rule_use import RuleUse
-from eikon_engine.network.rules import loosen
+from eikon_engine.network.loose import Exhausted, RuleHit, RuleMatcher
+from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
+from eikon_engine.network.rule_use import RuleUsage
+from eikon_engine.network.rules import blank_request
 from eikon_engine.outcome.outcomes import NetworkMiss
-from eikon_engine.trace.volatile import part
+from eikon_engine.trace.volatile import describe_rule_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,11 +44,11 @@ class Miss:
 
     key: str
     reason: str
-    """Why, in one clause, for `METHOD URL: reason`."""
-    nearest: Nearest | None
+    """Why, in one clause, for `SOCKET_METHOD URL: reason`."""
+    nearest: NearestRequest | None
     """The most similar recorded request, if there is one."""
 
-    def told(self) -> NetworkMiss:
+    def to_network_miss(self) -> NetworkMiss:
         """Return the miss as written to outcomes."""
         if self.nearest is None:
             return NetworkMiss(key=self.key, reason=self.reason)
@@ -57,12 +57,12 @@ class Miss:
 
 
 Match: TypeAlias = Hit | Miss
-_Explanation: TypeAlias = Callable[[], Miss]
+_MissFactory: TypeAlias = Callable[[], Miss]
 """Creates the miss. Finding the nearest request is slow, so it is deferred until there is no match at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answers:
+class _KeyedExchanges:
     """The exchanges of one key, grouped by the values of the deciding headers in which they differ."""
 
     headers: tuple[str, ...]
@@ -94,14 +94,14 @@ class Playback:
         """
         self._exchanges = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
         self._read_body = read_body
-        self._answers = _by_key(self._exchanges)
-        self._asked: Counter[tuple[str, HeaderValues]] = Counter()
+        self._by_key = _index_by_key(self._exchanges)
+        self._counts: Counter[tuple[str, HeaderValues]] = Counter()
         self._served: set[int] = set()
-        self._loose = LooseAnswers(self._exchanges, rules, read_body) if rules else None
-        self.rule_use = RuleUse(rules)
+        self._rule_matcher = RuleMatcher(self._exchanges, rules, read_body) if rules else None
+        self.rule_use = RuleUsage(rules)
         self._hits: list[Hit] = []
         self._misses: list[Miss] = []
-        self._neighbourhood: Neighbourhood | None = None
+        self._request_index: RequestIndex | None = None
 
     @property
     def hits(self) -> tuple[Hit, ...]:
@@ -135,7 +135,7 @@ class Playback:
     ) -> Match:
         """Match one request: the n-th request with a key gets the n-th recorded exchange with that key."""
         wanted = canonical_request(method, url, body, content_type)
-        found = self._answer(wanted, tuple(headers))
+        found = self._match(wanted, tuple(headers))
         if isinstance(found, Hit):
             self._served.add(found.exchange.ordinal)
             self._hits.append(found)
@@ -143,66 +143,71 @@ class Playback:
             self._misses.append(found)
         return found
 
-    def _answer(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Match:
+    def _match(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Match:
         """Find an exact match, or else a request that differs only in what rules ignore."""
-        exact = self._look_up(wanted, headers)
-        by_rule = self._look_past_rules(self._loose, wanted, headers, exact) if self._loose is not None else None
+        exact = self._match_exactly(wanted, headers)
+        by_rule = (
+            self._match_by_rules(self._rule_matcher, wanted, headers, exact) if self._rule_matcher is not None else None
+        )
         if by_rule is not None:
             return by_rule
         return exact if isinstance(exact, Hit) else exact()
 
-    def _look_past_rules(
-        self, loose: LooseAnswers, wanted: CanonicalRequest, headers: HeaderPairs, exact: Hit | _Explanation
+    def _match_by_rules(
+        self, loose: RuleMatcher, wanted: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
     ) -> Match | None:
         """Count the rules that apply to a request, and use them to match it unless there is an exact match."""
-        loosened = loosen(wanted, self.rule_use.rules)
-        self.rule_use.saw(wanted, loosened, headers)
+        loosened = blank_request(wanted, self.rule_use.rules)
+        self.rule_use.record_parts(wanted, loosened, headers)
         if isinstance(exact, Hit):
             return exact
         match loose.find(wanted, loosened, headers, self._served):
-            case LooseHit(exchange=exchange, rules=rules):
-                self.rule_use.count(rules)
+            case RuleHit(exchange=exchange, rules=rules):
+                self.rule_use.count_use(rules)
                 return Hit(exchange=exchange, rules=rules)
             case Exhausted() as exhausted:
                 return _all_served(wanted, exhausted)
             case None:
                 return None
 
-    def _look_up(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Hit | _Explanation:
+    def _match_exactly(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Hit | _MissFactory:
         """Return the exact match, or a function that explains why there is none."""
-        answers = self._answers.get(wanted.key)
+        answers = self._by_key.get(wanted.key)
         if answers is None:
-            return partial(self._never_recorded, wanted)
+            return partial(self._not_recorded, wanted)
         values = header_values(headers, answers.headers)
         group = answers.groups.get(values)
         if group is None:
             return partial(_other_headers, wanted, answers, values)
-        count = self._asked[wanted.key, values]
+        count = self._counts[wanted.key, values]
         exchange = group.get(count)
         while exchange is not None and exchange.ordinal in self._served:  # served to another request by a rule
             count += 1
             exchange = group.get(count)
-        self._asked[wanted.key, values] = count + 1
+        self._counts[wanted.key, values] = count + 1
         if exchange is not None:
             return Hit(exchange=exchange)
         return partial(_no_such_occurrence, wanted, answers.first, group, count)
 
-    def _never_recorded(self, wanted: CanonicalRequest) -> Miss:
-        if self._neighbourhood is None:
-            self._neighbourhood = Neighbourhood(self._exchanges, self._read_body)
-        nearest = self._neighbourhood.find(wanted, self._served)
+    def _not_recorded(self, wanted: CanonicalRequest) -> Miss:
+        if self._request_index is None:
+            self._request_index = RequestIndex(self._exchanges, self._read_body)
+        nearest = self._request_index.find(wanted, self._served)
         reason = "it was not recorded, and no recorded request is similar" if nearest is None else nearest.reason
         return Miss(key=wanted.key, reason=reason, nearest=nearest)
 
 
-def _by_key(exchanges: tuple[Exchange, ...]) -> dict[str, _Answers]:
+def _index_by_key(exchanges: tuple[Exchange, ...]) -> dict[str, _KeyedExchanges]:
     by_key: defaultdict[str, list[Exchange]] = defaultdict(list)
     for exchange in exchanges:
         by_key[exchange.key].append(exchange)
-    return {key: _group(sorted(of_key, key=lambda exchange: exchange.occurrence)) for key, of_key in by_key.items()}
+    return {
+        key: _group_exchanges(sorted(of_key, key=lambda exchange: exchange.occurrence))
+        for key, of_key in by_key.items()
+    }
 
 
-def _group(exchanges: list[Exchange]) -> _Answers:
+def _group_exchanges(exchanges: list[Exchange]) -> _KeyedExchanges:
     """Group the exchanges of one key.
 
     An occurrence may be missing from an interrupted recording. In a single group it leaves a gap; with several groups,
@@ -216,10 +221,10 @@ def _group(exchanges: list[Exchange]) -> _Answers:
             group[exchange.occurrence] = exchange
         else:
             group[len(group)] = exchange if exchange.occurrence == rank else None
-    return _Answers(headers=differing, groups=groups)
+    return _KeyedExchanges(headers=differing, groups=groups)
 
 
-def _other_headers(wanted: CanonicalRequest, answers: _Answers, values: HeaderValues) -> Miss:
+def _other_headers(wanted: CanonicalRequest, answers: _KeyedExchanges, values: HeaderValues) -> Miss:
     differences = []
     for place, name in enumerate(answers.headers):
         recorded = {group[place] for group in answers.groups}
@@ -228,7 +233,7 @@ def _other_headers(wanted: CanonicalRequest, answers: _Answers, values: HeaderVa
         differences.append(f"header {name}: recorded {shown}, requested {requested}")
     names = ", ".join(answers.headers)
     reason = f"it was recorded with different values of headers that select the response ({names})"
-    nearest = Nearest(
+    nearest = NearestRequest(
         exchange=answers.first, reason=reason, agreements=_key_parts(wanted), differences=tuple(differences)
     )
     return Miss(key=wanted.key, reason=reason, nearest=nearest)
@@ -242,7 +247,7 @@ def _no_such_occurrence(
     reason = f"it was recorded {times}, this is occurrence {count + 1}"
     if count < max(group):
         reason += ", which is missing from the recording"
-    nearest = Nearest(
+    nearest = NearestRequest(
         exchange=known[-1] if known else first,
         reason=reason,
         agreements=_key_parts(wanted),
@@ -254,9 +259,9 @@ def _no_such_occurrence(
 def _all_served(wanted: CanonicalRequest, exhausted: Exhausted) -> Miss:
     recorded = len(exhausted.exchanges)
     times = "once" if recorded == 1 else f"{recorded} times"
-    parts = ", ".join(part(rule) for rule in exhausted.rules)
+    parts = ", ".join(describe_rule_part(rule) for rule in exhausted.rules)
     reason = f"it was recorded {times} apart from what rules ignore ({parts}), and every response was already served"
-    nearest = Nearest(
+    nearest = NearestRequest(
         exchange=exhausted.exchanges[-1],
         reason=reason,
         agreements=(f"method {wanted.method}", f"url {wanted.url.partition('?')[0]}"),

@@ -6,15 +6,15 @@ from typing import Final
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
-ACTION_PHASES: Final = 2
+PHASES_PER_ACTION: Final = 2
 """Number of phases of an action: during it, and after it."""
-ACTING_APART_PHASES: Final = 3
+PHASES_PER_ACTION_WITH_LOOKUP: Final = 3
 """Number of phases of an action if resolving the target is a separate phase."""
 
 
-class Moment(Record):
+class Moment(FileModel):
     """When a response, a chunk of one or a WebSocket event was delivered."""
 
     order: int = Field(ge=0)

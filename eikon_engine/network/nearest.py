@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.fields import READ_LIMIT, body_fields, pair_fields
+from eikon_engine.network.fields import MAX_PARSED_BYTES, body_fields, pair_fields
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
-from eikon_engine.network.rules import TIME
+from eikon_engine.network.rules import TIMESTAMP
 from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.redaction import without_encodings
+from eikon_engine.trace.redaction import strip_encodings
 
 if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange
 
 BodyReader: TypeAlias = Callable[[BlobRef], bytes]
 
-CLOSER_LOOKS: Final = 5
+MAX_DETAILED_CANDIDATES: Final = 5
 """Number of best candidates that are compared in detail."""
-TEXT_LIMIT: Final = 500
+MAX_PATH_LENGTH: Final = 500
 """Maximum number of characters of a path that are compared."""
-QUERY_LIMIT: Final = 100
-SHOWN_LIMIT: Final = 8
-VALUE_LIMIT: Final = 60
+MAX_QUERY_PAIRS: Final = 100
+MAX_SHOWN_PARTS: Final = 8
+MAX_VALUE_LENGTH: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class NearestRequest:
     """How a recorded request and the requested one agree and differ."""
 
     exchange: Exchange
@@ -42,7 +42,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
+class _RequestShape:
     method: str
     site: str
     path: str
@@ -51,18 +51,18 @@ class _Shape:
     digest: str
 
 
-class Neighbourhood:
+class RequestIndex:
     """Search the recorded requests for the nearest one."""
 
     def __init__(self, exchanges: tuple[Exchange, ...], read_body: BodyReader | None) -> None:
         """Index the requests; without `read_body`, bodies are compared by digest only."""
         self._read_body = read_body
-        shapes: dict[str, _Shape] = {}
+        shapes: dict[str, _RequestShape] = {}
         self._entries = [
             (shapes.setdefault(exchange.key, _shape_of_key(exchange.key)), exchange) for exchange in exchanges
         ]
 
-    def find(self, wanted: CanonicalRequest, served: Collection[int]) -> Nearest | None:
+    def find(self, wanted: CanonicalRequest, served: Collection[int]) -> NearestRequest | None:
         """Return the most similar request, preferring those not in `served` (ordinals); None if none is similar."""
         shape = _shape_of_key(wanted.key)
         scores: dict[str, float] = {}
@@ -75,12 +75,17 @@ class Neighbourhood:
                 ranked.append((score, exchange.ordinal not in served, -exchange.ordinal, place))
         if not ranked:
             return None
-        best = max(heapq.nlargest(CLOSER_LOOKS, ranked), key=lambda rank: (self._closer(rank, wanted, shape), rank))
+        best = max(
+            heapq.nlargest(MAX_DETAILED_CANDIDATES, ranked),
+            key=lambda rank: (self._detailed_score(rank, wanted, shape), rank),
+        )
         return self._compare(best[3], wanted, shape)
 
-    def _closer(self, rank: tuple[float, bool, int, int], wanted: CanonicalRequest, shape: _Shape) -> float:
+    def _detailed_score(
+        self, rank: tuple[float, bool, int, int], wanted: CanonicalRequest, shape: _RequestShape
+    ) -> float:
         recorded, exchange = self._entries[rank[3]]
-        letters = SequenceMatcher(None, recorded.path[:TEXT_LIMIT], shape.path[:TEXT_LIMIT], autojunk=False)
+        letters = SequenceMatcher(None, recorded.path[:MAX_PATH_LENGTH], shape.path[:MAX_PATH_LENGTH], autojunk=False)
         ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
         return rank[0] + 2 * letters.ratio() + 3 * _overlap(ours, theirs)
 
@@ -92,11 +97,11 @@ class Neighbourhood:
 
     def _recorded_body(self, exchange: Exchange) -> bytes | None:
         ref = exchange.request.body
-        if ref is None or self._read_body is None or ref.size > READ_LIMIT:
+        if ref is None or self._read_body is None or ref.size > MAX_PARSED_BYTES:
             return None
-        return _canonical(exchange, without_encodings(self._read_body(ref))).body
+        return _canonical(exchange, strip_encodings(self._read_body(ref))).body
 
-    def _compare(self, place: int, wanted: CanonicalRequest, shape: _Shape) -> Nearest:
+    def _compare(self, place: int, wanted: CanonicalRequest, shape: _RequestShape) -> NearestRequest:
         recorded, exchange = self._entries[place]
         agreements: list[str] = []
         differences: list[str] = []
@@ -112,13 +117,13 @@ class Neighbourhood:
         else:
             ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
             known = len(differences)
-            differences.extend(_other_times(self._recorded_body(exchange), wanted.body))
+            differences.extend(_time_differences(self._recorded_body(exchange), wanted.body))
             if len(differences) == known:
                 _compare_fields("body", ours, theirs, agreements, differences)
             if len(differences) == known:
                 differences.append(f"body: recorded {_digest(recorded)}, requested {_digest(shape)}")
-        parts = ", ".join(difference.partition(":")[0] for difference in differences[:SHOWN_LIMIT])
-        return Nearest(
+        parts = ", ".join(difference.partition(":")[0] for difference in differences[:MAX_SHOWN_PARTS])
+        return NearestRequest(
             exchange=exchange,
             reason=f"it was not recorded; the nearest recorded request differs in {parts or 'spelling'}",
             agreements=_shorten(agreements),
@@ -136,23 +141,23 @@ def _canonical(exchange: Exchange, body: bytes) -> CanonicalRequest:
     return canonical_request(exchange.request.method, exchange.request.url, body, content_type)
 
 
-def _other_times(recorded: bytes | None, requested: bytes | None) -> tuple[str, ...]:
+def _time_differences(recorded: bytes | None, requested: bytes | None) -> tuple[str, ...]:
     """Describe the difference if two bodies differ only in times."""
-    if recorded is None or requested is None or TIME.split(recorded) != TIME.split(requested):
+    if recorded is None or requested is None or TIMESTAMP.split(recorded) != TIMESTAMP.split(requested):
         return ()
-    ours, theirs = (TIME.findall(body) for body in (recorded, requested))
+    ours, theirs = (TIMESTAMP.findall(body) for body in (recorded, requested))
     both = next(((one, other) for one, other in zip(ours, theirs, strict=True) if one != other), None)
     return () if both is None else (f"times in the body: recorded {both[0].decode()}, requested {both[1].decode()}",)
 
 
-def _shape_of_key(key: str) -> _Shape:
+def _shape_of_key(key: str) -> _RequestShape:
     rest, _, digest = key.partition(BODY_MARK)
     method, _, url = rest.partition(" ")
     location, _, query = url.partition("?")
     scheme, _, remainder = location.partition("://")
     authority, slash, path = remainder.partition("/")
-    pairs = [part.partition("=")[::2] for part in query.split("&", QUERY_LIMIT)[:QUERY_LIMIT] if part]
-    return _Shape(
+    pairs = [part.partition("=")[::2] for part in query.split("&", MAX_QUERY_PAIRS)[:MAX_QUERY_PAIRS] if part]
+    return _RequestShape(
         method=method,
         site=f"{scheme}://{authority}" if remainder else scheme,
         path=slash + path,
@@ -162,7 +167,7 @@ def _shape_of_key(key: str) -> _Shape:
     )
 
 
-def _score(wanted: _Shape, recorded: _Shape) -> float:
+def _score(wanted: _RequestShape, recorded: _RequestShape) -> float:
     """Return a similarity score of two requests; 0 if neither their site nor their path is equal."""
     same_path = wanted.path == recorded.path
     if wanted.site != recorded.site and not (same_path and wanted.path != "/"):
@@ -205,7 +210,7 @@ def _compare_fields(
             differences.append(f"{part} {_clip(name)}: recorded {_value(ours)}, requested {_value(theirs)}")
 
 
-def _digest(shape: _Shape) -> str:
+def _digest(shape: _RequestShape) -> str:
     return f"sha256 {shape.digest[:12]}…" if shape.digest else "none"
 
 
@@ -214,9 +219,9 @@ def _value(value: str | None) -> str:
 
 
 def _clip(text: str) -> str:
-    return text if len(text) <= VALUE_LIMIT else text[:VALUE_LIMIT] + "…"
+    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"
 
 
 def _shorten(lines: list[str]) -> tuple[str, ...]:
-    more = len(lines) - SHOWN_LIMIT
-    return tuple(lines) if more <= 0 else (*lines[:SHOWN_LIMIT], f"and {more} more")
+    more = len(lines) - MAX_SHOWN_PARTS
+    return tuple(lines) if more <= 0 else (*lines[:MAX_SHOWN_PARTS], f"and {more} more")

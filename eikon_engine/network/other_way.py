@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eikon_engine.trace.timeline import Moved
+from eikon_engine.trace.timeline import MovedDelivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 BEFORE, SINCE, TO_COME = range(3)
 
 
-class Given(NamedTuple):
+class BranchDeliveries(NamedTuple):
     """What a replay that left its recording delivered, by delivery order in the replayed recording."""
 
     before: AbstractSet[int]
     """Delivered at its recorded moment, before the mission left the recording."""
     since: Mapping[int, Moment]
     """Delivered after that, and when."""
-    turns: AbstractSet[int]
+    separate: AbstractSet[int]
     """What is delivered separately; anything else is delivered together with its predecessor."""
-    in_vain: AbstractSet[int]
+    unanswered: AbstractSet[int]
     """Ordinals of exchanges that were requested after that and never answered."""
 
 
-class _Placed(NamedTuple):
+class _BranchSlot(NamedTuple):
     part: int
     """Before the mission left the recording, after that, or not delivered yet."""
     order: int
@@ -40,7 +40,9 @@ class _Placed(NamedTuple):
     moment: Moment
 
 
-def other_way(stored: NetworkRecording, played: NetworkRecording, given: Given) -> tuple[Moved, ...]:
+def branch_timeline(
+    stored: NetworkRecording, played: NetworkRecording, given: BranchDeliveries
+) -> tuple[MovedDelivery, ...]:
     """Return the timeline of a mission that was replayed from `played`, for a bundle whose network is `stored`.
 
     Both contain the same exchanges and sockets; `played` may contain fewer, with different moments. What was not
@@ -48,17 +50,17 @@ def other_way(stored: NetworkRecording, played: NetworkRecording, given: Given) 
     """
     places = [
         placed
-        for was, now in _pairs(stored, played, given.in_vain)
-        for placed in _placed(list(zip(was, now, strict=True)), given)
+        for was, now in _order_pairs(stored, played, given.unanswered)
+        for placed in _branch_slots(list(zip(was, now, strict=True)), given)
     ]
     places.sort()
     return tuple(
-        Moved(was=each.was, order=order, at_ms=each.moment.at_ms, phase=each.moment.phase)
+        MovedDelivery(was=each.was, order=order, at_ms=each.moment.at_ms, phase=each.moment.phase)
         for order, each in enumerate(places)
     )
 
 
-def _pairs(
+def _order_pairs(
     stored: NetworkRecording, played: NetworkRecording, in_vain: AbstractSet[int]
 ) -> Iterator[tuple[list[int], list[Moment]]]:
     """Yield for each exchange and socket its orders as stored and its moments as replayed."""
@@ -85,12 +87,12 @@ def _unique(was: Iterable[int], now: Iterable[Moment]) -> tuple[list[int], list[
     return list(pairs), list(pairs.values())
 
 
-def _placed(pairs: list[tuple[int, Moment]], given: Given) -> Iterator[_Placed]:
+def _branch_slots(pairs: list[tuple[int, Moment]], given: BranchDeliveries) -> Iterator[_BranchSlot]:
     """Place the deliveries of one exchange or socket; those not delivered separately follow or precede one that is."""
-    own = {was: _own(was, moment, given) for was, moment in pairs}
+    own = {was: _own_slot(was, moment, given) for was, moment in pairs}
     anchors = [place for place in own.values() if place is not None]
     if not anchors:
-        yield from (_Placed(TO_COME, moment.order, 0, was, moment) for was, moment in pairs)
+        yield from (_BranchSlot(TO_COME, moment.order, 0, was, moment) for was, moment in pairs)
         return
     names = [was for was, _ in pairs]
     first = next(number for number, was in enumerate(names) if own[was] is not None)
@@ -102,11 +104,11 @@ def _placed(pairs: list[tuple[int, Moment]], given: Given) -> Iterator[_Placed]:
         behind += 1
 
 
-def _own(was: int, moment: Moment, given: Given) -> _Placed | None:
+def _own_slot(was: int, moment: Moment, given: BranchDeliveries) -> _BranchSlot | None:
     """Return the place of a separate delivery; None if it is delivered with another one."""
     if moment.order in given.since:
         new = given.since[moment.order]
-        return _Placed(SINCE, new.order, 0, was, new)
+        return _BranchSlot(SINCE, new.order, 0, was, new)
     if moment.order in given.before:
-        return _Placed(BEFORE, moment.order, 0, was, moment)
-    return _Placed(TO_COME, moment.order, 0, was, moment) if moment.order in given.turns else None
+        return _BranchSlot(BEFORE, moment.order, 0, was, moment)
+    return _BranchSlot(TO_COME, moment.order, 0, was, moment) if moment.order in given.separate else None

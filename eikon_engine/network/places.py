@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 class _Claim(NamedTuple):
     """A number that must be unique, its namespace, and its field."""
 
-    of: str
+    namespace: str
     number: int
     field: str
 
 
-class Places:
+class UsedNumbers:
     """The used ordinals, occurrences per key, and delivery positions.
 
     Completed exchanges, chunks of bodies and WebSocket events share one delivery order.
@@ -29,7 +29,7 @@ class Places:
 
     def __init__(self) -> None:
         """Start with nothing used."""
-        self._taken: dict[tuple[str, int], str] = {}
+        self._owners: dict[tuple[str, int], str] = {}
 
     def claim_exchange(self, exchange: Exchange, where: str) -> None:
         """Register the numbers of an exchange.
@@ -55,14 +55,14 @@ class Places:
     def _claim(self, claims: Iterator[_Claim], name: str, where: str) -> None:
         new: dict[tuple[str, int], str] = {}
         for claim in claims:
-            place = (claim.of, claim.number)
-            owner = name if place in new else self._taken.get(place)
+            place = (claim.namespace, claim.number)
+            owner = name if place in new else self._owners.get(place)
             if owner is not None:
-                of_key = f" of {claim.of}" if claim.field == "occurrence" else ""
+                of_key = f" of {claim.namespace}" if claim.field == "occurrence" else ""
                 message = f"{where}: {claim.field}: {claim.number}{of_key} is already used by {owner}. Remove one."
                 raise TraceFieldError(message)
             new[place] = name
-        self._taken.update(new)
+        self._owners.update(new)
 
 
 def _claims(exchange: Exchange) -> Iterator[_Claim]:

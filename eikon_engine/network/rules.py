@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
-from eikon_engine.network.json_path import blank
+from eikon_engine.network.json_path import set_null
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -23,7 +23,7 @@ from eikon_engine.network.keys import (
     read_json,
     write_json,
 )
-from eikon_engine.trace.redaction import without_encodings
+from eikon_engine.trace.redaction import strip_encodings
 from eikon_engine.trace.volatile import (
     FormFieldRule,
     HeaderRule,
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 SOCKET_METHOD: Final = "WEBSOCKET"
 URLENCODED: Final = "application/x-www-form-urlencoded"
 
-_STAMP: Final = re.compile(r"(^|&)[0-9]{9,17}(?=&|$)")
+_BARE_TIMESTAMP: Final = re.compile(r"(^|&)[0-9]{9,17}(?=&|$)")
 """A bare query parameter that is a number with the length of a timestamp in seconds to microseconds."""
-TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
+TIMESTAMP: Final = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
 """A date with a time of day, as in ISO 8601."""
-_A_TIME: Final = b"\x00time\x00"
+_TIME_REPLACEMENT: Final = b"\x00time\x00"
 """Replacement for a time; cannot occur in the text of a page."""
 _PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="([^"]*)"', re.IGNORECASE)
 _ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
@@ -55,7 +55,7 @@ _ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loosened:
+class BlankedRequest:
     """A request after blanking the parts that rules ignore."""
 
     key: str
@@ -64,7 +64,7 @@ class Loosened:
     """Rules that found their part, in the order of declaration, without header rules."""
 
 
-def fitting_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
+def applicable_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
     """Return the rules for a canonical method and URL."""
     location = url.partition("?")[0]
     return tuple(
@@ -74,48 +74,48 @@ def fitting_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple
     )
 
 
-def loosen(wanted: CanonicalRequest, rules: Iterable[VolatileRule]) -> Loosened:
+def blank_request(wanted: CanonicalRequest, rules: Iterable[VolatileRule]) -> BlankedRequest:
     """Blank the parts of a request that rules ignore."""
-    fitting = fitting_rules(wanted.method, wanted.url, rules)
+    fitting = applicable_rules(wanted.method, wanted.url, rules)
     url, of_query = _blank_query(wanted.url, fitting)
     body, of_body = _blank_body(wanted, fitting)
     used = {*of_query, *of_body}
-    return Loosened(key=replace(wanted, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used))
+    return BlankedRequest(
+        key=replace(wanted, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used)
+    )
 
 
-def loosen_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body: BodyReader | None) -> Loosened:
+def blank_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body: BodyReader | None) -> BlankedRequest:
     """Blank the parts of a recorded request that rules ignore; the body is read only if a rule needs it."""
     head, mark, digest = exchange.key.partition(BODY_MARK)
     method, _, url = head.partition(" ")
-    fitting = fitting_rules(method, url, rules)
+    fitting = applicable_rules(method, url, rules)
     ref = exchange.request.body
-    if ref is not None and read_body is not None and any(_is_about_bodies(rule) for rule in fitting):
+    if ref is not None and read_body is not None and any(_needs_body(rule) for rule in fitting):
         content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
-        body = without_encodings(read_body(ref))
-        return loosen(canonical_request(method, url, body, content_type), fitting)
+        body = strip_encodings(read_body(ref))
+        return blank_request(canonical_request(method, url, body, content_type), fitting)
     loosened, used = _blank_query(url, fitting)
-    return Loosened(key=f"{method} {loosened}{mark}{digest}", rules=used)
+    return BlankedRequest(key=f"{method} {loosened}{mark}{digest}", rules=used)
 
 
-def apply_rules_to_message(
-    url: str, content: bytes, rules: Iterable[VolatileRule]
-) -> tuple[bytes, tuple[VolatileRule, ...]]:
+def blank_message(url: str, content: bytes, rules: Iterable[VolatileRule]) -> tuple[bytes, tuple[VolatileRule, ...]]:
     """Blank the parts of a WebSocket message that rules ignore; unchanged if no rule finds its part."""
-    fitting = fitting_rules(SOCKET_METHOD, canonical_url(url), rules)
+    fitting = applicable_rules(SOCKET_METHOD, canonical_url(url), rules)
     body, used = _blank_json(content, fitting)
     plain, timed = _blank_times(body, fitting)
     return (plain, (*used, *timed)) if used or timed else (content, ())
 
 
-def apply_rules_to_socket_url(url: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
+def blank_socket_url(url: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
     """Return the canonical URL of a WebSocket with the query parts that rules ignore blanked, and those rules."""
     plain = canonical_url(url)
-    return _blank_query(plain, fitting_rules(SOCKET_METHOD, plain, rules))
+    return _blank_query(plain, applicable_rules(SOCKET_METHOD, plain, rules))
 
 
 def header_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[HeaderRule, ...]:
     """Return the header rules for a canonical method and URL."""
-    return tuple(rule for rule in fitting_rules(method, url, rules) if isinstance(rule, HeaderRule))
+    return tuple(rule for rule in applicable_rules(method, url, rules) if isinstance(rule, HeaderRule))
 
 
 @cache
@@ -123,7 +123,7 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
 
 
-def _is_about_bodies(rule: VolatileRule) -> bool:
+def _needs_body(rule: VolatileRule) -> bool:
     return isinstance(rule, JsonPathRule | FormFieldRule | TimestampRule)
 
 
@@ -132,7 +132,7 @@ def _blank_query(url: str, rules: tuple[VolatileRule, ...]) -> tuple[str, tuple[
     location, mark, query = url.partition("?")
     query, names = _blank_pairs(query, {rule.name for rule in by_name})
     stamps = [rule for rule in rules if isinstance(rule, QueryStampRule)]
-    query, count = _STAMP.subn(r"\1", query) if stamps else (query, 0)
+    query, count = _BARE_TIMESTAMP.subn(r"\1", query) if stamps else (query, 0)
     used = {*(rule for rule in by_name if rule.name in names), *(stamps if count else ())}
     return location + mark + query, tuple(rule for rule in rules if rule in used)
 
@@ -171,7 +171,7 @@ def _blank_times(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, t
     by_time = tuple(rule for rule in rules if isinstance(rule, TimestampRule))
     if not by_time:
         return body, ()
-    plain, count = TIME.subn(_A_TIME, body)
+    plain, count = TIMESTAMP.subn(_TIME_REPLACEMENT, body)
     return plain, by_time if count else ()
 
 
@@ -182,7 +182,7 @@ def _blank_json(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tu
         return body, ()
     try:
         document = read_json(body)
-        used = tuple([rule for rule in by_path if blank(document, rule.path)])
+        used = tuple([rule for rule in by_path if set_null(document, rule.path)])
         return (write_json(document), used) if used else (body, ())
     except (ValueError, RecursionError):
         return body, ()

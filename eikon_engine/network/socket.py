@@ -10,25 +10,25 @@ from pydantic import Field, model_validator
 from eikon_engine.network.keys import canonical_url, request_key
 from eikon_engine.network.moment import Moment
 from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Side: TypeAlias = Literal["page", "server"]
-METHOD = "WEBSOCKET"
+SocketSide: TypeAlias = Literal["page", "server"]
+SOCKET_METHOD = "WEBSOCKET"
 """Used as the method in the keys of WebSockets and of messages sent by the page."""
-ABNORMAL = 1006
+ABNORMAL_CLOSURE = 1006
 """Close code of a connection that failed or was lost (RFC 6455, section 7.1.5)."""
-CODES: Final[Mapping[Side, range]] = MappingProxyType({"page": range(1000, 5000), "server": range(2**16)})
+CLOSE_CODES: Final[Mapping[SocketSide, range]] = MappingProxyType({"page": range(1000, 5000), "server": range(2**16)})
 """Valid close codes by sender. Servers can send any two bytes, and Chromium passes them on to the page."""
-MESSAGE_TYPE: Final = "application/json"
+MESSAGE_MEDIA_TYPE: Final = "application/json"
 """Media type assumed for messages in keys, so that JSON messages are canonical."""
 INLINE_LIMIT = 4096
 """Larger texts, in bytes, are stored as blobs."""
 
 
-class SocketOpened(Record):
+class SocketOpened(FileModel):
     """A page opened a WebSocket."""
 
     kind: Literal["opened"] = "opened"
@@ -38,7 +38,7 @@ class SocketOpened(Record):
     moment: Moment
 
 
-class SocketAccepted(Record):
+class SocketAccepted(FileModel):
     """The server accepted the connection, and the page received the open event."""
 
     kind: Literal["accepted"] = "accepted"
@@ -49,12 +49,12 @@ class SocketAccepted(Record):
     moment: Moment
 
 
-class SocketMessage(Record):
+class SocketMessage(FileModel):
     """One message, in either direction."""
 
     kind: Literal["message"] = "message"
     socket: int = Field(ge=0)
-    sender: Side
+    sender: SocketSide
     binary: bool = False
     text: str | None = None
     """A short text message."""
@@ -70,12 +70,12 @@ class SocketMessage(Record):
         return self
 
 
-class SocketClosed(Record):
+class SocketClosed(FileModel):
     """One side closed the WebSocket."""
 
     kind: Literal["closed"] = "closed"
     socket: int = Field(ge=0)
-    closer: Side
+    closer: SocketSide
     code: int | None = None
     """Close code of RFC 6455, section 7.4; None if none was sent."""
     reason: str = ""
@@ -83,7 +83,7 @@ class SocketClosed(Record):
 
     @model_validator(mode="after")
     def _code_can_be_sent(self) -> Self:
-        codes = CODES[self.closer]
+        codes = CLOSE_CODES[self.closer]
         if self.code is not None and self.code not in codes:
             message = f"expected a close code of the {self.closer}, {codes.start} to {codes.stop - 1}, got {self.code}"
             raise ValueError(message)
@@ -97,19 +97,19 @@ SocketEvent: TypeAlias = Annotated[
 
 def socket_key(url: str) -> str:
     """Return the key under which a WebSocket is recorded and looked up."""
-    return f"{METHOD} {canonical_url(url)}"
+    return f"{SOCKET_METHOD} {canonical_url(url)}"
 
 
 def close_key(url: str, code: int | None, reason: str) -> str:
     """Return the key of a close sent by the page."""
-    return f"{socket_key(url)} closed {close_words(code, reason)}"
+    return f"{socket_key(url)} closed {describe_close(code, reason)}"
 
 
-def close_words(code: int | None, reason: str) -> str:
+def describe_close(code: int | None, reason: str) -> str:
     """Format a close code and its reason."""
     return f"{'without a code' if code is None else code}{f' {reason!r}' if reason else ''}"
 
 
 def message_key(url: str, content: bytes) -> str:
     """Return the key of a message sent by the page; JSON is canonical in it, as in requests."""
-    return request_key(METHOD, url, content, MESSAGE_TYPE)
+    return request_key(SOCKET_METHOD, url, content, MESSAGE_MEDIA_TYPE)

@@ -9,11 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import AttachmentMissingError, OutputError, TraceFieldError, TraceSyntaxError
 from eikon_engine.network.exchange import Exchange
-from eikon_engine.network.places import Places
+from eikon_engine.network.places import UsedNumbers
 from eikon_engine.network.socket import SocketEvent, SocketMessage
-from eikon_engine.network.written import left_out
+from eikon_engine.network.written import find_missing_field
 from eikon_engine.trace.blobs import BlobRef, BlobStore
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
 _EXCHANGE: Final[TypeAdapter[Exchange]] = TypeAdapter(Exchange)
 _SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent)
-_Line = TypeVar("_Line", bound=Record)
+_RecordT = TypeVar("_RecordT", bound=FileModel)
 
 
 class IndexWriter:
@@ -37,7 +37,7 @@ class IndexWriter:
     _path: Path
     _index: BinaryIO
     _blobs: BlobStore
-    _places: Places
+    _places: UsedNumbers
 
     def write_blob(self, data: bytes) -> BlobRef:
         """Store a body; must be called before the exchange that refers to it is appended.
@@ -55,13 +55,13 @@ class IndexWriter:
             TraceFieldError: a number of the exchange is already used.
             OutputError: the index cannot be written.
         """
-        demand_blobs(exchange, self._blobs, str(self._path))
+        require_blobs(exchange, self._blobs, str(self._path))
         self._places.claim_exchange(exchange, str(self._path))
         try:
             self._index.write(exchange.model_dump_json().encode() + b"\n")
             self._index.flush()
         except OSError as error:
-            raise OutputError(unwritable(self._path, error)) from error
+            raise OutputError(unwritable_message(self._path, error)) from error
 
     def close(self) -> None:
         """Close the index; further calls have no effect."""
@@ -89,7 +89,7 @@ class NetworkWriter(IndexWriter):
         """
         self._path = folder / INDEX_NAME
         self._blobs = BlobStore(folder / BLOBS_NAME)
-        self._places = Places()
+        self._places = UsedNumbers()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = self._path.open("xb")
@@ -98,7 +98,7 @@ class NetworkWriter(IndexWriter):
             message = f"{self._path}: the folder already contains a network recording. Choose another folder."
             raise OutputError(message) from error
         except OSError as error:
-            raise OutputError(unwritable(self._path, error)) from error
+            raise OutputError(unwritable_message(self._path, error)) from error
 
     def append_socket(self, event: SocketEvent) -> None:
         """Write and flush one WebSocket event.
@@ -112,7 +112,7 @@ class NetworkWriter(IndexWriter):
             self._sockets.write(event.model_dump_json().encode() + b"\n")
             self._sockets.flush()
         except OSError as error:
-            raise OutputError(unwritable(self._path.with_name(SOCKETS_NAME), error)) from error
+            raise OutputError(unwritable_message(self._path.with_name(SOCKETS_NAME), error)) from error
 
     def close(self) -> None:
         """Close the files; further calls have no effect."""
@@ -132,7 +132,7 @@ class NetworkRecording:
 
     exchanges: tuple[Exchange, ...]
     """In the order the requests were sent."""
-    torn: str | None
+    truncation: str | None
     """Warning about a truncated last line; None if the files are complete."""
     blobs: BlobStore
     sockets: tuple[SocketEvent, ...] = ()
@@ -163,11 +163,11 @@ def read_network(folder: Path) -> NetworkRecording:
         TraceSyntaxError: a line other than a truncated last one is not JSON.
         TraceFieldError: a line is not a valid exchange or event, or reuses a number.
     """
-    path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), Places()
+    path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), UsedNumbers()
     exchanges, torn = _read_lines(path, _EXCHANGE, "exchange")
     for number, exchange in exchanges:
         places.claim_exchange(exchange, f"{path}, line {number}")
-        demand_blobs(exchange, blobs, f"{path}, line {number}")
+        require_blobs(exchange, blobs, f"{path}, line {number}")
     path = folder / SOCKETS_NAME
     sockets, torn_sockets = _read_lines(path, _SOCKET_EVENT, "socket event") if path.exists() else ([], None)
     for number, event in sockets:
@@ -177,16 +177,16 @@ def read_network(folder: Path) -> NetworkRecording:
             raise AttachmentMissingError(message)
     return NetworkRecording(
         exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
-        torn=torn or torn_sockets,
+        truncation=torn or torn_sockets,
         blobs=blobs,
         sockets=tuple(sorted((each for _, each in sockets), key=lambda event: event.moment.order)),
     )
 
 
-def _read_lines(path: Path, kind: TypeAdapter[_Line], name: str) -> tuple[list[tuple[int, _Line]], str | None]:
+def _read_lines(path: Path, kind: TypeAdapter[_RecordT], name: str) -> tuple[list[tuple[int, _RecordT]], str | None]:
     """Parse a JSONL file; return its records with line numbers, and a warning if the last line is truncated."""
     *lines, rest = _read_file(path).split(b"\n")
-    read: list[tuple[int, _Line]] = []
+    read: list[tuple[int, _RecordT]] = []
     for number, line in enumerate((*lines, rest) if rest else lines, start=1):
         try:
             read.append((number, _parse_line(line, kind, f"{path}, line {number}", name)))
@@ -205,25 +205,25 @@ def _read_file(path: Path) -> bytes:
         raise AttachmentMissingError(message) from error
 
 
-def _parse_line(line: bytes, kind: TypeAdapter[_Line], where: str, name: str) -> _Line:
+def _parse_line(line: bytes, kind: TypeAdapter[_RecordT], where: str, name: str) -> _RecordT:
     try:
         record = kind.validate_json(line)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if fault["type"] == "json_invalid":
-            message = f"{where}: expected a JSON object, got {_clip(line)} ({fault['msg']})"
+            message = f"{where}: expected a JSON object, got {_shorten_line(line)} ({fault['msg']})"
             raise TraceSyntaxError(message) from error
         field = ".".join(map(str, fault["loc"])) or name
         message = f"{where}: {field}: {fault['msg'].removeprefix('Value error, ')}"
         raise TraceFieldError(message) from error
-    missing = left_out(record)
+    missing = find_missing_field(record)
     if missing is not None:
         message = f"{where}: {missing}: the field is missing. Restore the file."
         raise TraceFieldError(message)
     return record
 
 
-def demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
+def require_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
     """Check that the bodies of an exchange are stored.
 
     Raises:
@@ -238,10 +238,10 @@ def demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
             raise AttachmentMissingError(message)
 
 
-def _clip(line: bytes) -> str:
+def _shorten_line(line: bytes) -> str:
     return repr(line[:_SHOWN_BYTES].decode(errors="replace") + ("…" if len(line) > _SHOWN_BYTES else ""))
 
 
-def unwritable(path: Path, error: OSError) -> str:
+def unwritable_message(path: Path, error: OSError) -> str:
     """Return the message for a recording file that cannot be written."""
     return f"{path}: cannot write the network recording: {error.strerror}. Choose a writable folder."

@@ -20,10 +20,10 @@ from eikon_engine.outcome.debug_events import (
     Resumed,
     Rewound,
 )
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 
-def debug_event_text(event: DebugEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def format_debug_event(event: DebugEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     """Format the content of an event of a debug session."""
     match event:
         case Checkpoint():
@@ -31,14 +31,14 @@ def debug_event_text(event: DebugEvent) -> str:  # noqa: C901, PLR0911, PLR0912 
         case BreakpointHit(breakpoint=hit, context=context):
             condition = "" if hit.condition is None else f" {hit.condition}"
             why = f": {context.error}" if context.error else ""
-            return f"{context.iteration:03d} {hit.type}{condition} [{hit.id}], {counted(event.hit_count, 'hit')}{why}"
+            return f"{context.iteration:03d} {hit.type}{condition} [{hit.id}], {pluralize(event.hit_count, 'hit')}{why}"
         case Paused():
             detail = f" ({event.detail})" if event.detail else ""
             return f"{event.iteration:03d} {event.branch}: {event.reason}{detail}; next: {event.next or 'nothing'}"
         case Resumed():
             return f"{event.iteration:03d} {event.branch}: {event.how}"
         case Rewound():
-            done = f"{counted(event.reexecuted, 'step')} re-run, {counted(event.verified, 'digest')} verified"
+            done = f"{pluralize(event.reexecuted, 'step')} re-run, {pluralize(event.verified, 'digest')} verified"
             restored = f"{event.way}, {done}, {event.duration_ms:.0f} ms"
             return f"{event.iteration:03d} {event.branch}: to [{event.checkpoint_id}], {restored}"
         case Evaluated():

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.outcome.stored import Stored
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.outcome.stored import StoredValue
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 MAIN_BRANCH: Literal["main"] = "main"
 """Name of the branch that holds the recording itself."""
@@ -24,12 +24,12 @@ PauseReason: TypeAlias = Literal[
 ]
 """Why a session is paused: at the start or end of its branch; on request of the user; after a step, subgoal or run-to
 command; at a breakpoint; after a rewind or a switch of branches."""
-ResumeWay: TypeAlias = Literal["resume", "step", "next_subgoal", "run_to"]
+ResumeMode: TypeAlias = Literal["resume", "step", "next_subgoal", "run_to"]
 CheckpointReason: TypeAlias = Literal["manual", "automatic", "divergence"]
-RewindWay: TypeAlias = Literal["parked", "reexecuted"]
+RewindMode: TypeAlias = Literal["parked", "reexecuted"]
 
 
-class Checkpoint(Record):
+class Checkpoint(FileModel):
     """A named position in the run."""
 
     type: Literal["checkpoint"] = "checkpoint"
@@ -46,7 +46,7 @@ class Checkpoint(Record):
     reason: CheckpointReason | None = None
 
 
-class BreakpointNamed(Record):
+class BreakpointRef(FileModel):
     """The breakpoint that was hit."""
 
     id: str
@@ -54,7 +54,7 @@ class BreakpointNamed(Record):
     condition: str | int | None = None
 
 
-class BreakpointContext(Record):
+class BreakpointContext(FileModel):
     """The step that hit the breakpoint."""
 
     tool_name: str | None = None
@@ -67,17 +67,17 @@ class BreakpointContext(Record):
     """What matched: the error, divergence, request or selector, depending on the type of the breakpoint."""
 
 
-class BreakpointHit(Record):
+class BreakpointHit(FileModel):
     """A breakpoint paused the run before the next step."""
 
     type: Literal["breakpoint_hit"] = "breakpoint_hit"
-    breakpoint: BreakpointNamed
+    breakpoint: BreakpointRef
     context: BreakpointContext
     hit_count: int = Field(ge=1)
     branch: str
 
 
-class Paused(Record):
+class Paused(FileModel):
     """The session is paused."""
 
     type: Literal["paused"] = "paused"
@@ -91,23 +91,23 @@ class Paused(Record):
     """Readable details of the reason."""
 
 
-class Resumed(Record):
+class Resumed(FileModel):
     """The session continues."""
 
     type: Literal["resumed"] = "resumed"
-    how: ResumeWay
+    how: ResumeMode
     branch: str
     iteration: int
 
 
-class Rewound(Record):
+class Rewound(FileModel):
     """An earlier state was restored and verified."""
 
     type: Literal["rewind"] = "rewind"
     checkpoint_id: str
     branch: str
     iteration: int
-    way: RewindWay
+    way: RewindMode
     """How the state was restored: from a parked context, or by re-running the steps in a new context."""
     reexecuted: int
     """Number of steps that were re-run."""
@@ -118,7 +118,7 @@ class Rewound(Record):
     duration_ms: float
 
 
-class Evaluated(Record):
+class Evaluated(FileModel):
     """The user ran JavaScript in a page. From here on, the state may differ from the recording."""
 
     type: Literal["evaluated"] = "evaluated"
@@ -127,11 +127,11 @@ class Evaluated(Record):
     page: int
     frame: str
     expression: str
-    result: Stored | None
+    result: StoredValue | None
     error: str | None = None
 
 
-class BranchCreated(Record):
+class BranchCreated(FileModel):
     """A branch was created at a checkpoint."""
 
     type: Literal["branch_created"] = "branch_created"
@@ -142,7 +142,7 @@ class BranchCreated(Record):
     iteration: int
 
 
-class BranchSwitched(Record):
+class BranchSwitched(FileModel):
     """Another branch became the active one."""
 
     type: Literal["branch_switched"] = "branch_switched"
@@ -150,7 +150,7 @@ class BranchSwitched(Record):
     iteration: int
 
 
-class BranchChanged(Record):
+class BranchChanged(FileModel):
     """The steps of a branch were changed."""
 
     type: Literal["branch_changed"] = "branch_changed"
@@ -161,25 +161,25 @@ class BranchChanged(Record):
     """Readable description of the change."""
 
 
-class BranchDeleted(Record):
+class BranchDeleted(FileModel):
     """A branch was deleted."""
 
     type: Literal["branch_deleted"] = "branch_deleted"
     branch: str
 
 
-class CommandDone(Record):
+class CommandDone(FileModel):
     """A command was executed."""
 
     type: Literal["command_done"] = "command_done"
     command_id: str
     command: str
     """Type of the command."""
-    result: Stored
+    result: StoredValue
     """Result of the command; an object."""
 
 
-class CommandFailed(Record):
+class CommandFailed(FileModel):
     """A command was refused or failed; the session is unchanged."""
 
     type: Literal["command_failed"] = "command_failed"
@@ -191,7 +191,7 @@ class CommandFailed(Record):
     exit_status: int
 
 
-class CommandRejected(Record):
+class CommandRejected(FileModel):
     """A line of the command file is not a valid command and was skipped."""
 
     type: Literal["command_rejected"] = "command_rejected"

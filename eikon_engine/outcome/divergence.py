@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 Layer: TypeAlias = Literal[
     "environment",
@@ -19,11 +19,11 @@ Layer: TypeAlias = Literal[
     "pixels",
     "skill",
 ]
-"""What is compared. `eikon_engine.divergence.detect` defines the causal order of the layers."""
+"""What is compared. `eikon_engine.divergence.detect_divergences` defines the causal order of the layers."""
 Severity: TypeAlias = Literal["divergence", "finding"]
 
 
-class Agreement(Record):
+class PropertyMatch(FileModel):
     """One property of a recorded element, compared with the same property of a candidate."""
 
     name: str
@@ -34,7 +34,7 @@ class Agreement(Record):
     """Similarity from 0 (nothing in common) to 1 (equal)."""
 
 
-class Candidate(Record):
+class Candidate(FileModel):
     """An element that may be the recorded one after a change. Shown in reports, never acted upon."""
 
     frame: str
@@ -44,7 +44,7 @@ class Candidate(Record):
     """Tag and accessible name or text."""
     score: float
     """Weighted similarity to the recorded element, from 0 to 1."""
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[PropertyMatch, ...]
 
     def __str__(self) -> str:
         """Describe the element, its location, and the properties that differ."""
@@ -58,7 +58,7 @@ class Candidate(Record):
         return f"{self.description} at {frame}{self.path}, score {self.score:.2f}{differs}"
 
 
-class Divergence(Record):
+class Divergence(FileModel):
     """One difference. `docs/divergences.md` has a section for each `code`."""
 
     code: str

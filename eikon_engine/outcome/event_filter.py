@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.events import (
+    ActionPerformed,
     ActionStart,
-    ActionTaken,
-    CompletionGiven,
+    CompletionReceived,
     DivergenceFound,
-    Ending,
     Event,
-    GateResultGiven,
+    GateEvaluated,
     RunEnd,
-    SkillUsed,
+    RunEnding,
+    SkillRun,
     SubgoalEnd,
     SubgoalStart,
     ToolCall,
@@ -28,7 +28,7 @@ from eikon_engine.outcome.outcomes import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_Find: TypeAlias = Callable[[Event], str | None]
+_FieldReader: TypeAlias = Callable[[Event], str | None]
 
 EVENT_TYPES: Final = tuple(sorted(event.model_fields["type"].default for event in get_args(get_args(Event)[0])))
 
@@ -37,7 +37,7 @@ EVENT_TYPES: Final = tuple(sorted(event.model_fields["type"].default for event i
 class _Field:
     """A field that events can be filtered by."""
 
-    find: _Find
+    read: _FieldReader
     """Return the field's value as filter text; None if the event does not have the field."""
     values: tuple[str, ...] | None = None
     """Allowed values; None for any value."""
@@ -55,9 +55,9 @@ def _subgoal(event: Event) -> str | None:
 
 def _sequence(event: Event) -> str | None:
     match event:
-        case ActionTaken(outcome=outcome):
+        case ActionPerformed(outcome=outcome):
             return str(outcome.sequence)
-        case SkillUsed(outcome=outcome):
+        case SkillRun(outcome=outcome):
             return str(outcome.sequence)
         case DivergenceFound(divergence=divergence):
             return str(divergence.sequence)
@@ -70,7 +70,7 @@ def _action(event: Event) -> str | None:
     match event:
         case ActionStart(action=action):
             return action
-        case ActionTaken(outcome=outcome):
+        case ActionPerformed(outcome=outcome):
             return outcome.type
         case _:
             return None
@@ -80,29 +80,29 @@ def _verdict(event: Event) -> str | None:
     match event:
         case SubgoalEnd(verdict=verdict):
             return verdict
-        case ActionTaken() | SkillUsed():
+        case ActionPerformed() | SkillRun():
             return verdict_of(event)
         case _:
             return None
 
 
 def _source(event: Event) -> str | None:
-    return event.source if isinstance(event, ToolResult | CompletionGiven) else None
+    return event.source if isinstance(event, ToolResult | CompletionReceived) else None
 
 
 _PASSED: Final = {True: "true", False: "false", None: "null"}
 _FIELDS: Final[Mapping[str, _Field]] = {
     "action": _Field(_action),
     "code": _Field(lambda event: event.divergence.code if isinstance(event, DivergenceFound) else None),
-    "gate": _Field(lambda event: event.gate.partition("[")[0] if isinstance(event, GateResultGiven) else None),
-    "how": _Field(lambda event: event.how if isinstance(event, RunEnd) else None, get_args(Ending)),
-    "metric": _Field(lambda event: event.metric_id if isinstance(event, CompletionGiven) else None),
-    "model": _Field(lambda event: event.model if isinstance(event, CompletionGiven) else None),
+    "gate": _Field(lambda event: event.gate.partition("[")[0] if isinstance(event, GateEvaluated) else None),
+    "how": _Field(lambda event: event.how if isinstance(event, RunEnd) else None, get_args(RunEnding)),
+    "metric": _Field(lambda event: event.metric_id if isinstance(event, CompletionReceived) else None),
+    "model": _Field(lambda event: event.model if isinstance(event, CompletionReceived) else None),
     "passed": _Field(
-        lambda event: _PASSED[event.passed] if isinstance(event, GateResultGiven) else None, tuple(_PASSED.values())
+        lambda event: _PASSED[event.passed] if isinstance(event, GateEvaluated) else None, tuple(_PASSED.values())
     ),
     "sequence": _Field(_sequence),
-    "skill": _Field(lambda event: event.outcome.skill if isinstance(event, SkillUsed) else None),
+    "skill": _Field(lambda event: event.outcome.skill if isinstance(event, SkillRun) else None),
     "source": _Field(_source, ("captured", "executed", "fixture", "live", "replayed")),
     "subgoal": _Field(_subgoal),
     "tool": _Field(lambda event: event.tool if isinstance(event, ToolCall | ToolResult) else None),
@@ -119,9 +119,9 @@ class EventFilter:
     field: str
     value: str
 
-    def takes(self, event: Event) -> bool:
+    def matches(self, event: Event) -> bool:
         """Return whether the event's field has this value."""
-        return _FIELDS[self.field].find(event) == self.value
+        return _FIELDS[self.field].read(event) == self.value
 
 
 def parse_filters(texts: Iterable[str]) -> tuple[EventFilter, ...]:
@@ -130,10 +130,10 @@ def parse_filters(texts: Iterable[str]) -> tuple[EventFilter, ...]:
     Raises:
         UsageError: a text is malformed, or has an unknown field or value.
     """
-    return tuple(_parsed(text) for text in texts)
+    return tuple(_parse_filter(text) for text in texts)
 
 
-def _parsed(text: str) -> EventFilter:
+def _parse_filter(text: str) -> EventFilter:
     name, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"--filter: expected FIELD=VALUE, got {text!r}. Fields: {', '.join(FILTER_FIELDS)}")

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 from eikon_engine.errors import OutputError
 from eikon_engine.outcome.debug_events import CommandDone, Evaluated
 from eikon_engine.outcome.events import (
-    CompletionGiven,
-    Ending,
+    CompletionReceived,
     Event,
-    GateResultGiven,
-    JournalLine,
+    EventLine,
+    GateEvaluated,
     RunEnd,
-    SkillUsed,
+    RunEnding,
+    SkillRun,
     ToolCall,
     ToolResult,
 )
-from eikon_engine.outcome.stored import ValueFolder
-from eikon_engine.trace.appended_file import AppendedFile
+from eikon_engine.outcome.stored import ValueStore
+from eikon_engine.trace.appended_file import AppendOnlyFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,17 +35,17 @@ EVENTS_FILE: Final = "events.jsonl"
 class Watch(Protocol):
     """Watch a run for exceeded limits."""
 
-    def note(self, line: JournalLine) -> GateResult | None:
+    def process(self, line: EventLine) -> GateResult | None:
         """Process the next line; return the result of a gate that it exceeds, which must stop the run."""
 
     def finish(self) -> tuple[GateResult, ...]:
         """Return a result for each gate at the end of the run."""
 
 
-class NoWatch:
+class NullWatch:
     """A watch without gates."""
 
-    def note(self, line: JournalLine) -> GateResult | None:  # noqa: ARG002 - every line alike
+    def process(self, line: EventLine) -> GateResult | None:  # noqa: ARG002 - every line alike
         """Ignore the line."""
         return None
 
@@ -67,7 +67,7 @@ class EventLog:
         now: Callable[[], datetime],
         *,
         watch: Watch | None = None,
-        readers: Iterable[Callable[[JournalLine], None]] = (),
+        readers: Iterable[Callable[[EventLine], None]] = (),
     ) -> None:
         """Create an `events.jsonl` in `folder`.
 
@@ -78,21 +78,23 @@ class EventLog:
         """The gate that was exceeded; None if there is none."""
         self.gate_results: tuple[GateResult, ...] = ()
         """One result for each gate, set at the end of the run."""
-        self._now = now
-        self._watch: Watch = watch or NoWatch()
+        self._clock = now
+        self._watch: Watch = watch or NullWatch()
         self._readers = tuple(readers)
-        self._values = ValueFolder(folder)
+        self._values = ValueStore(folder)
         self._sequence = 0
         self._is_over = False
         self._lock = threading.RLock()
-        self._file = AppendedFile(folder / EVENTS_FILE, if_there="the file already exists. Choose another folder.")
+        self._file = AppendOnlyFile(
+            folder / EVENTS_FILE, exists_message="the file already exists. Choose another folder."
+        )
 
     @property
     def path(self) -> Path:
         """Return the path of `events.jsonl`."""
         return self._file.path
 
-    def take(self, event: Event) -> None:
+    def append(self, event: Event) -> None:
         """Write an event and pass it to the readers and gates. `run_end` is written after the gates' results.
 
         Raises:
@@ -100,16 +102,16 @@ class EventLog:
         """
         with self._lock:
             if isinstance(event, RunEnd):
-                self._end(event)
+                self._write_end(event)
                 return
-            line = self._line(event)
-            self._put(line)
-            exceeded = self._watch.note(line)
+            line = self._next_line(event)
+            self._write_line(line)
+            exceeded = self._watch.process(line)
             if exceeded is not None:
-                self._put(self._line(_given(exceeded)))
+                self._write_line(self._next_line(_gate_event(exceeded)))
                 self.stop_reason = self.stop_reason or f"gate {exceeded.gate}: {exceeded.message}"
 
-    def cut_off(self, how: Ending, reason: str) -> None:
+    def write_interrupted(self, how: RunEnding, reason: str) -> None:
         """Write the end of an interrupted run; do nothing if the run has ended or not started.
 
         Readers are not called, since one of them may be what failed.
@@ -120,7 +122,7 @@ class EventLog:
         with self._lock:
             if not self._is_over and self._sequence:
                 self._readers = ()
-                self._end(RunEnd(how=how, ended_early=reason))
+                self._write_end(RunEnd(how=how, ended_early=reason))
 
     def close(self) -> None:
         """Flush the file to disk and close it.
@@ -140,25 +142,25 @@ class EventLog:
         """Close the file."""
         self.close()
 
-    def _end(self, event: RunEnd) -> None:
+    def _write_end(self, event: RunEnd) -> None:
         self._is_over = True
-        self._watch.note(self._next(event))
+        self._watch.process(self._peek_line(event))
         self.gate_results = self._watch.finish()
         for result in self.gate_results:
             if not result.while_running:
-                self._put(self._line(_given(result)))
-        self._put(self._line(event))
+                self._write_line(self._next_line(_gate_event(result)))
+        self._write_line(self._next_line(event))
 
-    def _next(self, event: Event) -> JournalLine:
-        return JournalLine(sequence=self._sequence + 1, at=self._now(), event=event)
+    def _peek_line(self, event: Event) -> EventLine:
+        return EventLine(sequence=self._sequence + 1, at=self._clock(), event=event)
 
-    def _line(self, event: Event) -> JournalLine:
-        line = self._next(event)
+    def _next_line(self, event: Event) -> EventLine:
+        line = self._peek_line(event)
         self._sequence = line.sequence
         return line
 
-    def _put(self, line: JournalLine) -> None:
-        kept = line.model_copy(update={"event": with_large_values_kept(line.event, self._values)})
+    def _write_line(self, line: EventLine) -> None:
+        kept = line.model_copy(update={"event": externalize_values(line.event, self._values)})
         try:
             self._file.append(kept.model_dump_json())
         except OutputError:
@@ -168,7 +170,7 @@ class EventLog:
             read(line)
 
 
-def with_large_values_kept(event: Event, values: ValueFolder) -> Event:  # noqa: PLR0911 - one case a kind
+def externalize_values(event: Event, values: ValueStore) -> Event:  # noqa: PLR0911 - one case a kind
     """Move the large values of an event into separate files.
 
     Raises:
@@ -176,21 +178,21 @@ def with_large_values_kept(event: Event, values: ValueFolder) -> Event:  # noqa:
     """
     match event:
         case ToolCall(args=args):
-            return event.model_copy(update={"args": values.keep(args)})
+            return event.model_copy(update={"args": values.store(args)})
         case ToolResult(result=result) if result is not None:
-            return event.model_copy(update={"result": values.keep(result)})
-        case CompletionGiven(response=response) if response is not None:
-            return event.model_copy(update={"response": values.keep(response)})
+            return event.model_copy(update={"result": values.store(result)})
+        case CompletionReceived(response=response) if response is not None:
+            return event.model_copy(update={"response": values.store(response)})
         case CommandDone(result=result):
-            return event.model_copy(update={"result": values.keep(result)})
+            return event.model_copy(update={"result": values.store(result)})
         case Evaluated(result=result) if result is not None:
-            return event.model_copy(update={"result": values.keep(result)})
-        case SkillUsed(output=output, expected_output=expected):
-            kept = values.keep(expected) if expected is not None else None
-            return event.model_copy(update={"output": values.keep(output), "expected_output": kept})
+            return event.model_copy(update={"result": values.store(result)})
+        case SkillRun(output=output, expected_output=expected):
+            kept = values.store(expected) if expected is not None else None
+            return event.model_copy(update={"output": values.store(output), "expected_output": kept})
         case _:
             return event
 
 
-def _given(result: GateResult) -> GateResultGiven:
-    return GateResultGiven(**dict(result))
+def _gate_event(result: GateResult) -> GateEvaluated:
+    return GateEvaluated(**dict(result))

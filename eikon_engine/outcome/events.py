@@ -21,23 +21,23 @@ from eikon_engine.outcome.outcomes import (
     SkillOutcome,
     Verdict,
 )
-from eikon_engine.outcome.stored import InlineValue, Stored
+from eikon_engine.outcome.stored import InlineValue, StoredValue
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, MissionStatus, Result
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 EVENTS_VERSION: Literal[2] = 2
 
 RunKind: TypeAlias = Literal["bundle_replay", "debug_session", "scenario_record", "scenario_replay", "mission"]
 """Kind of run: the replay of a bundle, a debug session, or a scenario in one of its modes. `mission`: the events were
 derived from a recorded trace."""
-Ending: TypeAlias = Literal["complete", "stopped", "failed", "interrupted", "fault"]
+RunEnding: TypeAlias = Literal["complete", "stopped", "failed", "interrupted", "fault"]
 """How a run ended: all steps done; stopped by a divergence, gate or controller; failed with an error; interrupted by
 the user or a signal; ended by an internal fault."""
 
 
-class RunStart(Record):
+class RunStart(FileModel):
     """A run starts."""
 
     type: Literal["run_start"] = "run_start"
@@ -61,7 +61,7 @@ class RunStart(Record):
     """Second part of a replay; a note marks its start."""
 
 
-class SubgoalStart(Record):
+class SubgoalStart(FileModel):
     """A subgoal attempt starts."""
 
     type: Literal["subgoal_start"] = "subgoal_start"
@@ -72,7 +72,7 @@ class SubgoalStart(Record):
     steps: int
 
 
-class ActionStart(Record):
+class ActionStart(FileModel):
     """An action is about to be performed."""
 
     type: Literal["action_start"] = "action_start"
@@ -82,7 +82,7 @@ class ActionStart(Record):
     label: str
 
 
-class ObservationMade(Record):
+class ObservationMade(FileModel):
     """The pages were observed after an action, before the comparison."""
 
     type: Literal["observation"] = "observation"
@@ -93,7 +93,7 @@ class ObservationMade(Record):
     """Requests that failed since the previous observation; None if unknown."""
 
 
-class RecordedAction(Record):
+class RecordedAction(FileModel):
     """The result of an action that has no recording to compare with."""
 
     kind: Literal["recorded_action"] = "recorded_action"
@@ -106,7 +106,7 @@ class RecordedAction(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
-class ActionTaken(Record):
+class ActionPerformed(FileModel):
     """An action was performed, and compared if there is a recording."""
 
     type: Literal["action"] = "action"
@@ -115,7 +115,7 @@ class ActionTaken(Record):
     """Without the observation, which is in the preceding event."""
 
 
-class RecordedSkill(Record):
+class RecordedSkill(FileModel):
     """The result of a skill that has no recording to compare with."""
 
     kind: Literal["recorded_skill"] = "recorded_skill"
@@ -131,20 +131,20 @@ class RecordedSkill(Record):
     artifacts: tuple[Artifact, ...] = ()
 
 
-class SkillUsed(Record):
+class SkillRun(FileModel):
     """A skill was run, and compared if there is a recording."""
 
     type: Literal["skill"] = "skill"
     subgoal: str
     outcome: Annotated[SkillOutcome | RecordedSkill, Field(discriminator="kind")]
     """Without the outputs, which are in the fields below."""
-    output: Stored
+    output: StoredValue
     """Null if the skill failed."""
-    expected_output: Stored | None = None
+    expected_output: StoredValue | None = None
     """None if there is no recorded output."""
 
 
-class ToolCall(Record):
+class ToolCall(FileModel):
     """A tool is about to be called."""
 
     type: Literal["tool_call"] = "tool_call"
@@ -153,7 +153,7 @@ class ToolCall(Record):
     call_id: str
     """Unique in the run; links the call to its result."""
     tool: str
-    args: Stored
+    args: StoredValue
     """An object."""
     args_hash: str
     """SHA-256 of the arguments as canonical JSON, hexadecimal."""
@@ -161,7 +161,7 @@ class ToolCall(Record):
     """Number of this call among the calls of the tool with equal arguments, from 1."""
 
 
-class ToolFailure(Record):
+class ToolFailure(FileModel):
     """The exception raised by a tool."""
 
     kind: str
@@ -169,7 +169,7 @@ class ToolFailure(Record):
     message: str
 
 
-class ToolResult(Record):
+class ToolResult(FileModel):
     """A tool call returned, executed or served from a fixture."""
 
     type: Literal["tool_result"] = "tool_result"
@@ -178,21 +178,21 @@ class ToolResult(Record):
     call_id: str
     tool: str
     source: Literal["executed", "fixture"]
-    result: Stored | None
+    result: StoredValue | None
     """None if the call failed."""
     error: ToolFailure | None = None
     latency_ms: float | None
     """None if it was not recorded."""
 
 
-class TokensSpent(Record):
+class TokenUsage(FileModel):
     """Token counts reported by a model; None if not reported."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class CompletionGiven(Record):
+class CompletionReceived(FileModel):
     """A model returned a completion, live or from a recorded response."""
 
     type: Literal["completion"] = "completion"
@@ -204,35 +204,35 @@ class CompletionGiven(Record):
     prompt_digest: str
     """SHA-256 of the prompt, hexadecimal."""
     source: Literal["live", "replayed", "captured"]
-    response: Stored | None
+    response: StoredValue | None
     """None if it failed."""
     error: str | None = None
-    usage: TokensSpent = TokensSpent()
+    usage: TokenUsage = TokenUsage()
     latency_ms: float | None
     """None if it was not recorded."""
 
 
-class Note(Record):
+class Note(FileModel):
     """Information that no other event covers."""
 
     type: Literal["note"] = "note"
     text: str
 
 
-class GateResultGiven(GateResult):
+class GateEvaluated(GateResult):
     """The result of a gate, when it is exceeded or at the end of the run."""
 
     type: Literal["gate_result"] = "gate_result"
 
 
-class DivergenceFound(Record):
+class DivergenceFound(FileModel):
     """The run diverged from its recording."""
 
     type: Literal["divergence"] = "divergence"
     divergence: Divergence
 
 
-class SubgoalEnd(Record):
+class SubgoalEnd(FileModel):
     """A subgoal attempt ends."""
 
     type: Literal["subgoal_end"] = "subgoal_end"
@@ -244,11 +244,11 @@ class SubgoalEnd(Record):
     """Status of a recorded attempt; None in a replay."""
 
 
-class RunEnd(Record):
+class RunEnd(FileModel):
     """The run ends."""
 
     type: Literal["run_end"] = "run_end"
-    how: Ending
+    how: RunEnding
     ended_early: str | None = None
     """Why the run stopped before the last step."""
     network: NetworkOutcome | None = None
@@ -260,13 +260,13 @@ Event: TypeAlias = Annotated[
     | SubgoalStart
     | ActionStart
     | ObservationMade
-    | ActionTaken
-    | SkillUsed
+    | ActionPerformed
+    | SkillRun
     | ToolCall
     | ToolResult
-    | CompletionGiven
+    | CompletionReceived
     | Note
-    | GateResultGiven
+    | GateEvaluated
     | DivergenceFound
     | DebugEvent
     | SubgoalEnd
@@ -275,7 +275,7 @@ Event: TypeAlias = Annotated[
 ]
 
 
-class JournalLine(Record):
+class EventLine(FileModel):
     """One line of `events.jsonl`."""
 
     sequence: int = Field(ge=1)
@@ -284,12 +284,12 @@ class JournalLine(Record):
     event: Event
 
 
-def action_taken(subgoal: str, outcome: ActionOutcome) -> ActionTaken:
+def action_event(subgoal: str, outcome: ActionOutcome) -> ActionPerformed:
     """Return the event for a replayed action, without its observation, which has an event of its own."""
-    return ActionTaken(subgoal=subgoal, outcome=outcome.model_copy(update={"observation": None}))
+    return ActionPerformed(subgoal=subgoal, outcome=outcome.model_copy(update={"observation": None}))
 
 
-def verdict_of(event: ActionTaken | SkillUsed) -> Verdict:
+def verdict_of(event: ActionPerformed | SkillRun) -> Verdict:
     """Return the verdict of a step; `unverifiable` if there is no recording to compare with."""
     match event.outcome:
         case ActionOutcome(verdict=verdict) | SkillOutcome(verdict=verdict):
@@ -298,9 +298,9 @@ def verdict_of(event: ActionTaken | SkillUsed) -> Verdict:
             return "unverifiable"
 
 
-def skill_used(subgoal: str, outcome: SkillOutcome) -> SkillUsed:
+def skill_event(subgoal: str, outcome: SkillOutcome) -> SkillRun:
     """Return the event for a rerun skill, with the outputs in fields of their own."""
-    return SkillUsed(
+    return SkillRun(
         subgoal=subgoal,
         outcome=outcome.model_copy(update={"output": None, "expected_output": None}),
         output=InlineValue(value=outcome.output),
@@ -308,8 +308,8 @@ def skill_used(subgoal: str, outcome: SkillOutcome) -> SkillUsed:
     )
 
 
-def with_outputs(outcome: SkillOutcome, event: SkillUsed) -> SkillOutcome:
-    """Reverse `skill_used`: put the inline outputs of an event back into the outcome."""
+def restore_outputs(outcome: SkillOutcome, event: SkillRun) -> SkillOutcome:
+    """Reverse `skill_event`: put the inline outputs of an event back into the outcome."""
     values = {
         name: stored.value
         for name, stored in (("output", event.output), ("expected_output", event.expected_output))

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-def from_v1(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+def migrate_v1(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
     """Yield the version 2 events for one version 1 event; invalid parts are left for validation."""
     match event.get("type"):
         case "run_start":
             yield {**event, "events_version": 2, "kind": "bundle_replay"}
         case "action_end":
-            yield from _action(event)
+            yield from _migrate_action(event)
         case "skill_end":
-            yield _skill(event)
+            yield _migrate_skill(event)
         case "run_end":
             yield {**event, "how": "complete" if event.get("ended_early") is None else "stopped"}
         case _:
             yield dict(event)
 
 
-def _action(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+def _migrate_action(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
     outcome = event.get("outcome")
     if isinstance(outcome, dict) and outcome.get("observation") is not None:
         place = {"subgoal": event.get("subgoal"), "sequence": outcome.get("sequence")}
@@ -38,7 +38,7 @@ def _action(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
     yield {**event, "type": "action", "outcome": outcome}
 
 
-def _skill(event: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _migrate_skill(event: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     outcome = event.get("outcome")
     if not isinstance(outcome, dict):
         return {**event, "type": "skill"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 Cause: TypeAlias = Literal[
     "site-changed",
@@ -23,7 +23,7 @@ Cause: TypeAlias = Literal[
 EvidenceKind: TypeAlias = Literal["values", "difference", "answer", "console", "candidate", "file"]
 
 
-class Evidence(Record):
+class Evidence(FileModel):
     """One piece of evidence that a reader can check."""
 
     kind: EvidenceKind
@@ -32,7 +32,7 @@ class Evidence(Record):
     """The evidence itself, or the path of a file in the run folder."""
 
 
-class Consequence(Record):
+class Consequence(FileModel):
     """A later step that depends on the first step that diverged."""
 
     subgoal: str
@@ -45,7 +45,7 @@ class Consequence(Record):
     """Whether the step was replayed and diverged; otherwise it is only expected to."""
 
 
-class Explanation(Record):
+class Explanation(FileModel):
     """An explanation of the first divergence of a replay and its consequences."""
 
     subgoal: str

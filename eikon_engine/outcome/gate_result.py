@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import Verdict
 
 
-class GateResult(Record):
+class GateResult(FileModel):
     """The result of one gate."""
 
     gate: str

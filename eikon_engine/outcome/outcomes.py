@@ -9,19 +9,19 @@ from pydantic import AwareDatetime, Field, JsonValue
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.explanation import Consequence, Explanation
 from eikon_engine.outcome.gate_result import GateResult
-from eikon_engine.outcome.verdict import worst
+from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 OUTCOME_VERSION: Literal[1] = 1
 
 Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
 NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
 
-Then: TypeAlias = Literal["sealed", "live"]
+SecondPartNetwork: TypeAlias = Literal["sealed", "live"]
 """Source of responses in the second part of a replay."""
 
 ViolationKind: TypeAlias = Literal["page", "browser"]
@@ -29,7 +29,7 @@ ViolationKind: TypeAlias = Literal["page", "browser"]
 EXIT_STATUS: dict[Verdict, int] = {"faithful": 0, "diverged": 1, "unverifiable": 3}
 
 
-class ActionOutcome(Record):
+class ActionOutcome(FileModel):
     """The result of replaying one action."""
 
     kind: Literal["action"] = "action"
@@ -56,7 +56,7 @@ class ActionOutcome(Record):
     """Later steps expected to fail because of this one. Only set for the first action that diverged."""
 
 
-class SkillOutcome(Record):
+class SkillOutcome(FileModel):
     """The result of rerunning one skill."""
 
     kind: Literal["skill"] = "skill"
@@ -76,7 +76,7 @@ class SkillOutcome(Record):
 StepOutcome: TypeAlias = Annotated[ActionOutcome | SkillOutcome, Field(discriminator="kind")]
 
 
-class SubgoalOutcome(Record):
+class SubgoalOutcome(FileModel):
     """The result of replaying one subgoal attempt."""
 
     id: str
@@ -89,7 +89,7 @@ class SubgoalOutcome(Record):
     steps_recorded: int
 
 
-class NetworkMiss(Record):
+class NetworkMiss(FileModel):
     """A request without a recorded response."""
 
     key: str
@@ -100,7 +100,7 @@ class NetworkMiss(Record):
     """How the nearest recorded request differs."""
 
 
-class RuleApplied(Record):
+class RuleApplied(FileModel):
     """A rule of the trace that matched requests to recorded ones they do not equal."""
 
     rule: str
@@ -111,7 +111,7 @@ class RuleApplied(Record):
     """Number of requests and WebSocket messages matched by the rule."""
 
 
-class ValueChange(Record):
+class ValueChange(FileModel):
     """One value of a live response that differs from the recorded response."""
 
     part: str
@@ -126,7 +126,7 @@ class ValueChange(Record):
         return f"{self.part}: recorded {self.recorded}, live {self.live}"
 
 
-class ResponseChange(Record):
+class ResponseChange(FileModel):
     """A live response that differs from the recorded one. It explains divergences and never decides a verdict."""
 
     key: str
@@ -143,7 +143,7 @@ class ResponseChange(Record):
     """Number of changed values beyond `what`."""
 
 
-class FailedRequest(Record):
+class FailedRequest(FileModel):
     """A request that got no response, or a status of 400 or above. Requests aborted by the page are excluded."""
 
     method: str
@@ -156,7 +156,7 @@ class FailedRequest(Record):
         return f"{self.method} {self.url}: {self.what}"
 
 
-class HermeticityViolation(Record):
+class HermeticityViolation(FileModel):
     """Traffic that bypassed the routes of a sealed replay and was blocked by the sink."""
 
     kind: ViolationKind
@@ -168,7 +168,7 @@ class HermeticityViolation(Record):
     times: int = 1
 
 
-class NetworkOutcome(Record):
+class NetworkOutcome(FileModel):
     """How the requests of a replay were matched with the recording."""
 
     served: int = 0
@@ -191,12 +191,12 @@ class NetworkOutcome(Record):
     """Failed requests in order of failure; None if unknown."""
 
     @property
-    def escapes(self) -> tuple[HermeticityViolation, ...]:
+    def page_violations(self) -> tuple[HermeticityViolation, ...]:
         """Return the violations caused by pages; any of them makes a replay unverifiable."""
         return tuple(violation for violation in self.violations if violation.kind == "page")
 
 
-class Counts(Record):
+class ReplayCounts(FileModel):
     """Number of items replayed and recorded."""
 
     subgoals: int
@@ -207,7 +207,7 @@ class Counts(Record):
     skills_recorded: int
 
 
-class SecondPart(Record):
+class SecondPart(FileModel):
     """The part of a replay that starts at a given step, after the steps that lead there."""
 
     step: int = Field(ge=1)
@@ -216,7 +216,7 @@ class SecondPart(Record):
     """Id of the subgoal attempt that the step belongs to."""
     sequence: int
     """Sequence of the step in that attempt."""
-    network: Then
+    network: SecondPartNetwork
     """Source of responses from there on: the recording (sealed) or the site (live)."""
     unseen: tuple[str, ...] = ()
     """Live only: keys of earlier state-changing requests that the site never received."""
@@ -226,7 +226,7 @@ class SecondPart(Record):
     """Live only: cookies and storage items that the browser already holds at that point."""
 
 
-def network_words(mode: NetworkMode, second: SecondPart | None) -> str:
+def describe_network(mode: NetworkMode, second: SecondPart | None) -> str:
     """Describe the source of responses, and the step from which it changes."""
     if second is None or second.network == mode:
         return mode
@@ -234,7 +234,7 @@ def network_words(mode: NetworkMode, second: SecondPart | None) -> str:
     return f"{before}{second.network} from step {second.step}"
 
 
-class ReplayOutcome(Record):
+class ReplayOutcome(FileModel):
     """The whole result of one replay."""
 
     outcome_version: Literal[1] = OUTCOME_VERSION
@@ -255,7 +255,7 @@ class ReplayOutcome(Record):
     """Name and version of the browser."""
     environment: Environment | None = None
     environment_differences: tuple[str, ...] = ()
-    counts: Counts
+    counts: ReplayCounts
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     """Reasons for the verdict, most important first."""
@@ -286,4 +286,4 @@ class ReplayOutcome(Record):
     @property
     def exit_status(self) -> int:
         """Return the exit status of the command; a failed gate counts as a divergence."""
-        return EXIT_STATUS[worst((self.verdict, *(gate.verdict for gate in self.gates)))]
+        return EXIT_STATUS[combine_verdicts((self.verdict, *(gate.verdict for gate in self.gates)))]

@@ -11,9 +11,9 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from eikon_engine.errors import EventsError, EventsVersionError
-from eikon_engine.outcome.events import EVENTS_VERSION, JournalLine, RunEnd
-from eikon_engine.outcome.events_v1 import from_v1
-from eikon_engine.trace.field_errors import shown, trace_error
+from eikon_engine.outcome.events import EVENTS_VERSION, EventLine, RunEnd
+from eikon_engine.outcome.events_v1 import migrate_v1
+from eikon_engine.trace.field_errors import describe_value, validation_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,20 +23,20 @@ _COLUMN: Final = re.compile(r" at line \d+ column (\d+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLine:
+class ParsedLine:
     """One line of the file and its parsed events."""
 
     text: str
-    lines: tuple[JournalLine, ...]
+    lines: tuple[EventLine, ...]
     """One event; two if an older version stored both in one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventsRead:
+class RunEvents:
     """The events of one run."""
 
-    lines: tuple[JournalLine, ...]
-    torn: str | None = None
+    lines: tuple[EventLine, ...]
+    truncation: str | None = None
     """Warning about a truncated last line; None if the last line is complete."""
 
     @property
@@ -45,7 +45,7 @@ class EventsRead:
         return isinstance(self.lines[-1].event, RunEnd)
 
 
-def read_events(path: Path) -> EventsRead:
+def read_events(path: Path) -> RunEvents:
     """Read the events of a run.
 
     Raises:
@@ -59,54 +59,54 @@ def read_events(path: Path) -> EventsRead:
     return parse_events(data, str(path))
 
 
-def parse_events(data: bytes, source: str) -> EventsRead:
+def parse_events(data: bytes, source: str) -> RunEvents:
     """Parse the content of an `events.jsonl`; `source` names it in messages.
 
     Raises:
         EventsError: there are no events, or a line is invalid.
         EventsVersionError: the version of the events is not supported.
     """
-    reader = EventsReader(source)
+    reader = EventsParser(source)
     lines = [line for read in reader.feed(data) for line in read.lines]
     last, torn = reader.finish()
     lines.extend(last.lines if last is not None else ())
     if not lines:
         raise EventsError(f"{source}: no events found: {torn or 'the file is empty'}")
-    return EventsRead(lines=tuple(lines), torn=torn)
+    return RunEvents(lines=tuple(lines), truncation=torn)
 
 
-class EventsReader:
+class EventsParser:
     """Parse events incrementally, from chunks of any size."""
 
     def __init__(self, source: str) -> None:
         """Start before the first line; `source` names the file in messages."""
         self._source = source
-        self._rest = b""
+        self._buffer = b""
         self._number = 0
         self._sequence = 0
-        self._given = 0
+        self._migrated_count = 0
         self._version = 0
         self.has_ended = False
         """Whether the end of the run was read."""
 
-    def feed(self, data: bytes) -> Iterator[ReadLine]:
+    def feed(self, data: bytes) -> Iterator[ParsedLine]:
         """Add a chunk and yield the lines that are now complete.
 
         Raises:
             EventsError: a line is invalid.
             EventsVersionError: the version of the events is not supported.
         """
-        *whole, self._rest = (self._rest + data).split(b"\n")
+        *whole, self._buffer = (self._buffer + data).split(b"\n")
         for text in whole:
-            yield self._read(text)
+            yield self._parse(text)
 
-    def finish(self) -> tuple[ReadLine | None, str | None]:
+    def finish(self) -> tuple[ParsedLine | None, str | None]:
         """Return the last line if only its line break is missing, or a warning about its remains.
 
         Raises:
             EventsError: the line is complete but invalid.
         """
-        text, self._rest = self._rest, b""
+        text, self._buffer = self._buffer, b""
         if not text:
             return None, None
         try:
@@ -114,24 +114,24 @@ class EventsReader:
         except ValueError:
             number = self._number + 1
             return None, f"{self._source}: line {number} is truncated after {len(text)} bytes and was skipped"
-        return self._read(text), None
+        return self._parse(text), None
 
-    def _read(self, text: bytes) -> ReadLine:
+    def _parse(self, text: bytes) -> ParsedLine:
         self._number += 1
         place = f"{self._source}: line {self._number}"
         if self.has_ended:
             raise EventsError(f"{place}: unexpected line after run_end. Restore the file.")
-        plain = self._plain(text, place)
+        plain = self._decode(text, place)
         sequence = plain.get("sequence")
         if type(sequence) is int and sequence != self._sequence + 1:
             message = f"{place}: expected sequence {self._sequence + 1}, got {sequence}. Restore the file."
             raise EventsError(message)
         self._sequence += 1
-        lines = tuple(self._lines(plain, text, place))
+        lines = tuple(self._migrate(plain, text, place))
         self.has_ended = isinstance(lines[-1].event, RunEnd)
-        return ReadLine(text=text.decode(), lines=lines)
+        return ParsedLine(text=text.decode(), lines=lines)
 
-    def _plain(self, text: bytes, place: str) -> dict[str, JsonValue]:
+    def _decode(self, text: bytes, place: str) -> dict[str, JsonValue]:
         try:
             plain = from_json(text)
         except ValueError as error:
@@ -140,9 +140,7 @@ class EventsReader:
             problem = _COLUMN.sub("", str(error))
             raise EventsError(f"{place}{where}: expected one event as JSON: {problem}. Restore the file.") from error
         if not isinstance(plain, dict) or not isinstance(plain.get("event"), dict):
-            message = (
-                f"{place}: expected an object with sequence, at and event, got {shown(plain)}. Pass an events.jsonl."
-            )
+            message = f"{place}: expected an object with sequence, at and event, got {describe_value(plain)}. Pass an events.jsonl."
             raise EventsError(message)
         if self._number == 1:
             self._version = _version(plain["event"], place)
@@ -150,36 +148,34 @@ class EventsReader:
             raise EventsError(f"{place}: unexpected second run_start; only line 1 has one. Restore the file.")
         return plain
 
-    def _lines(self, plain: dict[str, JsonValue], text: bytes, place: str) -> Iterator[JournalLine]:
+    def _migrate(self, plain: dict[str, JsonValue], text: bytes, place: str) -> Iterator[EventLine]:
         """Parse a line; events of an older version are renumbered, since one line may become several events."""
         event = plain["event"]
         if self._version == EVENTS_VERSION:
-            yield _parsed(text, place)
+            yield _parse_event_line(text, place)
         elif isinstance(event, dict):
-            for newer in from_v1(event):
-                self._given += 1
-                migrated = {**plain, "sequence": self._given, "event": newer}
-                yield _parsed(json.dumps(migrated, ensure_ascii=False).encode(), place)
+            for newer in migrate_v1(event):
+                self._migrated_count += 1
+                migrated = {**plain, "sequence": self._migrated_count, "event": newer}
+                yield _parse_event_line(json.dumps(migrated, ensure_ascii=False).encode(), place)
 
 
 def _version(event: dict[str, JsonValue], place: str) -> int:
     if event.get("type") != "run_start":
-        message = (
-            f"{place}: expected run_start, which has the version, got {shown(event.get('type'))}. Restore the file."
-        )
+        message = f"{place}: expected run_start, which has the version, got {describe_value(event.get('type'))}. Restore the file."
         raise EventsError(message)
     version = event.get("events_version")
     if type(version) is int and 1 <= version <= EVENTS_VERSION:
         return version
     message = (
-        f"{place}: unsupported events_version: expected 1 to {EVENTS_VERSION}, got {shown(version)}. "
+        f"{place}: unsupported events_version: expected 1 to {EVENTS_VERSION}, got {describe_value(version)}. "
         "Use the eikon version that wrote the file, or a newer one."
     )
     raise EventsVersionError(message)
 
 
-def _parsed(text: bytes, place: str) -> JournalLine:
+def _parse_event_line(text: bytes, place: str) -> EventLine:
     try:
-        return JournalLine.model_validate_json(text)
+        return EventLine.model_validate_json(text)
     except ValidationError as error:
-        raise EventsError(str(trace_error(error, text, place))) from error
+        raise EventsError(str(validation_error(error, text, place))) from error

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError
-from eikon_engine.trace.bundle_path import inside
-from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.bundle_path import resolve_inside
+from eikon_engine.trace.field_errors import validation_error
 from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.record import FiniteJson, Record
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 INLINE_LIMIT: Final = 64 * 1024
 """Maximum size of an inline value, in bytes of canonical JSON encoded as UTF-8."""
 
-_JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(FiniteJson)
+_JSON_ADAPTER: Final[TypeAdapter[JsonValue]] = TypeAdapter(FiniteJson)
 
 
-class InlineValue(Record):
+class InlineValue(FileModel):
     """A value stored in the line itself."""
 
     kind: Literal["inline"] = "inline"
     value: FiniteJson
 
 
-class ValueFile(Record):
+class ValueFile(FileModel):
     """A value stored in a separate file as canonical JSON; equal values share one file."""
 
     kind: Literal["file"] = "file"
@@ -39,17 +39,17 @@ class ValueFile(Record):
     bytes: int = Field(ge=0)
 
 
-Stored: TypeAlias = Annotated[InlineValue | ValueFile, Field(discriminator="kind")]
+StoredValue: TypeAlias = Annotated[InlineValue | ValueFile, Field(discriminator="kind")]
 
 
-class ValueFolder:
+class ValueStore:
     """Store and read large values next to an `events.jsonl`."""
 
     def __init__(self, root: Path) -> None:
         """Use the folder of the `events.jsonl`; the subfolder is created on first use."""
         self._root = root
 
-    def keep(self, stored: Stored) -> Stored:
+    def store(self, stored: StoredValue) -> StoredValue:
         """Move a large value into a file; return small values unchanged.
 
         Raises:
@@ -61,12 +61,12 @@ class ValueFolder:
         if len(content) <= INLINE_LIMIT:
             return stored
         relative = f"values/{hashlib.sha256(content).hexdigest()}.json"
-        path = inside(self._root, relative, "path")
+        path = resolve_inside(self._root, relative, "path")
         if not path.exists():
-            write_whole(path, content)
+            write_atomically(path, content)
         return ValueFile(path=relative, bytes=len(content))
 
-    def value(self, stored: Stored) -> JsonValue:
+    def load(self, stored: StoredValue) -> JsonValue:
         """Return a value, reading its file if it has one.
 
         Raises:
@@ -76,7 +76,7 @@ class ValueFolder:
         """
         if isinstance(stored, InlineValue):
             return stored.value
-        path = inside(self._root, stored.path, "path")
+        path = resolve_inside(self._root, stored.path, "path")
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -87,6 +87,6 @@ class ValueFolder:
             message = f"{path}: corrupt file: its content has SHA-256 {found}. Restore the run folder."
             raise AttachmentCorruptError(message)
         try:
-            return _JSON.validate_json(content)
+            return _JSON_ADAPTER.validate_json(content)
         except ValidationError as error:
-            raise trace_error(error, content, str(path)) from error
+            raise validation_error(error, content, str(path)) from error

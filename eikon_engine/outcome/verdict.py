@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import Verdict
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def combine_verdicts(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of a whole from the verdicts of its parts; without parts it is unverifiable."""
     seen = set(verdicts)
     if "diverged" in seen:

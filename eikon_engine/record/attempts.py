@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 class Attempts:
     """Start and end subgoal attempts, one at a time, and write them to the journal."""
 
-    def __init__(self, writer: BundleWriter, clean: Callable[[str], str], now: Callable[[], datetime]) -> None:
+    def __init__(self, writer: BundleWriter, redact: Callable[[str], str], now: Callable[[], datetime]) -> None:
         """Start without an attempt; `clean` redacts a text."""
         self._writer = writer
-        self._clean = clean
+        self._redact = redact
         self._now = now
         self.current: Attempt | None = None
         self._counts: dict[str, int] = {}
-        self._ended: dict[str, MissionStatus] = {}
-        self._said: MissionStatus | None = None
+        self._statuses: dict[str, MissionStatus] = {}
+        self._explicit_status: MissionStatus | None = None
 
     @property
     def count(self) -> int:
         """Return the number of attempts started so far."""
         return sum(self._counts.values())
 
-    def begin(self, description: str, subgoal_id: str | None = None) -> Attempt:
+    def start(self, description: str, subgoal_id: str | None = None) -> Attempt:
         """Start an attempt.
 
         Raises:
@@ -45,19 +45,19 @@ class Attempts:
                 f"subgoal {description!r} started inside subgoal {self.current.subgoal_id}; end that subgoal first"
             )
             raise UsageError(message)
-        name = self._clean(subgoal_id or f"subgoal_{len(self._counts) + 1}")
+        name = self._redact(subgoal_id or f"subgoal_{len(self._counts) + 1}")
         self._counts[name] = self._counts.get(name, 0) + 1
         attempt = self.current = Attempt(subgoal_id=name, number=self._counts[name])
-        self._writer.begin_subgoal(attempt, self._clean(description), self._now())
+        self._writer.start_subgoal(attempt, self._redact(description), self._now())
         return attempt
 
     def end(self, error: BaseException | None = None) -> None:
         """End the current attempt, if any; `error` is the reason it failed."""
-        end = self.leave(error)
+        end = self.close_current(error)
         if end is not None:
             end()
 
-    def leave(self, error: BaseException | None = None) -> Callable[[], None] | None:
+    def close_current(self, error: BaseException | None = None) -> Callable[[], None] | None:
         """Close the current attempt, if any, and return a function that writes its end.
 
         Call that function once every step of the attempt is written.
@@ -65,24 +65,24 @@ class Attempts:
         attempt, self.current = self.current, None
         if attempt is None:
             return None
-        status = status_after(error)
-        message = None if status == "complete" else self._clean(f"{type(error).__name__}: {error}")
-        self._ended[attempt.subgoal_id] = status
+        status = status_for_error(error)
+        message = None if status == "complete" else self._redact(f"{type(error).__name__}: {error}")
+        self._statuses[attempt.subgoal_id] = status
         return partial(self._writer.end_subgoal, attempt, self._now(), status, message)
 
-    def say(self, status: MissionStatus) -> None:
+    def set_status(self, status: MissionStatus) -> None:
         """Set the mission status explicitly instead of deriving it from the subgoals."""
-        self._said = status
+        self._explicit_status = status
 
     @property
     def status(self) -> MissionStatus:
         """The mission status so far: complete unless the last attempt of some subgoal failed or was aborted."""
-        if self._said is not None:
-            return self._said
-        return next((status for status in self._ended.values() if status != "complete"), "complete")
+        if self._explicit_status is not None:
+            return self._explicit_status
+        return next((status for status in self._statuses.values() if status != "complete"), "complete")
 
 
-def status_after(error: BaseException | None) -> MissionStatus:
+def status_for_error(error: BaseException | None) -> MissionStatus:
     """Map the exception that ended a block to a status; `SystemExit(0)` counts as complete."""
     if error is None or (isinstance(error, SystemExit) and not error.code):
         return "complete"

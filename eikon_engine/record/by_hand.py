@@ -12,10 +12,17 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.documents import AskedDocuments
-from eikon_engine.record.gesture import HELD, Gesture, go, is_lost, join, travel
-from eikon_engine.record.hand_deed import HandDeed, WeakTarget
-from eikon_engine.record.timeline import LAST_S, SETTLE_S, Timeline
+from eikon_engine.browser.documents import DocumentRequests
+from eikon_engine.record.gesture import (
+    INCOMPLETE_KINDS,
+    Gesture,
+    has_unknown_direction,
+    history_gesture,
+    merge,
+    navigation_gesture,
+)
+from eikon_engine.record.hand_deed import InteractiveAction, WeakTarget
+from eikon_engine.record.timeline import FINAL_TIMEOUT_S, SETTLE_S, ActionLog
 from eikon_engine.trace.actions import AnswerDialog, FileInput
 from eikon_engine.trace.execution import Failed
 
@@ -23,24 +30,24 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from eikon_engine.browser.attached.session import Watched
-    from eikon_engine.browser.by_hand.look import HeardFrame
-    from eikon_engine.browser.by_hand.pages import Way
-    from eikon_engine.browser.ledger import Happenings
+    from eikon_engine.browser.attached.session import AttachedContext
+    from eikon_engine.browser.by_hand.look import ReportingFrame
+    from eikon_engine.browser.by_hand.pages import NavigationKind
+    from eikon_engine.browser.ledger import PageEvents
     from eikon_engine.record.attempts import Attempts
-    from eikon_engine.record.gesture import Seen
+    from eikon_engine.record.gesture import ElementDescription
     from eikon_engine.record.write import BundleWriter
     from eikon_engine.trace.execution import ActionTrace
-    from eikon_engine.trace.observation import DialogSeen
+    from eikon_engine.trace.observation import ObservedDialog
 
-FIELD_S: Final = 3.0
+TYPING_SETTLE_S: Final = 3.0
 """`SETTLE_S` for clicks and typing in a text field: typing that continues within this time is one action."""
-_NO_TIMER: Final = frozenset({"down"})
-_MEANT_FOR_PAGES: Final = frozenset({"travel", "navigate", "reload", "open", "close"})
+_UNTIMED_KINDS: Final = frozenset({"down"})
+_NAVIGATION_KINDS: Final = frozenset({"travel", "navigate", "reload", "open", "close"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Before:
+class _RecordingState:
     """State of the recording before an action started."""
 
     phase: int
@@ -48,36 +55,38 @@ class _Before:
     """Number of moments assigned so far."""
 
 
-class HandRecorder:
+class InteractiveRecorder:
     """Turn gestures, dialogs and page events of a person into recorded actions."""
 
     def __init__(
         self,
-        watched: Watched,
+        attached: AttachedContext,
         writer: BundleWriter,
         attempts: Attempts,
         now: Callable[[], datetime],
         mission_text: str,
     ) -> None:
         """Start without a pending action; `mission_text` describes steps before the first subgoal."""
-        self._session = watched.session
+        self._session = attached.session
         self._writer = writer
         self._attempts = attempts
         self._now = now
-        self._timeline: Timeline[HandDeed] = Timeline(watched, writer, attempts, now, mission_text, self._remark)
-        self._current: HandDeed | None = None
+        self._log: ActionLog[InteractiveAction] = ActionLog(
+            attached, writer, attempts, now, mission_text, self._action_warnings
+        )
+        self._current: InteractiveAction | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._before = _Before(phase=0, order=0)
-        self._documents: list[tuple[HandDeed, AskedDocuments]] = []
+        self._state_before = _RecordingState(phase=0, order=0)
+        self._documents: list[tuple[InteractiveAction, DocumentRequests]] = []
         """Navigations of the person with the documents they requested."""
-        self._dialogs = 0
+        self._open_dialogs = 0
         """Number of open dialogs."""
         self._is_closed = False
         self.subgoal = mission_text
         """Description of the current subgoal, as entered."""
         self.counts: dict[str, int] = {}
         """Number of actions by subgoal, in order."""
-        self.weak: list[WeakTarget] = []
+        self.weak_targets: list[WeakTarget] = []
         self.on_change: Callable[[], None] = lambda: None
         """Called when an action or a subgoal is added."""
 
@@ -90,116 +99,116 @@ class HandRecorder:
         """Return whether an action is pending, in one page or in any, that may have caused an event."""
         return self._current is not None and page in {None, self._current.page}
 
-    def hear(self, gesture: Gesture, page: int, frame: HeardFrame | None = None) -> None:
+    def on_gesture(self, gesture: Gesture, page: int, frame: ReportingFrame | None = None) -> None:
         """Merge a gesture into the current action, or start another action with it."""
         if self._is_closed or page < 0:
             return
         if gesture.kind == "lost":
             self._writer.warn(f"an interaction was not recorded: {gesture.text}")
             return
-        if gesture.kind == "files" and self._take_files(gesture):
+        if gesture.kind == "files" and self._add_files(gesture):
             return
         current = self._current
-        joined = join(current.gesture, gesture) if current is not None and current.page == page else None
+        joined = merge(current.gesture, gesture) if current is not None and current.page == page else None
         if current is not None and joined is not None:
-            if _targets(joined) - _targets(current.gesture):
-                self._study(current, joined, frame)
+            if _target_keys(joined) - _target_keys(current.gesture):
+                self._verify_selectors(current, joined, frame)
             current.gesture = joined
-            self._wait_for_more(current)
+            self._restart_timer(current)
             return
         if gesture.kind == "cancel":
-            if current is not None and current.gesture.kind in HELD:
-                self.finish()
+            if current is not None and current.gesture.kind in INCOMPLETE_KINDS:
+                self.close_current()
             return
         if gesture.kind != "dblclick":  # follows clicks that are recorded already
-            self._begin(gesture, page, frame)
+            self._start_action(gesture, page, frame)
 
-    def travel(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
+    def on_history_navigation(self, page: int, url: str, direction: Awaitable[NavigationKind | None]) -> None:
         """Start a step through the history of a page whose direction is determined later."""
-        gesture = travel()
-        self.hear(gesture, page)
+        gesture = history_gesture()
+        self.on_gesture(gesture, page)
         current = self._current
         if current is not None and current.gesture is gesture:
-            self._timeline.spawn(current, self._find_way(current, url, way))
+            self._log.spawn(current, self._resolve_navigation(current, url, direction))
 
-    def begin_subgoal(self, description: str) -> None:
+    def start_subgoal(self, description: str) -> None:
         """Close the current attempt and start one at the next subgoal."""
         if self._is_closed:
             return
-        self.finish()
-        self.leave_attempt()
-        self._attempts.begin(description)
-        self.subgoal = self._session.redactor.text(description)
+        self.close_current()
+        self.close_attempt()
+        self._attempts.start(description)
+        self.subgoal = self._session.redactor.redact_text(description)
         self.counts.setdefault(self.subgoal, 0)
         self.on_change()
 
-    def fail_navigation(self, page: int, reason: str) -> None:
+    def on_navigation_failed(self, page: int, reason: str) -> None:
         """Mark the current navigation as failed."""
         current = self._current
-        if current is not None and current.page == page and current.gesture.kind in _MEANT_FOR_PAGES:
-            current.result = Failed(code="navigation-failed", message=self._session.redactor.text(reason))
+        if current is not None and current.page == page and current.gesture.kind in _NAVIGATION_KINDS:
+            current.result = Failed(code="navigation-failed", message=self._session.redactor.redact_text(reason))
 
-    def open_dialog(self) -> None:
+    def on_dialog_opened(self) -> None:
         """Keep the current action open while a dialog waits for the person."""
-        self._dialogs += 1
+        self._open_dialogs += 1
         self._stop_timer()
 
-    def close_dialog(self, seen: DialogSeen, text: str) -> None:
+    def on_dialog_closed(self, seen: ObservedDialog, text: str) -> None:
         """Record how the person answered a dialog, before the action that opened the dialog."""
         if self._is_closed:
             return
-        self._dialogs = max(0, self._dialogs - 1)
+        self._open_dialogs = max(0, self._open_dialogs - 1)
         current = self._current
         if seen.kind in {"confirm", "prompt"} and seen.answer == "accepted":
             if current is None:
                 self._writer.warn(f"a {seen.kind} that no action opened was accepted; replays dismiss it")
             else:
-                current.number()
-                self._timeline.answer_before(current, AnswerDialog(page=seen.page, accept=True, text=text))
+                current.assign_sequence()
+                self._log.insert_dialog_answer(current, AnswerDialog(page=seen.page, accept=True, text=text))
         elif seen.kind == "beforeunload" and seen.answer == "dismissed":
             self._writer.warn("a beforeunload dialog was dismissed to stay on the page; replays leave the page")
-        redact = self._session.redactor.text
-        self._session.ledger.note_dialog(seen.model_copy(update={"message": redact(seen.message)}))
+        redact = self._session.redactor.redact_text
+        self._session.tracker.note_dialog(seen.model_copy(update={"message": redact(seen.message)}))
         if current is not None:
-            self._wait_for_more(current)
+            self._restart_timer(current)
 
-    def finish(self) -> None:
+    def close_current(self) -> None:
         """Close the current action; drop it if it had no effect."""
         self._stop_timer()
         current, self._current = self._current, None
         if current is None:
             return
-        self._keep_password(current)
-        ledger, rest = self._session.ledger, self._session.rest
-        events = ledger.take()
-        if _is_nothing(current, events) and not current.sequence and rest.order == self._before.order:
-            rest.phase = self._before.phase  # nothing happened since, so the phase can be restored
-            ledger.put_back(events)
-            self._timeline.forget(current)
+        self._redact_password(current)
+        ledger, rest = self._session.tracker, self._session.stabilizer
+        events = ledger.take_events()
+        if _has_no_effect(current, events) and not current.sequence and rest.moments_issued == self._state_before.order:
+            rest.phase = self._state_before.phase  # nothing happened since, so the phase can be restored
+            ledger.restore_events(events)
+            self._log.discard(current)
             return
-        current.number()
+        current.assign_sequence()
         current.ended_at = current.ended_at or self._now()
         self.counts[self.subgoal] = self.counts.get(self.subgoal, 0) + 1
         self.on_change()
-        if current.gesture.kind in _MEANT_FOR_PAGES and not events.downloads:
-            self._documents.append((current, AskedDocuments(events.requests)))
-        self._timeline.end(current, events)
+        if current.gesture.kind in _NAVIGATION_KINDS and not events.downloads:
+            self._documents.append((current, DocumentRequests(events.requests)))
+        self._log.close_action(current, events)
 
     async def settle(self) -> None:
         """Wait until the pages are idle after the last action, within a bound."""
         if self._current is not None:
             self._current.ended_at = self._now()
         self._stop_timer()
-        await self._timeline.settle(SETTLE_S)
+        await self._log.settle(SETTLE_S)
 
     async def flush(self) -> None:
         """Close the current action and write everything pending."""
-        self.finish()
-        await self._timeline.flush(LAST_S)
+        self.close_current()
+        await self._log.flush(FINAL_TIMEOUT_S)
         for current, documents in self._documents:
-            for url in documents.given_up():
+            for url in documents.cancelled_urls():
                 why = "the next action started before the document arrived, so replays cannot open it"
-                self._timeline.warn(f"{current.id}: {why}: {url}")
+                self._log.warn(f"{current.id}: {why}: {url}")
 
     def close(self) -> None:
         """Stop recording; drop the pending action."""
@@ -207,50 +216,54 @@ class HandRecorder:
         self._stop_timer()
         self._current = None
 
-    def leave_attempt(self) -> None:
+    def close_attempt(self) -> None:
         """Close the attempt; its last action may still be pending."""
-        self._timeline.leave_attempt()
+        self._log.close_attempt()
 
-    def _begin(self, gesture: Gesture, page: int, frame: HeardFrame | None) -> None:
-        self.finish()
+    def _start_action(self, gesture: Gesture, page: int, frame: ReportingFrame | None) -> None:
+        self.close_current()
         if gesture.kind not in {"open", "close"}:
-            self._timeline.switch_to(page)
-        self._timeline.know_page(page)
-        rest = self._session.rest
-        self._before = _Before(phase=rest.phase, order=rest.order)
-        rest.mark()
-        rest.act()
-        current = self._current = HandDeed(
-            gesture=gesture, page=page, attempt=self._timeline.attempt(), started_at=self._now()
+            self._log.record_page_switch(page)
+        self._log.mark_page_known(page)
+        rest = self._session.stabilizer
+        self._state_before = _RecordingState(phase=rest.phase, order=rest.moments_issued)
+        rest.mark_begin()
+        rest.mark_acting()
+        current = self._current = InteractiveAction(
+            gesture=gesture, page=page, attempt=self._log.current_attempt(), started_at=self._now()
         )
-        self._timeline.begin(current)
+        self._log.start(current)
         if gesture.kind == "upload":
-            current.waits += 1  # for the file contents
-        self._study(current, gesture, frame)
-        self._wait_for_more(current)
+            current.pending_replies += 1  # for the file contents
+        self._verify_selectors(current, gesture, frame)
+        self._restart_timer(current)
 
-    def _wait_for_more(self, deed: HandDeed) -> None:
+    def _restart_timer(self, action: InteractiveAction) -> None:
         self._stop_timer()
-        kind = deed.gesture.kind
-        if deed is not self._current or kind in _NO_TIMER or self._dialogs:
+        kind = action.gesture.kind
+        if action is not self._current or kind in _UNTIMED_KINDS or self._open_dialogs:
             return
-        wait = FIELD_S if kind == "input" or (kind in {"click", "dblclick"} and deed.gesture.is_plain) else SETTLE_S
-        self._timer = asyncio.get_running_loop().call_later(wait, self.finish)
+        wait = (
+            TYPING_SETTLE_S
+            if kind == "input" or (kind in {"click", "dblclick"} and action.gesture.is_plain)
+            else SETTLE_S
+        )
+        self._timer = asyncio.get_running_loop().call_later(wait, self.close_current)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _keep_password(self, deed: HandDeed) -> None:
+    def _redact_password(self, action: InteractiveAction) -> None:
         """Treat text typed into a password field as a secret from now on."""
-        if deed.gesture.kind == "input" and deed.gesture.is_secret:
-            self._session.keep_secret(deed.gesture.text)
+        if action.gesture.kind == "input" and action.gesture.is_secret:
+            self._session.redact_typed_secret(action.gesture.text)
 
-    def _take_files(self, gesture: Gesture) -> bool:
+    def _add_files(self, gesture: Gesture) -> bool:
         """Add file contents to the upload action that is waiting for them."""
-        for current in self._timeline.open:
-            if current.gesture.kind == "upload" and _targets(current.gesture) == _targets(gesture):
+        for current in self._log.open_actions:
+            if current.gesture.kind == "upload" and _target_keys(current.gesture) == _target_keys(gesture):
                 current.gesture = gesture
                 current.files = tuple(
                     FileInput(
@@ -260,43 +273,47 @@ class HandRecorder:
                     )
                     for file in gesture.files
                 )
-                current.waits -= 1
-                self._timeline.write(current)
+                current.pending_replies -= 1
+                self._log.write_if_complete(current)
                 return True
         return False
 
-    def _study(self, deed: HandDeed, gesture: Gesture, frame: HeardFrame | None) -> None:
+    def _verify_selectors(self, action: InteractiveAction, gesture: Gesture, frame: ReportingFrame | None) -> None:
         """Verify selectors before the effect of the action changes the page further."""
         if frame is not None:
             seen = tuple(each for each in (gesture.target, gesture.second) if each is not None)
-            self._timeline.spawn(deed, self._ask(deed, seen, frame))
+            self._log.spawn(action, self._run_verification(action, seen, frame))
 
-    async def _ask(self, deed: HandDeed, seen: tuple[Seen, ...], frame: HeardFrame) -> None:
-        for each in seen:
+    async def _run_verification(
+        self, action: InteractiveAction, elements: tuple[ElementDescription, ...], frame: ReportingFrame
+    ) -> None:
+        for each in elements:
             doubtful = tuple(name.selector for name in each.names if not name.sure)
-            deed.proven |= await frame.proven(each.key, doubtful)
-        deed.frames = await frame.path()
+            action.verified |= await frame.verify_selectors(each.key, doubtful)
+        action.frames = await frame.frame_path()
 
-    async def _find_way(self, deed: HandDeed, url: str, way: Awaitable[Way | None]) -> None:
-        if (navigation := await way) is not None:
-            deed.gesture = go(navigation, url)
+    async def _resolve_navigation(
+        self, action: InteractiveAction, url: str, direction: Awaitable[NavigationKind | None]
+    ) -> None:
+        if (navigation := await direction) is not None:
+            action.gesture = navigation_gesture(navigation, url)
 
-    def _remark(self, deed: HandDeed, trace: ActionTrace) -> tuple[str, ...]:
-        weak = deed.weak_targets()
-        self.weak.extend(weak)
-        remarks = tuple(f"{each.action}: the target {each.selector} is weak: {each.why}" for each in weak)
-        if is_lost(deed.gesture):
+    def _action_warnings(self, action: InteractiveAction, trace: ActionTrace) -> tuple[str, ...]:
+        weak = action.weak_targets()
+        self.weak_targets.extend(weak)
+        remarks = tuple(f"{each.action}: the target {each.selector} is weak: {each.reason}" for each in weak)
+        if has_unknown_direction(action.gesture):
             remarks += (f"{trace.id}: the direction of the history step is unknown; recorded as go_back",)
         return remarks
 
 
-def _targets(gesture: Gesture) -> set[str]:
+def _target_keys(gesture: Gesture) -> set[str]:
     return {each.key for each in (gesture.target, gesture.second) if each is not None}
 
 
-def _is_nothing(deed: HandDeed, happened: Happenings) -> bool:
+def _has_no_effect(action: InteractiveAction, events: PageEvents) -> bool:
     """Return whether a press or scroll had no effect."""
-    kind = deed.gesture.kind
-    if kind in HELD:
+    kind = action.gesture.kind
+    if kind in INCOMPLETE_KINDS:
         return True
-    return kind == "scroll" and not deed.gesture.is_changed and not happened.requests
+    return kind == "scroll" and not action.gesture.is_changed and not events.requests

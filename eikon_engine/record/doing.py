@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from eikon_engine.record.agent_actions import UnspokenError, action_of
+from eikon_engine.record.agent_actions import UnsupportedCallError, action_for_call
 from eikon_engine.trace.actions import Drag, Mouse, Note
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from eikon_engine.browser.attached.element import Element
-    from eikon_engine.browser.attached.tap import Call
+    from eikon_engine.browser.attached.element import ElementSnapshot
+    from eikon_engine.browser.attached.tap import PlaywrightCall
     from eikon_engine.record.attempt import Attempt
-    from eikon_engine.record.sightings import Sightings
+    from eikon_engine.record.sightings import TargetCandidates
     from eikon_engine.trace.actions import Action, FileInput
     from eikon_engine.trace.execution import Result
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity, Target
 
-Slot: TypeAlias = Literal["element", "second"]
+TargetSlot: TypeAlias = Literal["element", "second"]
 """Fields that hold the targets of a call, in order."""
-UNKNOWN: Final = "unknown"
+UNKNOWN_RESULT: Final = "unknown"
 """Error code of a call without a known result."""
 NOT_ENDED: Final = "the call was still running when the recording ended"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Doing:
+class PendingAction:
     """An action that is not written yet; mutable, every reply adds to it."""
 
-    call: Call
-    name: str
+    call: PlaywrightCall
+    method: str
     """Class and method as if called on a frame with a selector."""
     params: Mapping[str, Any]
     page: int
@@ -46,19 +46,19 @@ class Doing:
     started_at: datetime
     files: tuple[FileInput, ...] = ()
     ended_at: datetime | None = None
-    element: Element | None = None
-    second: Element | None = None
+    element: ElementSnapshot | None = None
+    second: ElementSnapshot | None = None
     """Drop target of a drag."""
-    found: Element | None = None
+    selector_match: ElementSnapshot | None = None
     """What the selector of the element handle matches now."""
-    sought: dict[Slot, Sightings] = field(default_factory=dict)
+    candidates: dict[TargetSlot, TargetCandidates] = field(default_factory=dict)
     """Probes of targets that were not ready when the call started."""
-    answer: Mapping[str, Any] = field(default_factory=dict)
+    response: Mapping[str, Any] = field(default_factory=dict)
     result: Result | None = None
     """None until the call has ended."""
     observation: Observation | None = None
     """None until the action is closed."""
-    waits: int = 0
+    pending_replies: int = 0
     """Number of pending replies."""
     warnings: list[str] = field(default_factory=list)
 
@@ -70,33 +70,33 @@ class Doing:
     @property
     def is_complete(self) -> bool:
         """Return whether the action can be written."""
-        return self.result is not None and self.observation is not None and not self.waits
+        return self.result is not None and self.observation is not None and not self.pending_replies
 
     @property
-    def is_under_way(self) -> bool:
+    def is_in_progress(self) -> bool:
         """Return whether the call may still act and no other action has started."""
         return self.result is None and self.observation is None
 
     @property
-    def is_by_handle(self) -> bool:
+    def is_on_handle(self) -> bool:
         """Return whether the call was made on an `ElementHandle`."""
         return self.call.name.startswith("ElementHandle.")
 
     @property
-    def targets(self) -> dict[Slot, str]:
+    def target_selectors(self) -> dict[TargetSlot, str]:
         """Return the selectors of the call by slot."""
         selectors = [str(self.params[name]) for name in ("selector", "source", "target") if name in self.params]
-        slots: tuple[Slot, ...] = ("element", "second")
+        slots: tuple[TargetSlot, ...] = ("element", "second")
         return dict(zip(slots, selectors, strict=False))
 
-    def action(self) -> Action:
+    def build_action(self) -> Action:
         """Return the action with the identities of its elements.
 
         Raises:
-            UnspokenError: the call has no equivalent action.
+            UnsupportedCallError: the call has no equivalent action.
         """
-        action = action_of(
-            self.name,
+        action = action_for_call(
+            self.method,
             self.params,
             page=self.page,
             timeout_ms=self.call.timeout_ms,
@@ -104,78 +104,78 @@ class Doing:
             files=self.files,
         )
         if action is None:
-            message = f"{self.name} is not an action"
-            raise UnspokenError(message)
-        return self._known(self._as_answered(action))
+            message = f"{self.method} is not an action"
+            raise UnsupportedCallError(message)
+        return self._with_identities(self._with_selected_values(action))
 
-    def give_up(self) -> tuple[str, ...]:
+    def abandon(self) -> tuple[str, ...]:
         """Stop waiting for replies; the result records what is missing."""
-        self.waits = 0
-        self.result = self.result or Failed(code=UNKNOWN, message=NOT_ENDED)
+        self.pending_replies = 0
+        self.result = self.result or Failed(code=UNKNOWN_RESULT, message=NOT_ENDED)
         return ()
 
-    def trace(self) -> ActionTrace:
+    def build_trace(self) -> ActionTrace:
         """Return the `ActionTrace` to write; a call without an equivalent action becomes a `Note`."""
         action: Action
         try:
-            action = self.action()
-        except UnspokenError as error:
-            self.warnings.append(f"{self.id}: replays skip {self.name}: {error}")
-            action = Note(page=self.page, text=f"{self.name} was called; replays skip it: {error}")
+            action = self.build_action()
+        except UnsupportedCallError as error:
+            self.warnings.append(f"{self.id}: replays skip {self.method}: {error}")
+            action = Note(page=self.page, text=f"{self.method} was called; replays skip it: {error}")
         return ActionTrace(
             id=self.id,
             sequence=self.sequence,
             started_at=self.started_at,
             ended_at=self.ended_at,
             action=action,
-            result=self.result or Failed(code=UNKNOWN, message=NOT_ENDED),
+            result=self.result or Failed(code=UNKNOWN_RESULT, message=NOT_ENDED),
             observation=self.observation,
         )
 
-    def _as_answered(self, action: Action) -> Action:
+    def _with_selected_values(self, action: Action) -> Action:
         """Use the option values the browser reported where the call left open whether a text is value or label."""
-        values = self.answer.get("values")
+        values = self.response.get("values")
         named = any("valueOrLabel" in each for each in self.params.get("options") or ())
         if action.type == "select_option" and named and values is not None and isinstance(self.result, Succeeded):
             return action.model_copy(update={"by": "value", "options": tuple(values)})
         return action
 
-    def _known(self, action: Action) -> Action:
+    def _with_identities(self, action: Action) -> Action:
         """Add element identities to the targets, and `nth=0` where the first of several matches was used."""
         if isinstance(action, Mouse):
             return action.model_copy(update={"under": self.element.identity if self.element else None})
         target = getattr(action, "target", None)
         if target is None:
             return action
-        update = {"target": self._target(target, self.element)}
+        update = {"target": self._identified_target(target, self.element)}
         if isinstance(action, Drag):
-            update["to"] = self._target(action.to, self.second)
+            update["to"] = self._identified_target(action.to, self.second)
         return action.model_copy(update=update)
 
-    def _target(self, target: Target, element: Element | None) -> Target:
+    def _identified_target(self, target: Target, element: ElementSnapshot | None) -> Target:
         identity: Identity | None = element.identity if element is not None else None
-        selector = self._of_handle(target.selector, element) if self.is_by_handle else target.selector
+        selector = self._handle_selector(target.selector, element) if self.is_on_handle else target.selector
         if element is not None and element.count > 1 and not self.params.get("strict"):
             selector = f"{selector} >> nth=0"
             self.warnings.append(
                 f"{self.id}: {target.selector} matched {element.count} elements; recorded the first. "
                 "Use a selector that matches one"
             )
-        elif self.name == "Frame.waitForSelector" and not self.params.get("strict") and not self.is_by_handle:
+        elif self.method == "Frame.waitForSelector" and not self.params.get("strict") and not self.is_on_handle:
             selector = f"{selector} >> nth=0"  # more elements may match once the page is idle
         frames = (*self.frames, *target.frames)
         return target.model_copy(update={"selector": selector, "frames": frames, "identity": identity})
 
-    def _of_handle(self, selector: str, element: Element | None) -> str:
+    def _handle_selector(self, selector: str, element: ElementSnapshot | None) -> str:
         """Return the selector that found the handle if it matches only that element, else its CSS path.
 
         Raises:
-            UnspokenError: neither is known.
+            UnsupportedCallError: neither is known.
         """
-        found = self.found
+        found = self.selector_match
         if found is not None and element is not None and found.count == 1 and found.identity == element.identity:
             return selector
         if element is None or not element.path:
             message = "the element behind its handle could not be identified; use a selector"
-            raise UnspokenError(message)
+            raise UnsupportedCallError(message)
         return element.path

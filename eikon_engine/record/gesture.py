@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_n
 from pydantic import Field
 
 from eikon_engine.trace.actions import Modifier, MouseButton, Point
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 from eikon_engine.trace.target import Identity
 
 if TYPE_CHECKING:
-    from eikon_engine.browser.by_hand.pages import Way
+    from eikon_engine.browser.by_hand.pages import NavigationKind
 
-Kind: TypeAlias = Literal[
+GestureKind: TypeAlias = Literal[
     "cancel",
     "check",
     "click",
@@ -42,7 +42,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
-class Name(Record):
+class SelectorCandidate(FileModel):
     """A selector that matches only this element, as far as its page can count."""
 
     kind: Literal["test-id", "role", "label", "placeholder", "text", "id", "name", "css", "place"]
@@ -51,17 +51,17 @@ class Name(Record):
     """Whether the page counts exactly as Playwright does."""
 
 
-class Seen(Record):
+class ElementDescription(FileModel):
     """An element before it was acted on."""
 
     key: str
     """Identifies the element within its document."""
-    names: tuple[Name, ...] = ()
+    names: tuple[SelectorCandidate, ...] = ()
     """Best first."""
     identity: Identity | None = None
 
 
-class GivenFile(Record):
+class UploadedFile(FileModel):
     """A file selected for upload."""
 
     name: str
@@ -70,12 +70,12 @@ class GivenFile(Record):
     """Base64."""
 
 
-class Gesture(Record):
+class Gesture(FileModel):
     """One gesture of a person, or part of one."""
 
-    kind: Kind
-    target: Seen | None = None
-    second: Seen | None = None
+    kind: GestureKind
+    target: ElementDescription | None = None
+    second: ElementDescription | None = None
     """Drop target of a drag."""
     position: Point | None = None
     second_position: Point | None = None
@@ -86,7 +86,7 @@ class Gesture(Record):
     detail: int = 1
     """`UIEvent.detail`: the click count; for `travel` the direction."""
     values: tuple[str, ...] = ()
-    files: tuple[GivenFile, ...] = ()
+    files: tuple[UploadedFile, ...] = ()
     dx: float = 0.0
     dy: float = 0.0
     is_changed: bool = False
@@ -99,22 +99,22 @@ class Gesture(Record):
 
 BACK: Final = -1
 FORWARD: Final = 1
-UNKNOWN_WAY: Final = 0
+UNKNOWN_DIRECTION: Final = 0
 """Values of `Gesture.detail` for one step through the history."""
-HELD: Final = frozenset({"down", "cancel"})
+INCOMPLETE_KINDS: Final = frozenset({"down", "cancel"})
 """Kinds that are not an action on their own."""
 _PRESSES: Final = frozenset({"down", "click", "dblclick"})
-_TAKEN_OVER: Final = frozenset({("down", "drag"), ("down", "check")})
+_REPLACED_BY: Final = frozenset({("down", "drag"), ("down", "check")})
 """Pairs in which the second gesture replaces the first, on any element."""
-_TAKEN_OVER_BY_SAME: Final = frozenset(
+_REPLACED_ON_SAME_ELEMENT: Final = frozenset(
     {("down", "click"), ("down", "input"), ("click", "check"), ("upload", "files"), ("select", "select")}
 )
 """Pairs in which the second gesture replaces the first, on the same element."""
 
 
-def go(way: Way, url: str) -> Gesture:
+def navigation_gesture(kind: NavigationKind, url: str) -> Gesture:
     """Return the gesture for a navigation that was started outside the document."""
-    match way:
+    match kind:
         case "navigate":
             return Gesture(kind="navigate", text=url)
         case "reload":
@@ -124,64 +124,68 @@ def go(way: Way, url: str) -> Gesture:
         case "forward":
             return Gesture(kind="travel", detail=FORWARD)
         case _:
-            assert_never(way)
+            assert_never(kind)
 
 
-def travel() -> Gesture:
+def history_gesture() -> Gesture:
     """Return the gesture for a step through the history whose direction is not known yet."""
-    return Gesture(kind="travel", detail=UNKNOWN_WAY)
+    return Gesture(kind="travel", detail=UNKNOWN_DIRECTION)
 
 
-def is_lost(gesture: Gesture) -> bool:
+def has_unknown_direction(gesture: Gesture) -> bool:
     """Return whether the direction of a history step is still unknown."""
-    return gesture.kind == "travel" and gesture.detail == UNKNOWN_WAY
+    return gesture.kind == "travel" and gesture.detail == UNKNOWN_DIRECTION
 
 
-def join(first: Gesture, then: Gesture) -> Gesture | None:
+def merge(first: Gesture, following: Gesture) -> Gesture | None:
     """Merge two consecutive gestures of one action; None if the second starts another action."""
-    if (first.kind, then.kind) in _TAKEN_OVER:
-        return then
-    if _key(first) != _key(then):
+    if (first.kind, following.kind) in _REPLACED_BY:
+        return following
+    if _target_key(first) != _target_key(following):
         return None
-    if (first.kind, then.kind) in _TAKEN_OVER_BY_SAME:
-        return then
+    if (first.kind, following.kind) in _REPLACED_ON_SAME_ELEMENT:
+        return following
     if first.kind == "input":
-        return _typed_on(first, then)
-    if first.kind == "scroll" and then.kind == "scroll":
-        return _scrolled_on(first, then)
-    return _clicked_on(first, then) if first.kind in _PRESSES else None
+        return _merge_typing(first, following)
+    if first.kind == "scroll" and following.kind == "scroll":
+        return _merge_scroll(first, following)
+    return _merge_click(first, following) if first.kind in _PRESSES else None
 
 
-def _clicked_on(first: Gesture, then: Gesture) -> Gesture | None:
+def _merge_click(first: Gesture, following: Gesture) -> Gesture | None:
     """Merge clicks into a double click; a click into a plain field is the start of typing."""
-    if then.kind == "dblclick":
-        return first.model_copy(update={"kind": "dblclick", "is_plain": then.is_plain})
+    if following.kind == "dblclick":
+        return first.model_copy(update={"kind": "dblclick", "is_plain": following.is_plain})
     if (
         first.kind == "click"
-        and then.kind == "click"
-        and then.detail % 2 == 0
-        and first.button == then.button == "left"
+        and following.kind == "click"
+        and following.detail % 2 == 0
+        and first.button == following.button == "left"
     ):
-        return first.model_copy(update={"detail": then.detail})
-    if first.kind != "down" and then.kind == "down":
+        return first.model_copy(update={"detail": following.detail})
+    if first.kind != "down" and following.kind == "down":
         return first  # it may be the second half of a double click
     if first.kind == "down" or not first.is_plain:
         return None
-    if then.kind == "input":
-        return then.model_copy(update={"target": first.target})
-    return first if then.kind == "cancel" else None
+    if following.kind == "input":
+        return following.model_copy(update={"target": first.target})
+    return first if following.kind == "cancel" else None
 
 
-def _typed_on(first: Gesture, then: Gesture) -> Gesture | None:
-    if then.kind == "input":
-        return then.model_copy(update={"target": first.target})
-    return first if then.kind in _PRESSES and then.is_plain else None
+def _merge_typing(first: Gesture, following: Gesture) -> Gesture | None:
+    if following.kind == "input":
+        return following.model_copy(update={"target": first.target})
+    return first if following.kind in _PRESSES and following.is_plain else None
 
 
-def _scrolled_on(first: Gesture, then: Gesture) -> Gesture:
-    whole = {"dx": first.dx + then.dx, "dy": first.dy + then.dy, "is_changed": first.is_changed or then.is_changed}
-    return then.model_copy(update=whole)
+def _merge_scroll(first: Gesture, following: Gesture) -> Gesture:
+    whole = {
+        "dx": first.dx + following.dx,
+        "dy": first.dy + following.dy,
+        "is_changed": first.is_changed or following.is_changed,
+    }
+    return following.model_copy(update=whole)
 
 
-def _key(gesture: Gesture) -> str | None:
+def _target_key(gesture: Gesture) -> str | None:
     return gesture.target.key if gesture.target is not None else None

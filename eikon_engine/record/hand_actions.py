@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action, FileInput
     from eikon_engine.trace.target import Target
 
-BLANK: Final = "about:blank"
+BLANK_URL: Final = "about:blank"
 
 
-def action_of(
+def action_for_gesture(
     gesture: Gesture,
     *,
     page: int,
@@ -45,10 +45,10 @@ def action_of(
 ) -> Action:
     """Return the action for a gesture; a gesture that needs an element and has none becomes a `Note`."""
     if target is not None:
-        return _on_target(gesture, page, target, second or target, files)
+        return _target_action(gesture, page, target, second or target, files)
     whole: dict[str, Action] = {
         "close": ClosePage(page=page),
-        "navigate": Navigate(page=page, url=gesture.text or BLANK),
+        "navigate": Navigate(page=page, url=gesture.text or BLANK_URL),
         "open": OpenPage(page=page),
         "reload": Reload(page=page),
         "scroll": Scroll(page=page, dx=gesture.dx, dy=gesture.dy),
@@ -60,7 +60,7 @@ def action_of(
     return whole.get(gesture.kind) or Note(page=page, text=text)
 
 
-def _on_target(gesture: Gesture, page: int, target: Target, second: Target, files: tuple[FileInput, ...]) -> Action:
+def _target_action(gesture: Gesture, page: int, target: Target, second: Target, files: tuple[FileInput, ...]) -> Action:
     match gesture.kind:
         case "input":
             return Fill(page=page, target=target, text=gesture.text)
@@ -73,10 +73,10 @@ def _on_target(gesture: Gesture, page: int, target: Target, second: Target, file
         case "scroll":
             return Scroll(page=page, target=target, dx=gesture.dx, dy=gesture.dy)
         case _:
-            return _by_pointer(gesture, page, target, second)
+            return _pointer_action(gesture, page, target, second)
 
 
-def _by_pointer(gesture: Gesture, page: int, target: Target, second: Target) -> Action:
+def _pointer_action(gesture: Gesture, page: int, target: Target, second: Target) -> Action:
     place, held = gesture.position, gesture.modifiers
     match gesture.kind:
         case "check":
@@ -93,7 +93,7 @@ def _by_pointer(gesture: Gesture, page: int, target: Target, second: Target) -> 
             return Note(page=page, text=f"a {gesture.kind} without an element")
 
 
-def as_download(action: Action) -> Action:
+def to_download(action: Action) -> Action:
     """Convert a left click that started a download into a `Download`."""
     if not isinstance(action, Click) or action.button != "left":
         return action

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
 
 
-def hide_secrets(session: Session, action: Action, resolved: Action | None = None) -> Action:
+def redact_action(session: Session, action: Action, resolved: Action | None = None) -> Action:
     """Replace secret texts by references and redact everything else; `resolved` has variables substituted."""
     typed = getattr(resolved or action, "text", None)
     if isinstance(action, Fill | TypeText | SetValue | InsertText) and isinstance(typed, str):
@@ -19,5 +19,5 @@ def hide_secrets(session: Session, action: Action, resolved: Action | None = Non
         if name is not None:
             action = action.model_copy(update={"text": SecretRef(secret=name)})
     text = action.model_dump_json()
-    redacted = session.redactor.text(text)
+    redacted = session.redactor.redact_text(text)
     return action if redacted == text else type(action).model_validate_json(redacted)

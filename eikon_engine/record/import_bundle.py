@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.importers.mission import ImportedMission
-from eikon_engine.importers.trace_of import trace_of
+from eikon_engine.importers.trace_of import build_trace
 from eikon_engine.network.har_file import HarFile
 from eikon_engine.network.har_import import import_entries, import_har
 from eikon_engine.network.har_node import HarNode
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import FILES_FOLDER
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.execution import NetworkPart
 from eikon_engine.trace.serializer import TRACE_FILE, write_trace
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.importers.older_trace import OlderTrace
+    from eikon_engine.importers.older_trace import MigratedTrace
     from eikon_engine.network.har_import import HarImport
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
 
 NETWORK_FOLDER: Final = "network"
-SHOWN: Final = 3
+MAX_WARNINGS_SHOWN: Final = 3
 """Maximum number of warnings shown per kind."""
 
 
@@ -45,7 +45,7 @@ class ImportedBundle:
     """Command that turns the bundle into a baseline."""
 
 
-def with_har(imported: ImportedMission | OlderTrace, har: Path | None) -> ImportedMission | OlderTrace:
+def with_har(imported: ImportedMission | MigratedTrace, har: Path | None) -> ImportedMission | MigratedTrace:
     """Use the network of a HAR file of the same run, if given.
 
     Raises:
@@ -60,16 +60,21 @@ def with_har(imported: ImportedMission | OlderTrace, har: Path | None) -> Import
 
 
 def write_import(
-    imported: ImportedMission | OlderTrace, folder: Path, *, now: datetime, fresh_id: Callable[[], str], partial: bool
+    imported: ImportedMission | MigratedTrace,
+    folder: Path,
+    *,
+    now: datetime,
+    fresh_id: Callable[[], str],
+    partial: bool,
 ) -> ImportedBundle:
     """Write the bundle into `folder`, or nothing at all if that fails.
 
     Raises:
-        ForeignStepError: a step cannot be converted, see `trace_of`.
+        ForeignStepError: a step cannot be converted, see `build_trace`.
         TraceError: the network of the recording cannot be read.
         OutputError: a recording exists already, or the folder cannot be written.
     """
-    with _written_whole(folder):
+    with _all_or_nothing(folder):
         if isinstance(imported, ImportedMission):
             return _write_mission(imported, folder, now=now, fresh_id=fresh_id, partial=partial)
         _copy_artifacts(imported, folder)
@@ -81,14 +86,14 @@ def write_import(
 def _write_mission(
     mission: ImportedMission, folder: Path, *, now: datetime, fresh_id: Callable[[], str], partial: bool
 ) -> ImportedBundle:
-    trace = trace_of(
+    trace = build_trace(
         mission, now=now, trace_id=fresh_id(), mission_id=new_mission_id(mission.text, now), partial=partial
     )
     for content in mission.files:
         BlobStore(folder / FILES_FOLDER).put(content)
     network = _network(mission, folder / NETWORK_FOLDER)
     if network is not None:
-        warnings = (*trace.warnings, *_shortened(network.warnings))
+        warnings = (*trace.warnings, *_group_warnings(network.warnings))
         trace = trace.model_copy(update={"network": NetworkPart(folder=NETWORK_FOLDER), "warnings": warnings})
     write_trace(trace, folder / TRACE_FILE)
     is_whole = network is not None and not any(
@@ -100,7 +105,7 @@ def _write_mission(
 
 
 def _network(mission: ImportedMission, folder: Path) -> HarImport | None:
-    moment_of = mission.moment_of if mission.acts else None
+    moment_of = mission.phase_and_page_time if mission.action_times else None
     if mission.har is not None:
         return import_har(mission.har, folder, moment_of=moment_of)
     found = mission.network
@@ -111,22 +116,25 @@ def _network(mission: ImportedMission, folder: Path) -> HarImport | None:
     return import_entries(har, folder, moment_of=moment_of)
 
 
-def _shortened(warnings: Iterable[str]) -> Iterator[str]:
+def _group_warnings(warnings: Iterable[str]) -> Iterator[str]:
     """Group equal warnings about many exchanges and show the first ones of each group."""
     kinds: dict[str, list[str]] = {}
     for warning in warnings:
         where, _, what = warning.partition("): ")
         kinds.setdefault(what or where, []).append(warning)
     for what, group in kinds.items():
-        yield from group[:SHOWN]
-        if len(group) > SHOWN:
-            yield f"{len(group) - SHOWN} more exchanges: {what}"
+        yield from group[:MAX_WARNINGS_SHOWN]
+        if len(group) > MAX_WARNINGS_SHOWN:
+            yield f"{len(group) - MAX_WARNINGS_SHOWN} more exchanges: {what}"
 
 
-def _copy_artifacts(older: OlderTrace, folder: Path) -> None:
+def _copy_artifacts(older: MigratedTrace, folder: Path) -> None:
     """Copy screenshots and other artifacts; missing files are reported when the bundle is read."""
     for artifact in _artifacts(older.trace):
-        source, to = inside(older.folder, artifact.path, "artifacts"), inside(folder, artifact.path, "artifacts")
+        source, to = (
+            resolve_inside(older.folder, artifact.path, "artifacts"),
+            resolve_inside(folder, artifact.path, "artifacts"),
+        )
         try:
             if source.is_dir():
                 shutil.copytree(source, to, dirs_exist_ok=True)
@@ -146,7 +154,7 @@ def _artifacts(trace: ExecutionTrace) -> Iterator[Artifact]:
 
 
 @contextmanager
-def _written_whole(folder: Path) -> Iterator[None]:
+def _all_or_nothing(folder: Path) -> Iterator[None]:
     """Refuse a folder with a recording, and remove everything written if the block fails."""
     for name in (TRACE_FILE, NETWORK_FOLDER):
         if (folder / name).exists():

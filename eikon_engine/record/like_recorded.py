@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
 
 
-def like_recorded(bundle: Bundle, options: RecordOptions) -> RecordOptions:
+def with_recorded_environment(bundle: Bundle, options: RecordOptions) -> RecordOptions:
     """Return options with the environment, clock, seed and storage of a bundle.
 
     An explicit storage state takes precedence. Headers get the values of their secrets.
@@ -26,16 +26,16 @@ def like_recorded(bundle: Bundle, options: RecordOptions) -> RecordOptions:
     start = bundle.trace.start
     stored = options.storage_state
     if stored is None and start.storage_state is not None:
-        stored = inside(bundle.root, start.storage_state, "start.storage_state")
+        stored = resolve_inside(bundle.root, start.storage_state, "start.storage_state")
     session = options.session_storage
     if session is None and start.session_storage is not None:
-        session = inside(bundle.root, start.session_storage, "start.session_storage")
+        session = resolve_inside(bundle.root, start.session_storage, "start.session_storage")
     options = replace(options, storage_state=stored, session_storage=session)
     environment = bundle.trace.environment
-    return options if environment is None else _as_in(options, environment)
+    return options if environment is None else _with_environment(options, environment)
 
 
-def _as_in(options: RecordOptions, environment: Environment) -> RecordOptions:
+def _with_environment(options: RecordOptions, environment: Environment) -> RecordOptions:
     return replace(
         options,
         viewport=environment.viewport,
@@ -60,4 +60,6 @@ def _as_in(options: RecordOptions, environment: Environment) -> RecordOptions:
 
 def _headers(environment: Environment, options: RecordOptions) -> dict[str, str]:
     redactor = Redactor(options.secrets)
-    return {name: redactor.restore(value.encode()).decode() for name, value in environment.extra_http_headers.items()}
+    return {
+        name: redactor.restore_bytes(value.encode()).decode() for name, value in environment.extra_http_headers.items()
+    }

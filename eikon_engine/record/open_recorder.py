@@ -6,35 +6,41 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.capture import NetworkCapture
-from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
+from eikon_engine.browser.environment import (
+    browser_kind,
+    fonts_digest,
+    platform_name,
+    read_native_browser,
+    read_page_view,
+)
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceFieldError, UsageError
-from eikon_engine.record.keep_out import keep_secrets_out
+from eikon_engine.record.keep_out import redact_recording
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.recorder import MissionRecorder, describe_error
-from eikon_engine.record.responses import KeptResponses
-from eikon_engine.record.start import keep_start, read_session_storage, without_secrets
+from eikon_engine.record.responses import CompletionCapture
+from eikon_engine.record.start import read_session_storage, redact_environment, store_start_state
 from eikon_engine.record.write import BundleWriter
-from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.redact.found import SecretDetector
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
 from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.secret_text import Secrets
-from eikon_engine.trace.stand_ins import StandIns
+from eikon_engine.trace.secret_text import SecretValues
+from eikon_engine.trace.stand_ins import StandInMap
 from eikon_engine.trace.start_state import read_storage_state
-from eikon_engine.trace.variables import demand_names
+from eikon_engine.trace.variables import require_variable_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from eikon_engine.browser.launch import LaunchedBrowser
-    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.ledger import PageTracker
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.start_state import SessionStorage, StorageState
@@ -64,62 +70,62 @@ async def open_recorder(
     """
     chosen = options or RecordOptions()
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
-    given = _given(chosen)
+    given = _read_start_state(chosen)
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
         session_options = _session_options(chosen, await _environment(launched, chosen), given)
-        worker = await _opened(stack, launched, session_options)
+        worker = await _open_worker(stack, launched, session_options)
         writer = BundleWriter(directory)
         worker.session.uploads = writer.files
         capture = NetworkCapture(worker.session, writer.network)
         await capture.start()
-        responses = _responses(directory, worker, chosen)
-        ask = chosen.ask if responses is None else responses.client
+        responses = _open_capture(directory, worker, chosen)
+        ask = chosen.completion_client if responses is None else responses.client
         recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen, ask)
-        start = await keep_start(worker, writer, session_options)
-        environment = await _seen(worker, session_options.environment)
-        environment = without_secrets(worker.session, environment)
-        writer.begin(_clean_header(worker, _header(mission_text, mission_id, environment, start, chosen)))
-        async with _ended(recorder, writer, capture, worker, chosen):
+        start = await store_start_state(worker, writer, session_options)
+        environment = await _with_page_view(worker, session_options.environment)
+        environment = redact_environment(worker.session, environment)
+        writer.start(_redact_header(worker, _build_header(mission_text, mission_id, environment, start, chosen)))
+        async with _completed(recorder, writer, capture, worker, chosen):
             with responses or nullcontext():
                 yield recorder
 
 
-def _responses(directory: Path, worker: BrowserWorker, options: RecordOptions) -> KeptResponses | None:
+def _open_capture(directory: Path, worker: BrowserWorker, options: RecordOptions) -> CompletionCapture | None:
     """Return the capture of completions; None if the caller stores them."""
-    if not options.keeps_responses:
+    if not options.should_store_responses:
         return None
 
     def clean(text: str) -> str:
-        return worker.session.redactor.text(text)  # looked up on every call: a new secret replaces the redactor
+        return worker.session.redactor.redact_text(text)  # looked up on every call: a new secret replaces the redactor
 
-    return KeptResponses(directory, options.ask, clean, options.new_id)
+    return CompletionCapture(directory, options.completion_client, clean, options.new_id)
 
 
 def _session_options(
-    options: RecordOptions, environment: Environment, given: tuple[StorageState | None, SessionStorage]
+    options: RecordOptions, environment: Environment, start_state: tuple[StorageState | None, SessionStorage]
 ) -> SessionOptions:
     """Build the session options and decide whether to search for secrets."""
-    found = FoundSecrets(options.redaction, options.new_key()) if options.redact else None
-    storage_state, session_storage = given
+    found = SecretDetector(options.redaction, options.new_key()) if options.redact else None
+    storage_state, session_storage = start_state
     return SessionOptions(
         environment=environment,
         storage_state=storage_state,
         session_storage=session_storage,
-        secrets=Secrets(options.secrets),
-        kept_secrets=frozenset(options.secrets),
-        natural=options.clock == "natural",
-        found=found,
-        stand_ins=found.stand_ins if found is not None else StandIns(),
+        secrets=SecretValues(options.secrets),
+        redacted_secrets=frozenset(options.secrets),
+        natural_clock=options.clock == "natural",
+        secret_detector=found,
+        stand_ins=found.stand_ins if found is not None else StandInMap(),
     )
 
 
-def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
-    demand_names(options.variables, "RecordOptions.variables")
+def _read_start_state(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
+    require_variable_names(options.variables, "RecordOptions.variables")
     given = options.storage_state
     return None if given is None else read_storage_state(given), read_session_storage(options.session_storage)
 
 
-async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: SessionOptions) -> BrowserWorker:
+async def _open_worker(stack: AsyncExitStack, launched: LaunchedBrowser, options: SessionOptions) -> BrowserWorker:
     """Open the worker; translate trace errors, because here the caller chose the environment."""
     try:
         return await stack.enter_async_context(open_worker(launched.browser, options, LiveTraffic()))
@@ -128,12 +134,12 @@ async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: Ses
         raise UsageError(message) from error
 
 
-async def _seen(worker: BrowserWorker, environment: Environment) -> Environment:
+async def _with_page_view(worker: BrowserWorker, environment: Environment) -> Environment:
     page = worker.session.page(0)
-    return environment if page is None else environment.model_copy(update={"page_view": await see(page)})
+    return environment if page is None else environment.model_copy(update={"page_view": await read_page_view(page)})
 
 
-def _header(
+def _build_header(
     mission_text: str, mission_id: str | None, environment: Environment, start: StartState, options: RecordOptions
 ) -> ExecutionTrace:
     """Build the trace as known before the first action."""
@@ -151,14 +157,16 @@ def _header(
     )
 
 
-def _clean_header(worker: BrowserWorker, header: ExecutionTrace) -> ExecutionTrace:
+def _redact_header(worker: BrowserWorker, header: ExecutionTrace) -> ExecutionTrace:
     redactor = worker.session.redactor
-    variables = {name: None if value is None else redactor.text(value) for name, value in header.variables.items()}
-    return header.model_copy(update={"mission_text": redactor.text(header.mission_text), "variables": variables})
+    variables = {
+        name: None if value is None else redactor.redact_text(value) for name, value in header.variables.items()
+    }
+    return header.model_copy(update={"mission_text": redactor.redact_text(header.mission_text), "variables": variables})
 
 
 @asynccontextmanager
-async def _ended(
+async def _completed(
     recorder: MissionRecorder,
     writer: BundleWriter,
     capture: NetworkCapture,
@@ -166,41 +174,41 @@ async def _ended(
     options: RecordOptions,
 ) -> AsyncIterator[None]:
     """Complete the bundle, however the mission ends."""
-    ledger = worker.session.ledger
+    ledger = worker.session.tracker
     try:
         try:
             yield
         finally:
             await capture.close()
-        _demand_sound(ledger)
+        _raise_page_error(ledger)
     except BaseException as error:
-        for each in (error, ledger.fault) if ledger.fault not in (None, error) else (error,):
-            writer.add_failure(Failure(message=worker.session.redactor.text(describe_error(each))))
+        for each in (error, ledger.error) if ledger.error not in (None, error) else (error,):
+            writer.add_failure(Failure(message=worker.session.redactor.redact_text(describe_error(each))))
         recorder.finish("failed" if isinstance(error, Exception) else "aborted")
         raise
     finally:
         try:
-            _warn(writer, capture, worker)
+            _write_warnings(writer, capture, worker)
         finally:
-            writer.end(options.now(), recorder.status)
-            keep_secrets_out(writer.directory, worker.session)
+            writer.finish(options.now(), recorder.status)
+            redact_recording(writer.directory, worker.session)
 
 
-def _demand_sound(ledger: PageLedger) -> None:
-    if ledger.fault is not None:
-        raise ledger.fault
+def _raise_page_error(ledger: PageTracker) -> None:
+    if ledger.error is not None:
+        raise ledger.error
 
 
-def _warn(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
+def _write_warnings(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
     """Write the warnings of capture and network."""
-    for warning in (*capture.warnings, *worker.network().notes):
+    for warning in (*capture.warnings, *worker.network_outcome().notes):
         writer.warn(warning)
 
 
 async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Environment:
     start = options.clock_start or options.now()
-    native = await native_browser(launched.browser)
-    headers = {name: Redactor(options.secrets).text(value) for name, value in options.extra_http_headers.items()}
+    native = await read_native_browser(launched.browser)
+    headers = {name: Redactor(options.secrets).redact_text(value) for name, value in options.extra_http_headers.items()}
     return Environment(
         browser_version=launched.browser.version,
         playwright_version=launched.playwright_version,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
-from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
+from eikon_engine.trace.wall_clock import random_id, random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,13 +61,13 @@ class RecordOptions:
     """Initial cookies, local storage and IndexedDB (Playwright's storage state)."""
     session_storage: Path | None = None
     """Initial session storage of the first page: a JSON file `{origin: {key: value}}`."""
-    ask: CompletionClient | None = None
+    completion_client: CompletionClient | None = None
     """Model client for skills; its responses are stored in the bundle for replays."""
-    keeps_responses: bool = True
+    should_store_responses: bool = True
     """Whether the recorder stores the responses of `ask`; False if `ask` does so itself."""
     now: Callable[[], datetime] = utc_now
     """The clock of the recording."""
-    new_id: Callable[[], str] = fresh_id
+    new_id: Callable[[], str] = random_id
     """Generates the trace id."""
-    new_key: Callable[[], bytes] = fresh_key
+    new_key: Callable[[], bytes] = random_key
     """Generates the key for stand-ins, which is never stored."""

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
-from eikon_engine.completions.in_trace import usage_of
+from eikon_engine.completions.in_trace import usage_from_response
 from eikon_engine.errors import EikonError, InternalError, UsageError
 from eikon_engine.record.attempts import Attempts
-from eikon_engine.record.hidden import hide_secrets
-from eikon_engine.record.skill_runs import SkillCall, SkillRuns, document_of
+from eikon_engine.record.hidden import redact_action
+from eikon_engine.record.skill_runs import SkillCall, SkillRunner, find_document
 from eikon_engine.trace.actions import FileInput, Navigate
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
@@ -21,10 +21,10 @@ from eikon_engine.trace.execution import (
     Succeeded,
     ToolUsage,
 )
-from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.file_name import safe_file_name
 from eikon_engine.trace.found_secret import Redaction
-from eikon_engine.trace.identity import weakness
-from eikon_engine.trace.variables import resolved_action
+from eikon_engine.trace.identity import identity_weakness
+from eikon_engine.trace.variables import resolve_action
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.browser.capture import NetworkCapture
-    from eikon_engine.browser.worker import Performed
+    from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.completions import CompletionClient, ModelResponse
     from eikon_engine.outcome.outcomes import FailedRequest
     from eikon_engine.record.attempt import Attempt
@@ -55,7 +55,7 @@ class MissionRecorder:
         capture: NetworkCapture,
         skills: SkillRegistry,
         options: RecordOptions,
-        ask: CompletionClient | None,
+        client: CompletionClient | None,
     ) -> None:
         """Record what `worker` does; skills use the model client `ask`. Created by `open_recorder`."""
         self._worker = worker
@@ -66,9 +66,13 @@ class MissionRecorder:
         self._variables = options.variables
         self.last_action: ActionTrace | None = None
         """The last recorded action, including a failed one."""
-        self._attempts = Attempts(writer, self._clean, options.now)
-        self._skill_runs = SkillRuns(
-            writer=writer, attempts=self._attempts, ask=ask, clean=self._clean, clean_value=self.clean_value
+        self._attempts = Attempts(writer, self._redact, options.now)
+        self._skill_runner = SkillRunner(
+            writer=writer,
+            attempts=self._attempts,
+            completion_client=client,
+            redact=self._redact,
+            redact_value=self.redact_value,
         )
 
     @asynccontextmanager
@@ -77,7 +81,7 @@ class MissionRecorder:
 
         An exception that leaves the block is recorded as the failure of the attempt and re-raised.
         """
-        self._attempts.begin(description, subgoal_id)
+        self._attempts.start(description, subgoal_id)
         try:
             yield
         except BaseException as error:
@@ -86,7 +90,7 @@ class MissionRecorder:
         else:
             self._attempts.end()
 
-    async def perform(self, action: Action) -> Observation:
+    async def run(self, action: Action) -> Observation:
         """Perform one action, record it and return its observation.
 
         Variables are performed with their values and recorded by name.
@@ -94,11 +98,11 @@ class MissionRecorder:
         Raises:
             ActionError: the action failed; the failure is recorded and expected again at replay.
         """
-        attempt = self._current()
+        attempt = self._require_attempt()
         started_at = self._now()
-        resolved = resolved_action(action, self._variables)
+        resolved = resolve_action(action, self._variables)
         if isinstance(resolved, Navigate):
-            self._worker.session.learn_text(resolved.url, made=True)
+            self._worker.session.detect_in_text(resolved.url, by_page=True)
         performed = await self._worker.execute(resolved)
         sequence = attempt.next_sequence()
         trace = ActionTrace(
@@ -106,14 +110,14 @@ class MissionRecorder:
             sequence=sequence,
             started_at=started_at,
             ended_at=self._now(),
-            action=hide_secrets(self._worker.session, with_identities(action, performed), resolved),
+            action=redact_action(self._worker.session, with_identities(action, performed), resolved),
             result=performed.result,
-            observation=self._store(performed),
-            artifacts=self._keep_picture(attempt, sequence, performed),
+            observation=self._store_observation(performed),
+            artifacts=self._store_screenshot(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
         self.last_action = trace
-        self._note_secrets()
+        self._write_redaction()
         self._warn_of_weak_targets(trace)
         if performed.error is not None:
             raise performed.error
@@ -126,7 +130,7 @@ class MissionRecorder:
         """Warn about weak targets while the author can still choose better selectors."""
         for target in (getattr(trace.action, name, None) for name in ("target", "to")):
             identity = getattr(target, "identity", None)
-            why = None if identity is None else weakness(identity)
+            why = None if identity is None else identity_weakness(identity)
             if why is not None:
                 self.warn(f"{trace.id}: the target {target} is weak: {why}")
 
@@ -141,43 +145,43 @@ class MissionRecorder:
             CompletionError: the model it asked failed; the failure is recorded.
             UsageError: the page has no such frame, or the subgoal ended before the skill did.
         """
-        attempt = self._current()
-        call = SkillCall(skill=self._skills.named(name), page=page, frame=frame, parameters=dict(parameters or {}))
-        return await self._skill_runs.run(attempt, await self._worker.snapshot(page), call)
+        attempt = self._require_attempt()
+        call = SkillCall(skill=self._skills.get(name), page=page, frame=frame, parameters=dict(parameters or {}))
+        return await self._skill_runner.run(attempt, await self._worker.snapshot(page), call)
 
     def tool(self, name: str, arguments: dict[str, JsonValue], *, result: JsonValue = None, error: str = "") -> None:
         """Record a tool call with its result or error."""
-        attempt = self._current()
+        attempt = self._require_attempt()
         sequence = attempt.next_sequence()
         usage = ToolUsage(
             id=f"{attempt.id}_tool_{sequence:03d}",
             sequence=sequence,
             tool=name,
-            arguments=cast("dict[str, JsonValue]", self.clean_value(arguments)),
-            result=Failed(code="tool-failed", message=self.clean_text(error)) if error else Succeeded(),
-            output=self.clean_value(result),
+            arguments=cast("dict[str, JsonValue]", self.redact_value(arguments)),
+            result=Failed(code="tool-failed", message=self.redact_text(error)) if error else Succeeded(),
+            output=self.redact_value(result),
         )
         self._writer.add_tool(attempt, usage)
 
     def completion(self, response: ModelResponse) -> None:
         """Record the response of a language model."""
-        attempt = self._current()
+        attempt = self._require_attempt()
         sequence = attempt.next_sequence()
-        usage = usage_of(response, f"{attempt.id}_completion_{sequence:03d}", sequence)
+        usage = usage_from_response(response, f"{attempt.id}_completion_{sequence:03d}", sequence)
         self._writer.add_completion(attempt, usage)
 
     @property
     def failed_requests(self) -> tuple[FailedRequest, ...] | None:
         """Return the page requests that failed so far; None if unknown."""
-        return self._worker.network().failed
+        return self._worker.network_outcome().failed
 
-    def clean_text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Replace secrets by placeholders and stand-ins, as in everything that is written."""
-        return self._clean(text)
+        return self._redact(text)
 
-    def clean_value(self, value: JsonValue) -> JsonValue:
+    def redact_value(self, value: JsonValue) -> JsonValue:
         """Redact all texts of a JSON value."""
-        return self._worker.session.redactor.redact_texts(value)
+        return self._worker.session.redactor.redact_json(value)
 
     async def html(self, *, page: int = 0, frame: str = "") -> str:
         """Return the current page as redacted HTML for the mission to decide on; nothing is recorded.
@@ -186,56 +190,56 @@ class MissionRecorder:
             PageMissingError: the page is not open.
             UsageError: it has no such frame.
         """
-        return render_plain_html(document_of(await self._worker.snapshot(page), page, frame))
+        return render_plain_html(find_document(await self._worker.snapshot(page), page, frame))
 
-    def attach(self, path: Path) -> FileInput:
+    def attach_file(self, path: Path) -> FileInput:
         """Store a file in the bundle for an upload field."""
         try:
             content = path.read_bytes()
         except OSError as error:
             message = f"cannot read the upload {path}: {error.strerror}; check the path"
             raise UsageError(message) from error
-        return self.keep_file(path.name, mimetypes.guess_type(path.name)[0] or "application/octet-stream", content)
+        return self.attach_content(path.name, mimetypes.guess_type(path.name)[0] or "application/octet-stream", content)
 
-    def keep_file(self, name: str, mime_type: str, content: bytes) -> FileInput:
+    def attach_content(self, name: str, mime_type: str, content: bytes) -> FileInput:
         """Store content in the bundle as a file for an upload field."""
         return FileInput(name=name, mime_type=mime_type, content=self._writer.store_file(content))
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Record extracted data."""
-        self._writer.add_extraction(self._clean(name), self._worker.session.redactor.redact_texts(value))
+        self._writer.add_extraction(self._redact(name), self._worker.session.redactor.redact_json(value))
 
     def warn(self, text: str) -> None:
         """Add a warning to the recording."""
-        self._writer.warn(self._clean(text))
+        self._writer.warn(self._redact(text))
 
     def finish(self, status: MissionStatus) -> None:
         """Set the mission status explicitly instead of deriving it from the subgoals."""
-        self._attempts.say(status)
+        self._attempts.set_status(status)
 
     @property
     def status(self) -> MissionStatus:
         """The mission status so far: complete unless the last attempt of some subgoal failed or was aborted."""
         return self._attempts.status
 
-    def _note_secrets(self) -> None:
+    def _write_redaction(self) -> None:
         """Write the secrets found so far, so that a killed process leaves them for replays."""
-        found = self._worker.session.found
+        found = self._worker.session.secret_detector
         if found is not None:
-            self._writer.note_secrets(Redaction(found=found.table))
+            self._writer.write_redaction(Redaction(found=found.table))
 
-    def _current(self) -> Attempt:
+    def _require_attempt(self) -> Attempt:
         if self._attempts.current is None:
             message = "actions and skills must run inside a subgoal; use `async with mission.subgoal(…)`"
             raise UsageError(message)
         return self._attempts.current
 
-    def _clean(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         """Replace secret values by their names."""
-        return self._worker.session.redactor.text(text)
+        return self._worker.session.redactor.redact_text(text)
 
-    def _store(self, performed: Performed) -> Observation | None:
-        captured = performed.sight
+    def _store_observation(self, performed: PerformedAction) -> Observation | None:
+        captured = performed.captured
         if captured is None or performed.observation is None:
             return None
         for seen, content, url in captured.downloads:
@@ -247,12 +251,12 @@ class MissionRecorder:
         )
         return performed.observation.model_copy(update={"pages": pages})
 
-    def _keep_picture(self, attempt: Attempt, sequence: int, performed: Performed) -> tuple[Artifact, ...]:
-        if performed.picture is None:
+    def _store_screenshot(self, attempt: Attempt, sequence: int, performed: PerformedAction) -> tuple[Artifact, ...]:
+        if performed.screenshot is None:
             return ()
-        name = file_name_for(attempt.id, "subgoal")
+        name = safe_file_name(attempt.id, "subgoal")
         path = f"screenshots/{self._attempts.count:02d}_{name}_{sequence:03d}.png"
-        self._writer.write_file(path, performed.picture)
+        self._writer.write_file(path, performed.screenshot)
         return (Artifact(name="screenshot", path=path),)
 
 

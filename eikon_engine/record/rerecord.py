@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ActionError
 from eikon_engine.record.open_recorder import open_recorder
-from eikon_engine.record.skills_again import page_of, recorded_answers, use_again
+from eikon_engine.record.skills_again import find_skill_page, recorded_completions, rerun_skill
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
-from eikon_engine.trace.located import positions
-from eikon_engine.trace.patch import EDITED, apply_patch, variables_patch
+from eikon_engine.trace.located import iter_steps
+from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
-from eikon_engine.trace.variables import demand_values, used_variables
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.variables import require_values, used_variables
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.observation import Observation
 
-LEFT_OUT: Final = "not recorded again: "
+OMITTED_PREFIX: Final = "not recorded again: "
 """Prefix of warnings about parts of the older recording that the new one does not have."""
 
 
@@ -36,7 +36,7 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
 
     An action recorded as failed may fail again. Variables stay variables, with the values of this run. Warnings about
     edits are dropped, because the new recording has no edits. Masks and rules are copied. Tool calls and other steps
-    that only the mission itself can make are reported as warnings. For the environment see `like_recorded`.
+    that only the mission itself can make are reported as warnings. For the environment see `with_recorded_environment`.
 
     Raises:
         UsageError: the page of a skill is ambiguous, or no action uses a given variable.
@@ -46,19 +46,23 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
         SkillError: a skill failed, unlike in the recording.
         OutputError: a recording exists already, or the folder cannot be written.
     """
-    demand_values(bundle.trace, options.variables)
+    require_values(bundle.trace, options.variables)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
-    _demand_pages(trace)
-    options = replace(options, variables=_values(trace), ask=options.ask or recorded_answers(bundle, options.secrets))
+    _require_skill_pages(trace)
+    options = replace(
+        options,
+        variables=_used_values(trace),
+        completion_client=options.completion_client or recorded_completions(bundle, options.secrets),
+    )
     recorder = open_recorder(directory, mission_text=trace.mission_text, mission_id=trace.mission_id, options=options)
     async with recorder as mission:
         for warning in trace.warnings:
-            if not warning.startswith((EDITED, LEFT_OUT)):
+            if not warning.startswith((EDIT_WARNING_PREFIX, OMITTED_PREFIX)):
                 mission.warn(warning)
-        for left_out in _left_out(trace):
-            mission.warn(f"{LEFT_OUT}{left_out}")
+        for left_out in _omitted_parts(trace):
+            mission.warn(f"{OMITTED_PREFIX}{left_out}")
         await _perform_all(mission, replace(bundle, trace=trace), options)
-    _keep_masks_and_rules(trace, directory)
+    _copy_masks_and_rules(trace, directory)
 
 
 async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions) -> None:
@@ -67,23 +71,23 @@ async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: Record
         async with mission.subgoal(subgoal.description, subgoal_id=subgoal.subgoal_id):
             for step in subgoal.steps:
                 if isinstance(step, SkillUsage):
-                    await use_again(mission, step, seen, options.secrets)
+                    await rerun_skill(mission, step, seen, options.secrets)
                 elif not isinstance(step.result, Blocked):
                     await _perform(mission, step, bundle)
                     seen = step.observation or seen
 
 
-def _demand_pages(trace: ExecutionTrace) -> None:
+def _require_skill_pages(trace: ExecutionTrace) -> None:
     """Check the page of each skill before anything is performed."""
     seen: Observation | None = None
-    for _, step in positions(trace):
+    for _, step in iter_steps(trace):
         if isinstance(step, SkillUsage):
-            page_of(step, seen)
+            find_skill_page(step, seen)
         else:
             seen = step.observation or seen
 
 
-def _left_out(trace: ExecutionTrace) -> Iterator[str]:
+def _omitted_parts(trace: ExecutionTrace) -> Iterator[str]:
     """Yield the parts of the older recording that cannot be recorded again."""
     kinds = (
         ("tool call", sum(len(each.tools_used) for each in trace.subgoal_traces)),
@@ -92,10 +96,10 @@ def _left_out(trace: ExecutionTrace) -> Iterator[str]:
     )
     for kind, count in kinds:
         if count:
-            yield f"{counted(count, kind)} of the older recording, which only the mission itself can make"
+            yield f"{pluralize(count, kind)} of the older recording, which only the mission itself can make"
 
 
-def _keep_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
+def _copy_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
     recorded = read_trace(directory)
     network = recorded.network
     if network is not None and trace.network is not None:
@@ -105,14 +109,14 @@ def _keep_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
         write_trace(kept, directory / TRACE_FILE)
 
 
-def _values(trace: ExecutionTrace) -> dict[str, str]:
+def _used_values(trace: ExecutionTrace) -> dict[str, str]:
     """Return the values of the used variables; all of them have one by now."""
     return {name: value for name in used_variables(trace) if (value := trace.variables[name]) is not None}
 
 
 async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle) -> None:
     try:
-        await mission.perform(_with_files(mission, step.action, bundle))
+        await mission.run(_with_files(mission, step.action, bundle))
     except ActionError:
         if not isinstance(step.result, Failed):
             raise
@@ -122,5 +126,7 @@ def _with_files(mission: MissionRecorder, action: Action, bundle: Bundle) -> Act
     """Copy the files of an upload into the new bundle."""
     if not isinstance(action, SetInputFiles):
         return action
-    files = tuple(mission.keep_file(each.name, each.mime_type, bundle.files.get(each.content)) for each in action.files)
+    files = tuple(
+        mission.attach_content(each.name, each.mime_type, bundle.files.get(each.content)) for each in action.files
+    )
     return action.model_copy(update={"files": files})

@@ -11,48 +11,48 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eikon_engine.browser.attached.element import Element, Sought
+    from eikon_engine.browser.attached.element import ElementSnapshot, TargetSnapshot
 
 
 @dataclass(slots=True)
-class Sightings:
+class TargetCandidates:
     """Collect what the probes saw of one target, by document; mutable, every probe adds to it."""
 
-    _early: dict[float, Element] = field(default_factory=dict)
+    _before_events: dict[float, ElementSnapshot] = field(default_factory=dict)
     """Last description before any event in the document."""
-    _before: dict[float, Element] = field(default_factory=dict)
+    _before_hit: dict[float, ElementSnapshot] = field(default_factory=dict)
     """Description before the element was hit, where its document remembers it."""
-    _hit: set[float] = field(default_factory=set)
+    _hit_documents: set[float] = field(default_factory=set)
     """Documents in which the target received an event."""
 
-    is_blind: bool = True
+    is_unprobed: bool = True
     """Whether no document could be probed."""
 
-    def add(self, seen: Sought) -> None:
+    def add(self, snapshot: TargetSnapshot) -> None:
         """Add what a probe saw while the call was running."""
-        self._add_hit(seen)
-        if seen.element.count and seen.is_early:
-            self._early[seen.document] = seen.element
+        self._add_hit(snapshot)
+        if snapshot.element.count and snapshot.is_before_any_hit:
+            self._before_events[snapshot.document] = snapshot.element
 
-    def settle(self, last: Sought | None, *, is_felt: bool) -> Element | None:
+    def resolve(self, final: TargetSnapshot | None, *, must_be_hit: bool) -> ElementSnapshot | None:
         """Return the element the call acted on; None if that is ambiguous.
 
         `last` is the probe after the call, None if it failed. `is_felt` means that a successful call always dispatches
         an event to its element, so an element that is still there without one was not the target.
         """
-        if last is not None:
-            self._add_hit(last)
-        found = self._hit or set(self._early)
-        if not self._hit and is_felt and last is not None:
-            found.discard(last.document)
+        if final is not None:
+            self._add_hit(final)
+        found = self._hit_documents or set(self._before_events)
+        if not self._hit_documents and must_be_hit and final is not None:
+            found.discard(final.document)
         if len(found) != 1:
             return None
         document = found.pop()
-        return self._early.get(document) or self._before.get(document)
+        return self._before_events.get(document) or self._before_hit.get(document)
 
-    def _add_hit(self, seen: Sought) -> None:
-        self.is_blind = False
-        if seen.was_hit:
-            self._hit.add(seen.document)
-        if seen.before is not None and seen.element.count == 1:
-            self._before[seen.document] = replace(seen.element, identity=seen.before)
+    def _add_hit(self, snapshot: TargetSnapshot) -> None:
+        self.is_unprobed = False
+        if snapshot.was_hit:
+            self._hit_documents.add(snapshot.document)
+        if snapshot.identity_before_hit is not None and snapshot.element.count == 1:
+            self._before_hit[snapshot.document] = replace(snapshot.element, identity=snapshot.identity_before_hit)

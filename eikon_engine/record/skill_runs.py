@@ -36,16 +36,16 @@ class SkillCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SkillRuns:
+class SkillRunner:
     """Runs the skills of one recording."""
 
     writer: BundleWriter
     attempts: Attempts
-    ask: CompletionClient | None
+    completion_client: CompletionClient | None
     """Model client for skills."""
-    clean: Callable[[str], str]
+    redact: Callable[[str], str]
     """Replaces secret values by their names."""
-    clean_value: Callable[[JsonValue], JsonValue]
+    redact_value: Callable[[JsonValue], JsonValue]
     """Redacts all texts of a JSON value."""
 
     async def run(self, attempt: Attempt, snapshot: PageSnapshot, call: SkillCall) -> JsonValue:
@@ -56,28 +56,33 @@ class SkillRuns:
             CompletionError: the model it asked failed; the failure is recorded.
             UsageError: the page has no such frame, or the attempt ended before the skill.
         """
-        document = document_of(snapshot, call.page, call.frame)
+        document = find_document(snapshot, call.page, call.frame)
         sequence = attempt.next_sequence()
         usage = SkillUsage(
             id=f"{attempt.id}_skill_{sequence:03d}",
             sequence=sequence,
             skill=call.skill.name,
             version=call.skill.version,
-            parameters=cast("dict[str, JsonValue]", self.clean_value(dict(call.parameters))),
+            parameters=cast("dict[str, JsonValue]", self.redact_value(dict(call.parameters))),
             source=SkillInputRef(snapshot=self.writer.store_snapshot(snapshot), frame=call.frame, url=document.url),
             result=Succeeded(),
         )
-        page = SkillInput(html=render_plain_html(document), url=document.url, parameters=call.parameters, ask=self.ask)
+        page = SkillInput(
+            html=render_plain_html(document),
+            url=document.url,
+            parameters=call.parameters,
+            completion_client=self.completion_client,
+        )
         try:
             output = await to_thread.run_sync(call.skill.run, page, abandon_on_cancel=True)
         except (CompletionError, SkillError) as error:
-            failed = Failed(code=error.code, message=self.clean(error.message))
-            self._add(attempt, usage.model_copy(update={"result": failed, "output_recorded": False}))
+            failed = Failed(code=error.code, message=self.redact(error.message))
+            self._write_usage(attempt, usage.model_copy(update={"result": failed, "output_recorded": False}))
             raise
-        self._add(attempt, usage.model_copy(update={"output": self.clean_value(output)}))
+        self._write_usage(attempt, usage.model_copy(update={"output": self.redact_value(output)}))
         return output
 
-    def _add(self, attempt: Attempt, usage: SkillUsage) -> None:
+    def _write_usage(self, attempt: Attempt, usage: SkillUsage) -> None:
         if self.attempts.current is not attempt:
             message = (
                 f"skill {usage.skill} was not recorded: subgoal {attempt.subgoal_id} ended before it did; await "
@@ -87,7 +92,7 @@ class SkillRuns:
         self.writer.add_skill(attempt, usage)
 
 
-def document_of(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:
+def find_document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:
     """Return the document of a frame.
 
     Raises:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from eikon_engine.completions import ReplayExecutor
-from eikon_engine.completions.folder import RESPONSES_FOLDER, read_whole_folder
+from eikon_engine.completions import ReplayClient
+from eikon_engine.completions.folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.errors import CompletionError, SkillError, UsageError
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.redaction import Redactor
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 
-async def use_again(
-    mission: MissionRecorder, usage: SkillUsage, seen: Observation | None, secrets: Mapping[str, str]
+async def rerun_skill(
+    mission: MissionRecorder, usage: SkillUsage, last_observation: Observation | None, secrets: Mapping[str, str]
 ) -> None:
     """Re-run a skill on the page it was used on; `seen` is the last observation recorded before it.
 
@@ -38,11 +38,11 @@ async def use_again(
         UsageError: the page it was used on is ambiguous, or the page has no such frame any more.
     """
     frame = "" if usage.source is None else usage.source.frame
-    parameters = Redactor(secrets).restore_texts(usage.parameters)
+    parameters = Redactor(secrets).restore_json(usage.parameters)
     try:
         await mission.skill(
             usage.skill,
-            page=page_of(usage, seen),
+            page=find_skill_page(usage, last_observation),
             frame=frame,
             parameters=cast("dict[str, JsonValue]", parameters),
         )
@@ -51,13 +51,13 @@ async def use_again(
             raise
 
 
-def page_of(usage: SkillUsage, seen: Observation | None) -> int:
+def find_skill_page(usage: SkillUsage, last_observation: Observation | None) -> int:
     """Return the ordinal of the page a skill was used on, identified by its document or else by its URL.
 
     Raises:
         UsageError: several pages were open and none of them is a unique match.
     """
-    pages = () if seen is None else seen.pages
+    pages = () if last_observation is None else last_observation.pages
     source = usage.source
     if source is not None:
         found = [each.page for each in pages if each.snapshot == source.snapshot] or [
@@ -74,11 +74,11 @@ def page_of(usage: SkillUsage, seen: Observation | None) -> int:
     raise UsageError(message)
 
 
-def recorded_answers(bundle: Bundle, secrets: Mapping[str, str]) -> CompletionClient | None:
+def recorded_completions(bundle: Bundle, secrets: Mapping[str, str]) -> CompletionClient | None:
     """Return a client for the completions recorded in the bundle; None if there are none.
 
     Raises:
-        ResponsesError: the recorded responses are unreadable, corrupt or incomplete.
+        ResponseFolderError: the recorded responses are unreadable, corrupt or incomplete.
     """
-    responses = read_whole_folder(inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
-    return ReplayExecutor(responses, clean=Redactor(secrets).text) if responses else None
+    responses = read_complete_folder(resolve_inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
+    return ReplayClient(responses, redact=Redactor(secrets).redact_text) if responses else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.clean_traffic import clean_headers
+from eikon_engine.browser.clean_traffic import redact_headers
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.execution import StartState
 from eikon_engine.trace.start_state import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session, SessionOptions
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.record.write import BundleWriter
-    from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.redact.found import SecretDetector
     from eikon_engine.trace.environment import Environment
 
 
@@ -44,63 +44,67 @@ def read_session_storage(path: Path | None) -> SessionStorage:
         raise UsageError(message) from error
 
 
-async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: SessionOptions) -> StartState:
+async def store_start_state(worker: BrowserWorker, writer: BundleWriter, options: SessionOptions) -> StartState:
     """Write the redacted start state of the session into the bundle.
 
     Cookies are those the browser accepted; the rest is the given state, because reading it back would load pages.
     """
     given = options.storage_state or {"origins": []}
     state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
-    return write_start(worker.session, writer, options, state)
+    return write_start_state(worker.session, writer, options, state)
 
 
-def write_start(session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState) -> StartState:
+def write_start_state(
+    session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState
+) -> StartState:
     """Write a known start state, redacted."""
-    if session.found is not None:
-        learn_start(session.found, state, options.session_storage)
-        state = {**state, "cookies": [_clean_cookie(session, each) for each in state["cookies"]]}
-    redact = session.redactor.redact_texts
-    writer.write_file(STORAGE_STATE_FILE, _text(redact(state)))
+    if session.secret_detector is not None:
+        detect_in_start_state(session.secret_detector, state, options.session_storage)
+        state = {**state, "cookies": [_redact_cookie(session, each) for each in state["cookies"]]}
+    redact = session.redactor.redact_json
+    writer.write_file(STORAGE_STATE_FILE, _json_bytes(redact(state)))
     session_storage: dict[str, JsonValue] = {origin: {**items} for origin, items in options.session_storage.items()}
     if session_storage:
-        writer.write_file(SESSION_STORAGE_FILE, _text(redact(session_storage)))
+        writer.write_file(SESSION_STORAGE_FILE, _json_bytes(redact(session_storage)))
     return StartState(
         storage_state=STORAGE_STATE_FILE,
         session_storage=SESSION_STORAGE_FILE if session_storage else None,
-        secrets=tuple(sorted(options.kept_secrets)),
+        secrets=tuple(sorted(options.redacted_secrets)),
     )
 
 
-def without_secrets(session: Session, environment: Environment) -> Environment:
+def redact_environment(session: Session, environment: Environment) -> Environment:
     """Redact the headers of the environment for the trace; the session still sends the originals."""
     pairs = environment.extra_http_headers.items()
-    if session.found is not None:
-        session.found.learn(session.found.discover.in_headers(pairs))
-    return environment.model_copy(update={"extra_http_headers": dict(clean_headers(session, pairs))})
+    if session.secret_detector is not None:
+        session.secret_detector.add(session.secret_detector.search.in_headers(pairs))
+    return environment.model_copy(update={"extra_http_headers": dict(redact_headers(session, pairs))})
 
 
-def learn_start(found: FoundSecrets, state: StorageState, session_storage: Mapping[str, Mapping[str, str]]) -> None:
+def detect_in_start_state(
+    detector: SecretDetector, state: StorageState, session_storage: Mapping[str, Mapping[str, str]]
+) -> None:
     """Search the start state of a session for secrets."""
-    discover = found.discover
+    discover = detector.search
     for cookie in state.get("cookies", []):
         is_hidden = cookie.get("httpOnly", False)
-        found.learn(discover.in_cookie(cookie["name"], cookie["value"], is_hidden=is_hidden))
+        detector.add(discover.in_cookie(cookie["name"], cookie["value"], is_hidden=is_hidden))
     for origin in state.get("origins", []):
         for item in origin.get("localStorage", []):
-            found.learn(discover.in_storage(str(item.get("name", "")), str(item.get("value", ""))))
-        found.learn(discover.in_values("storage", origin.get("indexedDB")))
+            detector.add(discover.in_storage(str(item.get("name", "")), str(item.get("value", ""))))
+        detector.add(discover.in_values("storage", origin.get("indexedDB")))
     for items in session_storage.values():
         for name, value in items.items():
-            found.learn(discover.in_storage(name, value))
+            detector.add(discover.in_storage(name, value))
 
 
-def _clean_cookie(session: Session, cookie: JsonValue) -> JsonValue:
-    if session.found is None or not isinstance(cookie, dict):
+def _redact_cookie(session: Session, cookie: JsonValue) -> JsonValue:
+    if session.secret_detector is None or not isinstance(cookie, dict):
         return cookie
     name, value, is_hidden = str(cookie["name"]), str(cookie["value"]), bool(cookie.get("httpOnly"))
-    clean = session.found.cookie_value(name, value, session.redactor.text, is_hidden=is_hidden)
+    clean = session.secret_detector.redact_cookie(name, value, session.redactor.redact_text, is_http_only=is_hidden)
     return {**cookie, "value": clean}
 
 
-def _text(value: JsonValue) -> bytes:
+def _json_bytes(value: JsonValue) -> bytes:
     return json.dumps(value, indent=1, ensure_ascii=False).encode()

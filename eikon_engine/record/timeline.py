@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from eikon_engine.browser.capture import is_attachment
-from eikon_engine.browser.ledger import Happenings, describe_download
-from eikon_engine.browser.observe import glimpse
-from eikon_engine.record.hidden import hide_secrets
+from eikon_engine.browser.ledger import PageEvents, read_download
+from eikon_engine.browser.observe import observe_without_waiting
+from eikon_engine.record.hidden import redact_action
 from eikon_engine.trace.actions import SwitchPage
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.found_secret import Redaction
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from datetime import datetime
 
-    from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.attached.session import AttachedContext
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.write import BundleWriter
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 SETTLE_S: Final = 0.5
 """Wall time after which an action is closed even if no other action starts."""
-LAST_S: Final = 3.0
+FINAL_TIMEOUT_S: Final = 3.0
 """Wall time that requests of the last action have to finish."""
-DOWNLOAD_S: Final = 10.0
+DOWNLOAD_TIMEOUT_S: Final = 10.0
 """Wall time that downloads have to finish after the mission."""
-QUIET_S: Final = 0.1
+IDLE_S: Final = 0.1
 """Wall time without network events after which pages count as idle at the end of a recording."""
-LOOK_S: Final = 0.02
+POLL_INTERVAL_S: Final = 0.02
 
 
-class Entry(Protocol):
+class OpenAction(Protocol):
     """An action that is not written yet."""
 
     attempt: Attempt
     sequence: int
     observation: Observation | None
     """None until the action is closed."""
-    waits: int
+    pending_replies: int
     """Number of pending replies."""
 
     @property
@@ -59,212 +59,214 @@ class Entry(Protocol):
     def is_complete(self) -> bool:
         """Return whether the action can be written."""
 
-    def trace(self) -> ActionTrace:
+    def build_trace(self) -> ActionTrace:
         """Return the `ActionTrace` to write."""
 
-    def give_up(self) -> Sequence[str]:
+    def abandon(self) -> Sequence[str]:
         """Stop waiting for replies; return a warning for each loss."""
 
 
-EntryT = TypeVar("EntryT", bound=Entry)
+OpenActionT = TypeVar("OpenActionT", bound=OpenAction)
 
 
-class Timeline(Generic[EntryT]):
+class ActionLog(Generic[OpenActionT]):
     """Hold open actions and write each one when it is complete."""
 
     def __init__(
         self,
-        watched: Watched,
+        attached: AttachedContext,
         writer: BundleWriter,
         attempts: Attempts,
         now: Callable[[], datetime],
         mission_text: str,
-        remarks: Callable[[EntryT, ActionTrace], Sequence[str]],
+        warnings_for: Callable[[OpenActionT, ActionTrace], Sequence[str]],
     ) -> None:
         """Start without open actions.
 
         `mission_text` describes steps outside any subgoal; `remarks` returns the warnings of a written action.
         """
-        self._capture = watched.capture
-        self._session = watched.session
+        self._capture = attached.capture
+        self._session = attached.session
         self._writer = writer
         self._attempts = attempts
         self._now = now
         self._mission_text = mission_text
-        self._remarks = remarks
-        self._open: set[EntryT] = set()
+        self._warnings_for = warnings_for
+        self._open_actions: set[OpenActionT] = set()
         """Actions that are not written yet."""
         self._written = asyncio.Event()
-        self._outside: Attempt | None = None
-        self._endings: list[tuple[Attempt, Callable[[], None]]] = []
+        self._implicit_attempt: Attempt | None = None
+        self._deferred_ends: list[tuple[Attempt, Callable[[], None]]] = []
         """Closed attempts with the functions that write their ends."""
         self._known_pages: set[int] = {0}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._downloads: dict[asyncio.Task[None], tuple[EntryT, str]] = {}
+        self._downloads: dict[asyncio.Task[None], tuple[OpenActionT, str]] = {}
         """Running downloads with their action and URL."""
 
     @property
-    def open(self) -> tuple[EntryT, ...]:
+    def open_actions(self) -> tuple[OpenActionT, ...]:
         """Return the open actions in order."""
-        return tuple(sorted(self._open, key=lambda entry: entry.sequence))
+        return tuple(sorted(self._open_actions, key=lambda entry: entry.sequence))
 
     def warn(self, text: str) -> None:
         """Write a redacted warning."""
-        self._writer.warn(self._session.redactor.text(text))
+        self._writer.warn(self._session.redactor.redact_text(text))
 
-    def attempt(self) -> Attempt:
+    def current_attempt(self) -> Attempt:
         """Return the current attempt; steps outside any subgoal get an attempt of their own."""
         current = self._attempts.current
         if current is None:
-            current = self._outside = self._attempts.begin(self._mission_text)
+            current = self._implicit_attempt = self._attempts.start(self._mission_text)
         return current
 
-    def leave_outside(self) -> None:
+    def close_implicit_attempt(self) -> None:
         """Close the attempt for steps outside any subgoal, because a subgoal starts."""
-        if self._outside is not None and self._attempts.current is self._outside:
-            self.leave_attempt()
+        if self._implicit_attempt is not None and self._attempts.current is self._implicit_attempt:
+            self.close_attempt()
 
-    def leave_attempt(self, error: BaseException | None = None) -> None:
+    def close_attempt(self, error: BaseException | None = None) -> None:
         """Close the attempt; its last action may still be pending."""
         attempt = self._attempts.current
-        end = self._attempts.leave(error)
+        end = self._attempts.close_current(error)
         if attempt is not None and end is not None:
-            self._endings.append((attempt, end))
-            self._end_attempts()
+            self._deferred_ends.append((attempt, end))
+            self._write_attempt_ends()
 
-    def begin(self, entry: EntryT) -> None:
+    def start(self, action: OpenActionT) -> None:
         """Add an open action."""
-        self._open.add(entry)
+        self._open_actions.add(action)
 
-    def forget(self, entry: EntryT) -> None:
+    def discard(self, action: OpenActionT) -> None:
         """Drop an action without any effect."""
-        self._open.discard(entry)
+        self._open_actions.discard(action)
 
-    def know_page(self, page: int) -> None:
+    def mark_page_known(self, page: int) -> None:
         """Mark a page as known, so that it needs no `switch_page`."""
         self._known_pages.add(page)
 
-    def switch_to(self, page: int) -> None:
+    def record_page_switch(self, page: int) -> None:
         """Record a `switch_page` before the first action on a new page."""
         if page in self._known_pages:
             return
-        self.know_page(page)
-        rest = self._session.rest
-        rest.mark()
-        rest.end()
-        attempt = self.attempt()
-        self._add(attempt, attempt.next_sequence(), SwitchPage(page=page))
+        self.mark_page_known(page)
+        rest = self._session.stabilizer
+        rest.mark_begin()
+        rest.end_action()
+        attempt = self.current_attempt()
+        self._write_instant_action(attempt, attempt.next_sequence(), SwitchPage(page=page))
 
-    def answer_before(self, entry: EntryT, answer: AnswerDialog) -> None:
+    def insert_dialog_answer(self, action: OpenActionT, answer: AnswerDialog) -> None:
         """Record the answer to a dialog before the action that opened it; that action starts over."""
-        rest = self._session.rest
-        rest.end()
-        self._add(entry.attempt, entry.sequence, answer)
-        entry.sequence = entry.attempt.next_sequence()
-        rest.mark()
-        rest.act()
+        rest = self._session.stabilizer
+        rest.end_action()
+        self._write_instant_action(action.attempt, action.sequence, answer)
+        action.sequence = action.attempt.next_sequence()
+        rest.mark_begin()
+        rest.mark_acting()
 
-    def end(self, entry: EntryT, happened: Happenings) -> None:
+    def close_action(self, action: OpenActionT, events: PageEvents) -> None:
         """Close an action."""
-        self._session.rest.end()
-        entry.observation = glimpse(self._session, happened)
+        self._session.stabilizer.end_action()
+        action.observation = observe_without_waiting(self._session, events)
         loop = asyncio._get_running_loop()  # noqa: SLF001 - None instead of an error once the agent's loop has ended
-        if loop is None and happened.downloads:
-            self.warn(f"{entry.id}: its downloads are unknown: the agent's browser was closed")
-        for page, download in happened.downloads if loop is not None else ():
-            task = self.spawn(entry, self._take_download(entry, page, download))
-            self._downloads[task] = (entry, download.url)
-        self.write(entry)
+        if loop is None and events.downloads:
+            self.warn(f"{action.id}: its downloads are unknown: the agent's browser was closed")
+        for page, download in events.downloads if loop is not None else ():
+            task = self.spawn(action, self._store_download(action, page, download))
+            self._downloads[task] = (action, download.url)
+        self.write_if_complete(action)
 
-    def spawn(self, entry: EntryT, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, action: OpenActionT, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start work that must finish before the action is written."""
-        entry.waits += 1
+        action.pending_replies += 1
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._arrive(entry, done))
+        task.add_done_callback(lambda done: self._on_task_done(action, done))
         return task
 
-    def write(self, entry: EntryT, *, whole: bool = True) -> None:
+    def write_if_complete(self, action: OpenActionT, *, whole: bool = True) -> None:
         """Write an action once it is complete; `whole=False` writes it as it is."""
-        if (whole and not entry.is_complete) or entry not in self._open:
+        if (whole and not action.is_complete) or action not in self._open_actions:
             return
-        self._open.discard(entry)
-        trace = entry.trace()
-        self._put(entry.attempt, trace)
-        for remark in self._remarks(entry, trace):
+        self._open_actions.discard(action)
+        trace = action.build_trace()
+        self._write_action(action.attempt, trace)
+        for remark in self._warnings_for(action, trace):
             self.warn(remark)
-        self._end_attempts()
+        self._write_attempt_ends()
         self._written.set()
 
     async def settle(self, at_least_s: float = 0.0) -> None:
         """Wait until the pages are idle after the last action, within a bound."""
-        ledger, begun = self._session.ledger, time.monotonic()
-        request_count, idle_since, patience_s = ledger.heard, begun, LAST_S
-        while (now := time.monotonic()) < begun + patience_s and not ledger.crashed:
-            patience_s = max(patience_s, self._patience_s())
-            if ledger.in_flight or ledger.heard != request_count:
-                request_count, idle_since = ledger.heard, now
-            elif now > max(idle_since + QUIET_S, begun + at_least_s):
+        ledger, begun = self._session.tracker, time.monotonic()
+        request_count, idle_since, patience_s = ledger.request_events, begun, FINAL_TIMEOUT_S
+        while (now := time.monotonic()) < begun + patience_s and not ledger.is_dead:
+            patience_s = max(patience_s, self._settle_timeout_s())
+            if ledger.in_flight or ledger.request_events != request_count:
+                request_count, idle_since = ledger.request_events, now
+            elif now > max(idle_since + IDLE_S, begun + at_least_s):
                 return
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_INTERVAL_S)
 
-    def _patience_s(self) -> float:
+    def _settle_timeout_s(self) -> float:
         """Return how long requests may take; files loaded for download links get longer."""
-        answers = (request.existing_response for request in self._session.ledger.in_flight)
+        answers = (request.existing_response for request in self._session.tracker.in_flight)
         is_loading = any(is_attachment(answer) for answer in answers if answer is not None)
-        return DOWNLOAD_S if is_loading else LAST_S
+        return DOWNLOAD_TIMEOUT_S if is_loading else FINAL_TIMEOUT_S
 
-    async def flush(self, patience_s: float) -> None:
-        """Write open actions: downloads get `DOWNLOAD_S`, other replies `patience_s` after the previous one."""
+    async def flush(self, timeout_s: float) -> None:
+        """Write open actions: downloads get `DOWNLOAD_TIMEOUT_S`, other replies `patience_s` after the previous one."""
         if self._downloads:
-            await asyncio.wait(tuple(self._downloads), timeout=DOWNLOAD_S)
-        while self._open:
+            await asyncio.wait(tuple(self._downloads), timeout=DOWNLOAD_TIMEOUT_S)
+        while self._open_actions:
             self._written.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(patience_s):
+                async with asyncio.timeout(timeout_s):
                     await self._written.wait()
                 continue
-            self.give_up()
+            self.abandon()
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """Write open actions as they are: their page is gone and will not reply."""
         for task, (entry, url) in self._downloads.items():
-            bound = f"{DOWNLOAD_S:g} s after the mission"
+            bound = f"{DOWNLOAD_TIMEOUT_S:g} s after the mission"
             self.warn(f"{entry.id}: the download was still running {bound}; replays do not have it: {url}")
             _cancel(task)
         self._downloads.clear()
         for task in tuple(self._tasks):
             _cancel(task)
-        for entry in self.open:
-            for loss in entry.give_up():
+        for entry in self.open_actions:
+            for loss in entry.abandon():
                 self.warn(f"{entry.id}: {loss}")
-            self.write(entry, whole=False)
+            self.write_if_complete(entry, whole=False)
 
-    def _arrive(self, entry: EntryT, done: asyncio.Task[None]) -> None:
+    def _on_task_done(self, action: OpenActionT, done: asyncio.Task[None]) -> None:
         self._tasks.discard(done)
         self._downloads.pop(done, None)
-        entry.waits -= 1
+        action.pending_replies -= 1
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
-            self.warn(f"{entry.id}: the recorder failed: {type(error).__name__}: {error}")
-        self.write(entry)
+            self.warn(f"{action.id}: the recorder failed: {type(error).__name__}: {error}")
+        self.write_if_complete(action)
 
-    async def _take_download(self, entry: EntryT, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
-        seen, content = await describe_download(page, download)
+    async def _store_download(self, action: OpenActionT, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
+        seen, content = await read_download(page, download)
         if content is not None:
-            self._capture.take_download(self._session.redactor.text(download.url), seen.name, content)
-        if entry.observation is not None:
-            entry.observation = entry.observation.model_copy(update={"downloads": (*entry.observation.downloads, seen)})
+            self._capture.take_download(self._session.redactor.redact_text(download.url), seen.name, content)
+        if action.observation is not None:
+            action.observation = action.observation.model_copy(
+                update={"downloads": (*action.observation.downloads, seen)}
+            )
 
-    def _end_attempts(self) -> None:
+    def _write_attempt_ends(self) -> None:
         """Write the end of closed attempts whose actions are all written."""
-        under_way = {entry.attempt for entry in self._open}
-        for ending in [each for each in self._endings if each[0] not in under_way]:
-            self._endings.remove(ending)
+        under_way = {entry.attempt for entry in self._open_actions}
+        for ending in [each for each in self._deferred_ends if each[0] not in under_way]:
+            self._deferred_ends.remove(ending)
             ending[1]()
 
-    def _add(self, attempt: Attempt, sequence: int, action: Action) -> None:
+    def _write_instant_action(self, attempt: Attempt, sequence: int, action: Action) -> None:
         """Write an action without duration."""
         now = self._now()
         trace = ActionTrace(
@@ -274,16 +276,16 @@ class Timeline(Generic[EntryT]):
             ended_at=now,
             action=action,
             result=Succeeded(),
-            observation=glimpse(self._session, Happenings()),
+            observation=observe_without_waiting(self._session, PageEvents()),
         )
-        self._put(attempt, trace)
+        self._write_action(attempt, trace)
 
-    def _put(self, attempt: Attempt, trace: ActionTrace) -> None:
+    def _write_action(self, attempt: Attempt, trace: ActionTrace) -> None:
         """Write a redacted action and the secrets found so far, so that a killed process leaves both."""
-        clean = trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
+        clean = trace.model_copy(update={"action": redact_action(self._session, trace.action)})
         self._writer.add_action(attempt, clean)
-        if self._session.found is not None:
-            self._writer.note_secrets(Redaction(found=self._session.found.table))
+        if self._session.secret_detector is not None:
+            self._writer.write_redaction(Redaction(found=self._session.secret_detector.table))
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

@@ -23,21 +23,21 @@ from eikon_engine.trace.execution import (
 from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.journal import JOURNAL_FILE, JournalWriter, read_journal
 from eikon_engine.trace.journal_records import (
-    ActionDone,
-    CompletionDone,
-    ExtractionMade,
-    FailureNoted,
-    Header,
+    ActionRecorded,
+    CompletionRecorded,
+    ExtractionAdded,
+    FailureAdded,
+    JournalHeader,
     MissionEnded,
     SecretsFound,
-    SkillDone,
+    SkillRecorded,
     SubgoalEnded,
     SubgoalStarted,
-    ToolDone,
-    WarningNoted,
+    ToolRecorded,
+    WarningAdded,
 )
 from eikon_engine.trace.serializer import write_trace
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -61,7 +61,7 @@ class BundleWriter:
 
         Raises:
             OutputError: a recording exists already, or the folder cannot be written.
-            ResponsesError: the folder of responses cannot be read.
+            ResponseFolderError: the folder of responses cannot be read.
         """
         if (directory / TRACE_FILE).exists():
             message = f"{directory / TRACE_FILE}: a recording exists already; choose another folder or remove it"
@@ -70,7 +70,7 @@ class BundleWriter:
             message = f"{directory / RESPONSES_FOLDER}: responses exist already; choose another folder or remove it"
             raise OutputError(message)
         self.directory = directory
-        self._before = {each.name for each in directory.iterdir()} if directory.is_dir() else None
+        self._existing_entries = {each.name for each in directory.iterdir()} if directory.is_dir() else None
         """Entries that existed in the folder before; None if it did not exist."""
         self._journal = JournalWriter(directory / JOURNAL_FILE)
         try:
@@ -84,11 +84,11 @@ class BundleWriter:
         self._redaction = Redaction()
         self._written: set[str] = {JOURNAL_FILE}
 
-    def begin(self, trace: ExecutionTrace) -> None:
+    def start(self, trace: ExecutionTrace) -> None:
         """Write the header of the trace."""
-        self._journal.append(Header(trace=trace))
+        self._journal.append(JournalHeader(trace=trace))
 
-    def begin_subgoal(self, attempt: Attempt, description: str, started_at: datetime) -> None:
+    def start_subgoal(self, attempt: Attempt, description: str, started_at: datetime) -> None:
         """Start an attempt."""
         subgoal = SubgoalTrace(
             id=attempt.id,
@@ -106,33 +106,33 @@ class BundleWriter:
 
     def add_action(self, attempt: Attempt, action: ActionTrace) -> None:
         """Add an action to its attempt."""
-        self._journal.append(ActionDone(attempt=attempt.id, action=action))
+        self._journal.append(ActionRecorded(attempt=attempt.id, action=action))
 
     def add_skill(self, attempt: Attempt, usage: SkillUsage) -> None:
         """Add a skill run to its attempt."""
-        self._journal.append(SkillDone(attempt=attempt.id, skill=usage))
+        self._journal.append(SkillRecorded(attempt=attempt.id, skill=usage))
 
     def add_tool(self, attempt: Attempt, usage: ToolUsage) -> None:
         """Add a tool call to its attempt."""
-        self._journal.append(ToolDone(attempt=attempt.id, tool=usage))
+        self._journal.append(ToolRecorded(attempt=attempt.id, tool=usage))
 
     def add_completion(self, attempt: Attempt, usage: CompletionUsage) -> None:
         """Add a completion to its attempt."""
-        self._journal.append(CompletionDone(attempt=attempt.id, completion=usage))
+        self._journal.append(CompletionRecorded(attempt=attempt.id, completion=usage))
 
     def add_extraction(self, name: str, value: JsonValue) -> None:
         """Add extracted data."""
-        self._journal.append(ExtractionMade(extraction=Extraction(name=name, value=value)))
+        self._journal.append(ExtractionAdded(extraction=Extraction(name=name, value=value)))
 
     def add_failure(self, failure: Failure) -> None:
         """Add a failure outside any action."""
-        self._journal.append(FailureNoted(failure=failure))
+        self._journal.append(FailureAdded(failure=failure))
 
     def warn(self, text: str) -> None:
         """Add a warning."""
-        self._journal.append(WarningNoted(text=text))
+        self._journal.append(WarningAdded(text=text))
 
-    def note_secrets(self, redaction: Redaction) -> None:
+    def write_redaction(self, redaction: Redaction) -> None:
         """Write the redaction table if it changed."""
         if redaction != self._redaction:
             self._journal.append(SecretsFound(redaction=redaction))
@@ -149,9 +149,9 @@ class BundleWriter:
     def write_file(self, path: str, content: bytes) -> None:
         """Write a file of the bundle atomically; `path` is relative."""
         self._written.add(path)
-        write_whole(self.directory / path, content)
+        write_atomically(self.directory / path, content)
 
-    def end(self, ended_at: datetime, status: MissionStatus) -> None:
+    def finish(self, ended_at: datetime, status: MissionStatus) -> None:
         """Write trace.json from the journal and delete the journal."""
         self._journal.append(MissionEnded(ended_at=ended_at, status=status))
         self.close()
@@ -165,9 +165,9 @@ class BundleWriter:
         for path in self._written:
             (self.directory / path).unlink(missing_ok=True)
         self.network.discard()
-        for name in {NETWORK_FOLDER, FILES_FOLDER, DOM_FOLDER} - (self._before or set()):
+        for name in {NETWORK_FOLDER, FILES_FOLDER, DOM_FOLDER} - (self._existing_entries or set()):
             rmtree(self.directory / name, ignore_errors=True)
-        if self._before is None:
+        if self._existing_entries is None:
             with suppress(OSError):  # another process added files
                 self.directory.rmdir()
 

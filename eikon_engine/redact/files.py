@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LARGEST: Final = 1 << 30
+MAX_UNPACKED_BYTES: Final = 1 << 30
 """Maximum decompressed size of a file, in bytes."""
 
 
@@ -28,7 +28,7 @@ def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
         try:
             content = path.read_bytes()
             if path.suffix == ".zst":
-                content = _unpacked(content)
+                content = _decompress(content)
         except (OSError, ValueError, zstandard.ZstdError) as error:
             reason = (str(error).splitlines() or ["unknown reason"])[0]
             message = f"{path}: cannot read the file: {reason}; restore it"
@@ -36,7 +36,7 @@ def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
         yield path, content
 
 
-def held(root: Path, needles: set[bytes]) -> set[bytes]:
+def find_in_files(root: Path, needles: set[bytes]) -> set[bytes]:
     """Return the needles that occur in a file below a folder, blobs decompressed."""
     left, present = {each for each in needles if each}, set()
     for _, content in unpacked_files(root):
@@ -46,9 +46,9 @@ def held(root: Path, needles: set[bytes]) -> set[bytes]:
     return present
 
 
-def _unpacked(content: bytes) -> bytes:
+def _decompress(content: bytes) -> bytes:
     size = zstandard.frame_content_size(content)
-    if size > LARGEST:
-        message = f"blob of {size} bytes exceeds the limit of {LARGEST}"
+    if size > MAX_UNPACKED_BYTES:
+        message = f"blob of {size} bytes exceeds the limit of {MAX_UNPACKED_BYTES}"
         raise ValueError(message)
-    return zstandard.ZstdDecompressor().decompress(content, max_output_size=LARGEST)
+    return zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_UNPACKED_BYTES)

@@ -20,13 +20,13 @@ class _Request:
     content_type: str | None
 
 
-class DigestMemory:
+class DigestSources:
     """Texts behind the digests of a recording; in memory only."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._requests: dict[str, _Request] = {}
-        self._stored: dict[str, str] = {}
+        self._stored_values: dict[str, str] = {}
 
     def note_request(self, key: str, method: str, url: str, body: bytes | None, content_type: str | None) -> None:
         """Keep the source of a request key; without a body, the key itself contains the source."""
@@ -35,20 +35,20 @@ class DigestMemory:
 
     def note_stored(self, digest: str, value: str) -> None:
         """Keep the source of the digest of a stored item."""
-        self._stored[digest] = value
+        self._stored_values[digest] = value
 
-    def renamed(self, redactor: Redactor) -> dict[str, str]:
+    def changed_digests(self, redactor: Redactor) -> dict[str, str]:
         """Return new digests and keys by the written ones, given everything known now."""
-        keys = {key: _key(each, redactor) for key, each in self._requests.items()}
-        digests = {digest: stored_digest(redactor.text(value)) for digest, value in self._stored.items()}
+        keys = {key: _redacted_key(each, redactor) for key, each in self._requests.items()}
+        digests = {digest: storage_digest(redactor.redact_text(value)) for digest, value in self._stored_values.items()}
         return {old: new for old, new in {**keys, **digests}.items() if old != new}
 
 
-def stored_digest(value: str) -> str:
+def storage_digest(value: str) -> str:
     """Return the digest of a redacted storage value."""
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _key(request: _Request, redactor: Redactor) -> str:
-    body = None if request.body is None else redactor.key_data(request.body)
-    return request_key(request.method, redactor.text(request.url), body, request.content_type)
+def _redacted_key(request: _Request, redactor: Redactor) -> str:
+    body = None if request.body is None else redactor.redact_key_bytes(request.body)
+    return request_key(request.method, redactor.redact_text(request.url), body, request.content_type)

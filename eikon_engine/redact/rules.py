@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
-from eikon_engine.trace.secret_names import is_secret_in_address, is_secret_name
+from eikon_engine.trace.secret_names import is_secret_name, is_secret_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,15 +42,15 @@ class RedactionRules:
         """Return whether values with this name are secret."""
         return _is_secret(self, name, in_address)
 
-    def is_listed(self, name: str) -> bool:
+    def is_user_secret(self, name: str) -> bool:
         """Return whether a user rule lists the name: its values are secret whatever they look like."""
-        return name.lower() in {each.lower() for each in self.names} and not self.is_kept(name)
+        return name.lower() in {each.lower() for each in self.names} and not self.is_exempt(name)
 
-    def is_kept(self, name: str) -> bool:
+    def is_exempt(self, name: str) -> bool:
         """Return whether values with this name are never replaced."""
         return name.lower() in {each.lower() for each in self.keep}
 
-    def matches(self, text: str) -> Iterator[str]:
+    def find_matches(self, text: str) -> Iterator[str]:
         """Yield the parts of a text that match a pattern."""
         for pattern in self.patterns:
             for found in re.finditer(pattern, text):
@@ -60,6 +60,6 @@ class RedactionRules:
 @lru_cache(maxsize=1 << 16)
 def _is_secret(rules: RedactionRules, name: str, in_address: bool) -> bool:  # noqa: FBT001 - part of the cache key
     """Cache the result by name: documents repeat names thousands of times."""
-    if rules.is_kept(name):
+    if rules.is_exempt(name):
         return False
-    return rules.is_listed(name) or (is_secret_in_address(name) if in_address else is_secret_name(name))
+    return rules.is_user_secret(name) or (is_secret_parameter(name) if in_address else is_secret_name(name))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import TraceMissingError, UsageError
-from eikon_engine.redact.discover import AUTHORIZATION, Discovery, Finding
+from eikon_engine.redact.discover import AUTHORIZATION_HEADERS, SecretMatch, SecretSearch
 from eikon_engine.redact.files import unpacked_files
 from eikon_engine.redact.found import secret_segments
 from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.trace.secret_names import SHORTEST, is_password_name, is_strong
-from eikon_engine.trace.stand_in import is_stand_in
-from eikon_engine.trace.token_shapes import tokens
+from eikon_engine.trace.secret_names import MIN_SECRET_LENGTH, has_high_entropy, is_password_name
+from eikon_engine.trace.stand_in import looks_like_stand_in
+from eikon_engine.trace.token_shapes import find_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-PARTS: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
+MARKER_FILES: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
 """Every bundle and every run folder has one of these."""
-PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"PK\x03\x04", b"\x1f\x8b")
-_SHOWN: Final = 2
+BINARY_SIGNATURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"PK\x03\x04", b"\x1f\x8b")
+_EXCERPT_LENGTH: Final = 2
 _BASE64: Final = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{40,65536}={0,2}")
 _PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:[^{}]*\}\}")
 _PASSWORD: Final = re.compile(r"(?=.*\d)(?=.*[A-Za-z])\S{6,128}")
-_RULES: Final = RedactionRules()
+_DEFAULT_RULES: Final = RedactionRules()
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suspicion:
+class SuspectedSecret:
     """A value that may be a secret."""
 
     path: str
     """Path of the file relative to the folder, with forward slashes."""
-    place: str
+    position: str
     """Position in the decompressed file: line and character, from 1."""
     kind: str
     name: str
@@ -50,25 +50,25 @@ class Suspicion:
 
     def __str__(self) -> str:
         """Return the report line."""
-        return f"{self.path}: {self.place}: {self.kind} {self.name}: {self.excerpt}"
+        return f"{self.path}: {self.position}: {self.kind} {self.name}: {self.excerpt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class AllowRule:
     """A kind of finding that is known to be harmless."""
 
     kind: str
     name: str
     """`*` matches any text."""
 
-    def covers(self, suspicion: Suspicion) -> bool:
+    def matches(self, suspicion: SuspectedSecret) -> bool:
         """Return whether the rule applies to a finding."""
         pattern = ".*".join(map(re.escape, self.name.split("*")))
         return self.kind in {"*", suspicion.kind} and re.fullmatch(pattern, suspicion.name) is not None
 
 
-def read_allowed(text: str, source: str) -> tuple[Allowed, ...]:
-    """Parse allow rules: `KIND NAME` per line; lines that start with `#` are comments.
+def parse_allow_rules(text: str, source: str) -> tuple[AllowRule, ...]:
+    """Parse allow rules: `KIND BROWSER_TOOL` per line; lines that start with `#` are comments.
 
     Raises:
         UsageError: a line is malformed.
@@ -81,24 +81,24 @@ def read_allowed(text: str, source: str) -> tuple[Allowed, ...]:
         if not name.strip():
             message = f"{source}, line {number}: expected KIND NAME, got {line.strip()!r}; see docs/redaction.md"
             raise UsageError(message)
-        allowed.append(Allowed(kind=kind, name=name.strip()))
+        allowed.append(AllowRule(kind=kind, name=name.strip()))
     return tuple(allowed)
 
 
-def scan_folder(root: Path, allowed: tuple[Allowed, ...]) -> tuple[Suspicion, ...]:
+def scan_folder(root: Path, allow_rules: tuple[AllowRule, ...]) -> tuple[SuspectedSecret, ...]:
     """Scan all files of a bundle or run, blobs decompressed; images are not scanned.
 
     Raises:
         TraceMissingError: the folder is neither a bundle nor a run.
         AttachmentCorruptError: a file cannot be read.
     """
-    if not any((root / name).is_file() for name in PARTS):
+    if not any((root / name).is_file() for name in MARKER_FILES):
         message = f"{root}: neither a bundle nor a run folder; pass the folder that contains trace.json"
         raise TraceMissingError(message)
     files = [(path.relative_to(root).as_posix(), content) for path, content in unpacked_files(root)]
     known = frozenset(each for _, content in files for each in _stand_ins(content))
-    found = (each for path, content in files for each in _in_file(path, content, known))
-    return tuple(each for each in dict.fromkeys(found) if not any(one.covers(each) for one in allowed))
+    found = (each for path, content in files for each in _scan_file(path, content, known))
+    return tuple(each for each in dict.fromkeys(found) if not any(one.matches(each) for one in allow_rules))
 
 
 def _stand_ins(content: bytes) -> Iterator[str]:
@@ -107,54 +107,58 @@ def _stand_ins(content: bytes) -> Iterator[str]:
         yield from re.findall(r'"stand_in":\s*"([^"\\]+)"', content.decode("utf-8", "replace"))
 
 
-def _in_file(path: str, content: bytes, known: frozenset[str]) -> Iterator[Suspicion]:
-    if content.startswith(PICTURES):
+def _scan_file(path: str, content: bytes, known: frozenset[str]) -> Iterator[SuspectedSecret]:
+    if content.startswith(BINARY_SIGNATURES):
         return
     text = _PLACEHOLDER.sub("", content.decode("utf-8", "replace"))
     seen: set[str] = set()
-    for finding in _findings(path, text):
-        for segment in _suspicious(finding, known):
+    for finding in _matches_in_file(path, text):
+        for segment in _suspicious_segments(finding, known):
             if segment in seen:
                 continue
             seen.add(segment)
-            yield _suspicion(path, text, finding, segment)
+            yield _describe(path, text, finding, segment)
 
 
-def _suspicion(path: str, text: str, finding: Finding, segment: str) -> Suspicion:
-    kind = finding.kind
-    if is_password_name(finding.name):
+def _describe(path: str, text: str, match: SecretMatch, segment: str) -> SuspectedSecret:
+    kind = match.kind
+    if is_password_name(match.name):
         kind = "password"  # type: ignore[assignment] # a kind of suspicions, not of findings
     offset = text.find(segment)
     line = text.count("\n", 0, max(0, offset)) + 1
     place = f"line {line}, character {offset - text.rfind(chr(10), 0, offset)}" if offset >= 0 else "inside base64"
-    excerpt = f"{segment[:_SHOWN]}… ({len(segment)} characters)"
-    return Suspicion(path=path, place=place, kind=kind, name=finding.name, excerpt=excerpt)
+    excerpt = f"{segment[:_EXCERPT_LENGTH]}… ({len(segment)} characters)"
+    return SuspectedSecret(path=path, position=place, kind=kind, name=match.name, excerpt=excerpt)
 
 
-def _suspicious(finding: Finding, known: frozenset[str]) -> Iterator[str]:
-    segments = secret_segments(finding)
-    if is_password_name(finding.name) and not finding.is_token:
-        segments = (finding.value,) if _PASSWORD.fullmatch(finding.value) else ()
-    elif not finding.is_token and not finding.is_hidden and not _RULES.is_secret(finding.name, in_address=True):
-        segments = tuple(filter(is_strong, segments))
-    long = tuple(each for each in known if len(each) >= SHORTEST)
+def _suspicious_segments(match: SecretMatch, known: frozenset[str]) -> Iterator[str]:
+    segments = secret_segments(match)
+    if is_password_name(match.name) and not match.is_token:
+        segments = (match.value,) if _PASSWORD.fullmatch(match.value) else ()
+    elif (
+        not match.is_token
+        and not match.is_unreadable_by_pages
+        and not _DEFAULT_RULES.is_secret(match.name, in_address=True)
+    ):
+        segments = tuple(filter(has_high_entropy, segments))
+    long = tuple(each for each in known if len(each) >= MIN_SECRET_LENGTH)
     for each in segments:
-        if not is_stand_in(each) and each not in known and not any(one in each for one in long):
+        if not looks_like_stand_in(each) and each not in known and not any(one in each for one in long):
             yield each
 
 
-def _findings(path: str, text: str) -> Iterator[Finding]:
-    discover = Discovery(_RULES)
+def _matches_in_file(path: str, text: str) -> Iterator[SecretMatch]:
+    discover = SecretSearch(_DEFAULT_RULES)
     yield from discover.in_text(text)
     if "=" in text and "\n" not in text.strip() and len(text) < 1 << 16:
-        yield from discover.in_address(f"?{text}")  # form data
+        yield from discover.in_url(f"?{text}")  # form data
     for line in text.splitlines() if path.endswith(".jsonl") else (text,):
         if line[:1] in {"{", "["}:
             yield from _in_json(discover, line)
     yield from _in_base64(text)
 
 
-def _in_json(discover: Discovery, text: str) -> Iterator[Finding]:
+def _in_json(discover: SecretSearch, text: str) -> Iterator[SecretMatch]:
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
@@ -170,18 +174,18 @@ def _in_json(discover: Discovery, text: str) -> Iterator[Finding]:
             yield from _in_object(discover, each)
             waiting.extend(each.values())
         elif isinstance(each, str) and "://" in each:
-            yield from discover.in_address(each)
+            yield from discover.in_url(each)
 
 
-def _in_header(discover: Discovery, name: str, value: str) -> Iterator[Finding]:
-    if name.lower() in AUTHORIZATION:
+def _in_header(discover: SecretSearch, name: str, value: str) -> Iterator[SecretMatch]:
+    if name.lower() in AUTHORIZATION_HEADERS:
         credentials = value.partition(" ")[2] or value
-        yield Finding(kind="header", name=name, value=credentials, is_hidden=True)
+        yield SecretMatch(kind="header", name=name, value=credentials, is_unreadable_by_pages=True)
     elif _HEADER.fullmatch(name):
         yield from discover.in_headers([(name, value)])
 
 
-def _in_object(discover: Discovery, value: dict[str, JsonValue]) -> Iterator[Finding]:
+def _in_object(discover: SecretSearch, value: dict[str, JsonValue]) -> Iterator[SecretMatch]:
     """Search storage state cookies, storage items, and text typed into password fields."""
     name, stored, text = value.get("name"), value.get("value"), value.get("text")
     if isinstance(name, str) and isinstance(stored, str):
@@ -192,15 +196,15 @@ def _in_object(discover: Discovery, value: dict[str, JsonValue]) -> Iterator[Fin
     if isinstance(text, str) and value.get("type") in {"fill", "type", "set_value"}:
         target = json.dumps(value.get("target"))
         if is_password_name(target):
-            yield Finding(kind="body", name="typed password", value=text)
+            yield SecretMatch(kind="body", name="typed password", value=text)
 
 
-def _in_base64(text: str) -> Iterator[Finding]:
+def _in_base64(text: str) -> Iterator[SecretMatch]:
     for run in _BASE64.findall(text):
         try:
             inner = base64.b64decode(run.replace("-", "+").replace("_", "/") + "=" * (-len(run) % 4))
         except (binascii.Error, ValueError):
             continue
         if inner[:64].isascii():
-            for token in tokens(inner.decode("utf-8", "replace")):
-                yield Finding(kind="token", name=f"{token.kind} in base64", value=token.secret, is_token=True)
+            for token in find_tokens(inner.decode("utf-8", "replace")):
+                yield SecretMatch(kind="token", name=f"{token.kind} in base64", value=token.secret, is_token=True)

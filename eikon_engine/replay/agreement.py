@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.trace.execution import Failed, Succeeded
 
 if TYPE_CHECKING:
-    from eikon_engine.browser.worker import Performed
+    from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.trace.execution import ActionTrace
 
 _WITHOUT_EFFECT: Final = frozenset(
@@ -26,7 +26,7 @@ _WITHOUT_EFFECT: Final = frozenset(
 """Failures of actions that had no effect on the page, or that already used up their timeout."""
 
 
-def has_happened(recorded: ActionTrace, performed: Performed) -> bool:
+def has_recorded_effects(recorded: ActionTrace, performed: PerformedAction) -> bool:
     """Return whether the pages have issued every recorded request and opened every recorded page.
 
     An action that succeeded in the recording and has no effect now cannot cause its recorded requests.

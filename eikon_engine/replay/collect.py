@@ -5,31 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.environment import environment_differences, possible_cause
-from eikon_engine.divergence.first_cause import first_cause
-from eikon_engine.divergence.masked_requests import compared_changes, compared_misses
+from eikon_engine.divergence.environment import environment_differences, possible_environment_cause
+from eikon_engine.divergence.first_cause import explain_first_divergence
+from eikon_engine.divergence.masked_requests import unmasked_changes, unmasked_misses
 from eikon_engine.outcome.events import (
-    ActionTaken,
+    ActionPerformed,
     ObservationMade,
     RunEnd,
     RunStart,
-    SkillUsed,
+    SkillRun,
     SubgoalEnd,
     SubgoalStart,
-    with_outputs,
+    restore_outputs,
 )
 from eikon_engine.outcome.outcomes import (
     ActionOutcome,
-    Counts,
     NetworkOutcome,
+    ReplayCounts,
     ReplayOutcome,
     SkillOutcome,
     SubgoalOutcome,
 )
-from eikon_engine.outcome.verdict import worst
+from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.replay.plan_digest import plan_digest
-from eikon_engine.replay.stand_ins import possible_cause_of_stand_ins
-from eikon_engine.replay.unanswered import late_misses, misses_told
+from eikon_engine.replay.stand_ins import stand_ins_as_cause
+from eikon_engine.replay.unanswered import late_misses, reported_misses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,36 +53,36 @@ class Collector:
     plan: Plan
     options: ReplayOptions
     started_at: datetime
-    unsure: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     """Warnings about checks that were not possible before the run."""
     start: RunStart | None = None
     end: RunEnd | None = None
-    begun: list[SubgoalStart] = field(default_factory=list)
+    started_subgoals: list[SubgoalStart] = field(default_factory=list)
     steps: dict[str, list[StepOutcome]] = field(default_factory=dict)
-    ended: dict[str, Verdict] = field(default_factory=dict)
+    subgoal_verdicts: dict[str, Verdict] = field(default_factory=dict)
     gates: tuple[GateResult, ...] = ()
     """Results of the gates, set when the run has ended."""
     observed: Observation | None = None
     """Observation of the action whose event comes next."""
 
-    def take(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Add the next event."""
         match event:
             case RunStart():
                 self.start = event
             case SubgoalStart():
-                self.begun.append(event)
+                self.started_subgoals.append(event)
                 self.steps[event.id] = []
             case ObservationMade():
                 self.observed = event.observation
-            case ActionTaken(outcome=ActionOutcome() as action):
+            case ActionPerformed(outcome=ActionOutcome() as action):
                 whole = action.model_copy(update={"observation": self.observed})
                 self.steps[event.subgoal].append(whole)
                 self.observed = None
-            case SkillUsed(outcome=SkillOutcome() as skill):
-                self.steps[event.subgoal].append(with_outputs(skill, event))
+            case SkillRun(outcome=SkillOutcome() as skill):
+                self.steps[event.subgoal].append(restore_outputs(skill, event))
             case SubgoalEnd(verdict=verdict) if verdict is not None:
-                self.ended[event.id] = verdict
+                self.subgoal_verdicts[event.id] = verdict
             case RunEnd():
                 self.end = event
             case _:
@@ -93,11 +93,11 @@ class Collector:
         trace = self.plan.trace
         early = ended_early or (self.end.ended_early if self.end else "the run was interrupted")
         network = (self.end.network if self.end else None) or NetworkOutcome()
-        judged = self._compared(network)
-        subgoals = tuple(self._subgoal(each) for each in self.begun)
-        beside = (*late_misses(judged, misses_told(self.plan, subgoals)), *escape_reasons(judged))
+        judged = self._without_masked(network)
+        subgoals = tuple(self._subgoal_outcome(each) for each in self.started_subgoals)
+        beside = (*late_misses(judged, reported_misses(self.plan, subgoals)), *escape_reasons(judged))
         is_whole = self._is_whole(subgoals, early, beside)
-        found = worst(step.verdict for each in subgoals for step in each.steps)
+        found = combine_verdicts(step.verdict for each in subgoals for step in each.steps)
         verdict = found if found != "faithful" or is_whole else "unverifiable"
         recorded, observed = trace.environment, self._environment
         possible_causes = self._possible_causes(subgoals)
@@ -110,7 +110,7 @@ class Collector:
             started_at=self.started_at,
             ended_at=ended_at,
             plan_digest=plan_digest(self.plan),
-            second_part=self.plan.second_part,
+            second_part=self.plan.resume_point,
             headless=self.options.headless,
             network_mode=self.plan.network,
             browser=(self.start.browser if self.start else None) or "none",
@@ -119,42 +119,42 @@ class Collector:
             counts=self._counts(),
             verdict=verdict,
             is_whole=is_whole,
-            reasons=(*_reasons(verdict, subgoals, early), *beside, *possible_causes),
+            reasons=(*_verdict_reasons(verdict, subgoals, early), *beside, *possible_causes),
             explanation=self._explanation(subgoals, judged, possible_causes),
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*self._warnings(warnings), *_idle_masks(self._masks, subgoals, early)),
+            warnings=(*self._warnings(warnings), *_unused_mask_warnings(self._masks, subgoals, early)),
         )
 
     def _warnings(self, of_plan: tuple[str, ...]) -> tuple[str, ...]:
-        other = self.plan.other.warnings if self.plan.other is not None else ()
-        return (*self.plan.trace.warnings, *other, *self.unsure, *of_plan)
+        other = self.plan.other_network.warnings if self.plan.other_network is not None else ()
+        return (*self.plan.trace.warnings, *other, *self.unchecked, *of_plan)
 
-    def _compared(self, network: NetworkOutcome) -> NetworkOutcome:
+    def _without_masked(self, network: NetworkOutcome) -> NetworkOutcome:
         """Exclude what masks hide."""
-        misses = compared_misses(network.misses, self._masks)
-        changes = compared_changes(network.response_changes, self._masks)
+        misses = unmasked_misses(network.misses, self._masks)
+        changes = unmasked_changes(network.response_changes, self._masks)
         return network.model_copy(update={"misses": misses, "response_changes": changes})
 
     def _explanation(
         self, subgoals: tuple[SubgoalOutcome, ...], network: NetworkOutcome, possible_causes: tuple[str, ...]
     ) -> Explanation | None:
-        by_other = self.plan.other is not None
-        return first_cause(
+        by_other = self.plan.other_network is not None
+        return explain_first_divergence(
             self.plan.trace,
             subgoals,
             network,
-            self._answering(subgoals),
+            self._network_mode_of_first_divergence(subgoals),
             possible_causes,
             is_answered_by_other=by_other,
         )
 
-    def _answering(self, subgoals: tuple[SubgoalOutcome, ...]) -> NetworkMode:
+    def _network_mode_of_first_divergence(self, subgoals: tuple[SubgoalOutcome, ...]) -> NetworkMode:
         """Return the network mode of the first diverged step."""
         steps = (step for each in subgoals for step in each.steps)
         first = next((number for number, step in enumerate(steps, start=1) if step.divergences), 0)
-        second = self.plan.second_part
+        second = self.plan.resume_point
         return second.network if second is not None and first >= second.step else self.plan.network
 
     @property
@@ -165,14 +165,14 @@ class Collector:
     def _masks(self) -> tuple[Mask, ...]:
         return (*self.plan.trace.masks, *self.options.masks)
 
-    def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:
+    def _subgoal_outcome(self, begun: SubgoalStart) -> SubgoalOutcome:
         steps = tuple(self.steps[begun.id])
         return SubgoalOutcome(
             id=begun.id,
             subgoal_id=begun.subgoal_id,
             description=begun.description,
             number=begun.number,
-            verdict=self.ended.get(begun.id) or worst(step.verdict for step in steps),
+            verdict=self.subgoal_verdicts.get(begun.id) or combine_verdicts(step.verdict for step in steps),
             steps=steps,
             steps_recorded=begun.steps,
         )
@@ -183,8 +183,8 @@ class Collector:
         observed = self._environment
         if not found or observed is None:
             return ()
-        environment = possible_cause(found[0], self.plan.trace.environment, observed)
-        causes = (environment, possible_cause_of_stand_ins(self.plan.stood_in))
+        environment = possible_environment_cause(found[0], self.plan.trace.environment, observed)
+        causes = (environment, stand_ins_as_cause(self.plan.stand_in_names))
         return tuple(cause for cause in causes if cause is not None)
 
     def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, beside: tuple[str, ...]) -> bool:
@@ -195,13 +195,13 @@ class Collector:
         steps = sum(len(subgoal.steps) for subgoal in subgoals)
         return ended_early is None and steps == self.plan.step_count and not beside
 
-    def _counts(self) -> Counts:
+    def _counts(self) -> ReplayCounts:
         done = [step for steps in self.steps.values() for step in steps]
         planned = [step.step for subgoal in self.plan.subgoals for step in subgoal.steps]
         actions = sum(step.kind == "action" for step in done)
         actions_recorded = sum(hasattr(step, "action") for step in planned)
-        return Counts(
-            subgoals=len(self.begun),
+        return ReplayCounts(
+            subgoals=len(self.started_subgoals),
             subgoals_recorded=len(self.plan.subgoals),
             actions=actions,
             actions_recorded=actions_recorded,
@@ -215,11 +215,11 @@ def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
     return tuple(
         f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) bypassed "
         "the recorded network. It was blocked; its recorded response is unknown"
-        for each in network.escapes
+        for each in network.page_violations
     )
 
 
-def _idle_masks(
+def _unused_mask_warnings(
     masks: tuple[Mask, ...], subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None
 ) -> Iterator[str]:
     """Yield a warning for each mask that hid nothing in a complete run: it reduces coverage without need."""
@@ -229,7 +229,9 @@ def _idle_masks(
             yield f"mask {mask.name} hid nothing in this run. Remove it if it hides nothing in every run."
 
 
-def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:
+def _verdict_reasons(
+    verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None
+) -> tuple[str, ...]:
     steps = [step for subgoal in subgoals for step in subgoal.steps]
     found = [divergence for step in steps for divergence in step.divergences]
     if found:

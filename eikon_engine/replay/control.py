@@ -31,7 +31,7 @@ class Controller(Protocol):
         """Return the decision on the next step; the run waits for it."""
 
 
-class GoOn:
+class ProceedAlways:
     """Perform every step."""
 
     async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - same for every step

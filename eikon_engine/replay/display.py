@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from eikon_engine.outcome.events import ActionTaken, GateResultGiven, Note, RunStart, SkillUsed, SubgoalStart
-from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome, network_words
-from eikon_engine.outcome.printable import printable
+from eikon_engine.outcome.events import ActionPerformed, GateEvaluated, Note, RunStart, SkillRun, SubgoalStart
+from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome, describe_network
+from eikon_engine.outcome.printable import escape_control_characters
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import StepOutcome
 
 
-class Display:
-    """Print a `[REPLAY]` line for every subgoal, action and skill."""
+class ReplayDisplay:
+    """Print a `[REPLAY_FOLDER]` line for every subgoal, action and skill."""
 
     def __init__(self, console: Console | None = None) -> None:
         """Write to `console`, by default standard error."""
@@ -35,29 +35,29 @@ class Display:
         )
         self._task = self._progress.add_task("replay", total=None)
 
-    def read(self, line: JournalLine) -> None:
+    def read(self, line: EventLine) -> None:
         """Show one event."""
         match line.event:
             case RunStart() as start:
                 self._progress.update(self._task, total=start.steps)
-                self.say(f"mission {start.mission_id}: {start.mission_text}")
-                self.say(f"{start.browser}, network {_network(start)}, {start.steps} steps")
+                self.print_line(f"mission {start.mission_id}: {start.mission_text}")
+                self.print_line(f"{start.browser}, network {_network_label(start)}, {start.steps} steps")
             case SubgoalStart(number=number, description=description, id=name):
-                self.say(f"subgoal {number}: {description} [{name}]")
-            case ActionTaken(outcome=ActionOutcome() as outcome):
-                self._step(outcome, f"action {outcome.label}")
-            case SkillUsed(outcome=SkillOutcome() as outcome):
-                self._step(outcome, f"skill {outcome.skill}")
+                self.print_line(f"subgoal {number}: {description} [{name}]")
+            case ActionPerformed(outcome=ActionOutcome() as outcome):
+                self._print_step(outcome, f"action {outcome.label}")
+            case SkillRun(outcome=SkillOutcome() as outcome):
+                self._print_step(outcome, f"skill {outcome.skill}")
             case Note(text=text):
-                self.say(text)
-            case GateResultGiven() as result:
-                self.say(f"gate {result.gate}: {result.word}: {result.message}")
+                self.print_line(text)
+            case GateEvaluated() as result:
+                self.print_line(f"gate {result.gate}: {result.word}: {result.message}")
             case _:
                 pass
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print one line."""
-        self._console.print(printable(f"[REPLAY] {text}".replace("\n", " ")))
+        self._console.print(escape_control_characters(f"[REPLAY] {text}".replace("\n", " ")))
 
     def __enter__(self) -> Self:
         """Show the bar."""
@@ -70,11 +70,11 @@ class Display:
         """Remove the bar."""
         self._progress.stop()
 
-    def _step(self, outcome: StepOutcome, what: str) -> None:
+    def _print_step(self, outcome: StepOutcome, what: str) -> None:
         self._progress.advance(self._task)
         ended = f" ({outcome.result.code})" if outcome.result and outcome.result.kind == "failed" else ""
-        self.say(f"  {outcome.sequence:03d} {what}{ended}: {outcome.verdict}, {outcome.duration_ms:.0f} ms")
+        self.print_line(f"  {outcome.sequence:03d} {what}{ended}: {outcome.verdict}, {outcome.duration_ms:.0f} ms")
 
 
-def _network(start: RunStart) -> str:
-    return "none" if start.network_mode is None else network_words(start.network_mode, start.second_part)
+def _network_label(start: RunStart) -> str:
+    return "none" if start.network_mode is None else describe_network(start.network_mode, start.second_part)

@@ -1,4 +1,4 @@
-"""Read the masks of `--ignore FILE`: a TOML file of `[[ignore]]` tables."""
+"""Read the masks of `--ignore_response FILE`: a TOML file of `[[ignore_response]]` tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from eikon_engine.trace.mask import Mask
 if TYPE_CHECKING:
     from pathlib import Path
 
-_WHAT: Final = ("selector", "request", "storage", "console_error", "title")
-_FIELDS: Final = frozenset({"name", "reason", "url", "frame", "attribute", *_WHAT})
+_KINDS: Final = ("selector", "request", "storage", "console_error", "title")
+_KEYS: Final = frozenset({"name", "reason", "url", "frame", "attribute", *_KINDS})
 
 
 def read_ignore_file(path: Path) -> tuple[Mask, ...]:
@@ -40,12 +40,12 @@ def read_ignore_file(path: Path) -> tuple[Mask, ...]:
 
 
 def _mask(table: dict[str, Any], where: str, number: int) -> Mask:
-    unknown = sorted(table.keys() - _FIELDS)
+    unknown = sorted(table.keys() - _KEYS)
     if unknown:
-        raise UsageError(f"{where}: unknown key {unknown[0]!r}: expected one of {', '.join(sorted(_FIELDS))}")
-    what = [name for name in _WHAT if name in table]
+        raise UsageError(f"{where}: unknown key {unknown[0]!r}: expected one of {', '.join(sorted(_KEYS))}")
+    what = [name for name in _KINDS if name in table]
     if len(what) != 1:
-        raise UsageError(f"{where}: expected one of {', '.join(_WHAT)}, got {', '.join(what) or 'none'}")
+        raise UsageError(f"{where}: expected one of {', '.join(_KINDS)}, got {', '.join(what) or 'none'}")
     kind = what[0]
     if "attribute" in table and kind != "selector":
         raise UsageError(f"{where}: attribute requires selector, got {kind}")

@@ -11,93 +11,93 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.target import Target
 
-_LONGEST = 60
+_MAX_TEXT = 60
 
 
 def step_label(step: ActionTrace | SkillUsage) -> str:
     """Describe an action or a skill use."""
-    return label(step.action) if isinstance(step, ActionTrace) else f"skill {step.skill}"
+    return action_label(step.action) if isinstance(step, ActionTrace) else f"skill {step.skill}"
 
 
-def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+def action_label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     """Describe an action for logs and reports."""
     match action:
         case actions.Navigate(url=url):
             return f"navigate to {url}"
         case actions.Fill(text=text) | actions.TypeText(text=text) | actions.SetValue(text=text):
-            return f"{action.type.replace('_', ' ')} {_target(action.target)} with {_text(text)}"
+            return f"{action.type.replace('_', ' ')} {_target_label(action.target)} with {_input_label(text)}"
         case actions.Press(key=key, target=target):
-            return f"press {key}" + (f" on {_target(target)}" if target else "")
+            return f"press {key}" + (f" on {_target_label(target)}" if target else "")
         case actions.Mouse():
-            return _mouse(action)
+            return _mouse_label(action)
         case actions.Key(event=event, key=key):
             return f"{'press and hold' if event == 'down' else 'release'} {key}"
         case actions.InsertText(text=text):
-            return f"{'type' if action.key_by_key else 'insert'} {_text(text)}"
+            return f"{'type' if action.key_by_key else 'insert'} {_input_label(text)}"
         case actions.DispatchEvent(event=name, target=target):
-            return f"dispatch {name} to {_target(target)}"
+            return f"dispatch {name} to {_target_label(target)}"
         case actions.SetViewport(width=width, height=height):
             return f"set the viewport to {width} x {height}"
         case actions.SelectOption(options=options):
-            return f"select {', '.join(options)} in {_target(action.target)}"
+            return f"select {', '.join(options)} in {_target_label(action.target)}"
         case actions.SetInputFiles(files=files):
-            return f"upload {', '.join(file.name for file in files)} to {_target(action.target)}"
+            return f"upload {', '.join(file.name for file in files)} to {_target_label(action.target)}"
         case actions.Drag(to=to):
-            return f"drag {_target(action.target)} to {_target(to)}"
+            return f"drag {_target_label(action.target)} to {_target_label(to)}"
         case actions.Scroll(dx=dx, dy=dy, target=target):
-            return f"scroll {_target(target) if target else 'the page'} by {dx:g}, {dy:g}"
+            return f"scroll {_target_label(target) if target else 'the page'} by {dx:g}, {dy:g}"
         case actions.AnswerDialog(accept=accept):
             return f"{'accept' if accept else 'dismiss'} the next dialog"
         case actions.SwitchPage(page=page) | actions.ClosePage(page=page) | actions.OpenPage(page=page):
             return f"{action.type.replace('_', ' ')} {page}"
         case actions.WaitFor(condition=condition):
-            return f"wait for {_condition(condition)}"
+            return f"wait for {_condition_label(condition)}"
         case actions.Assert(expectation=expectation):
-            return f"assert {_expectation(expectation)}"
+            return f"assert {_expectation_label(expectation)}"
         case actions.Note(text=text):
-            return f"note: {_short(text)}"
+            return f"note: {_shortened(text)}"
         case _:
             target = getattr(action, "target", None)
-            return action.type.replace("_", " ") + (f" {_target(target)}" if target is not None else "")
+            return action.type.replace("_", " ") + (f" {_target_label(target)}" if target is not None else "")
 
 
-def _mouse(action: actions.Mouse) -> str:
+def _mouse_label(action: actions.Mouse) -> str:
     name = action.under.name or action.under.text if action.under else ""
-    return f"mouse {action.event} at {action.x:g}, {action.y:g}" + (f" ({_short(name)!r})" if name else "")
+    return f"mouse {action.event} at {action.x:g}, {action.y:g}" + (f" ({_shortened(name)!r})" if name else "")
 
 
-def _condition(condition: actions.Condition) -> str:
+def _condition_label(condition: actions.Condition) -> str:
     match condition:
         case actions.SelectorCondition(target=target, state=state):
-            return f"{_target(target)} to be {state}"
+            return f"{_target_label(target)} to be {state}"
         case actions.UrlCondition(url=url):
             return f"URL {url}"
         case actions.LoadStateCondition(state=state):
             return f"load state {state}"
         case actions.FunctionCondition(expression=expression):
-            return _short(expression)
+            return _shortened(expression)
 
 
-def _expectation(expectation: actions.Expectation) -> str:
+def _expectation_label(expectation: actions.Expectation) -> str:
     match expectation:
         case actions.AssertVisible(target=target):
-            return f"{_target(target)} is visible"
+            return f"{_target_label(target)} is visible"
         case actions.AssertText(target=target, text=text):
-            return f"{_target(target)} reads {text!r}"
+            return f"{_target_label(target)} reads {text!r}"
         case actions.AssertCount(target=target, count=count):
-            return f"{count} of {_target(target)}"
+            return f"{count} of {_target_label(target)}"
         case actions.AssertUrl(url=url):
             return f"URL {url}"
 
 
-def _target(target: Target) -> str:
+def _target_label(target: Target) -> str:
     name = target.identity.name or target.identity.text if target.identity else ""
-    return f"{target} ({_short(name)!r})" if name else str(target)
+    return f"{target} ({_shortened(name)!r})" if name else str(target)
 
 
-def _text(text: actions.Text) -> str:
-    return f"secret {text.secret}" if isinstance(text, actions.SecretRef) else repr(_short(text))
+def _input_label(text: actions.Text) -> str:
+    return f"secret {text.secret}" if isinstance(text, actions.SecretRef) else repr(_shortened(text))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

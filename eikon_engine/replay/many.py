@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import EikonError
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run import Run, find_for, run_replay, verify_bundle
-from eikon_engine.replay.worker_for import browser_for
+from eikon_engine.replay.run import Run, find_browser_for, run_replay, verify_bundle_files
+from eikon_engine.replay.worker_for import launch_replay_browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.trace.bundle import Bundle
 
-PARALLEL: Final = 4
+DEFAULT_PARALLEL: Final = 4
 """Default number of concurrent replays; more than about 8 brings no speed-up."""
 
 
@@ -24,8 +24,8 @@ async def replay_many(
     bundle: Bundle,
     runs: Sequence[ReplayOptions],
     *,
-    parallel: int = PARALLEL,
-    ended: Callable[[int, Run], None] | None = None,
+    parallel: int = DEFAULT_PARALLEL,
+    on_run_end: Callable[[int, Run], None] | None = None,
 ) -> tuple[Run, ...]:
     """Replay a bundle once for each of `runs`, at most `parallel` at once, each in its own context.
 
@@ -39,9 +39,9 @@ async def replay_many(
     if not runs:
         return ()
     plan = plan_replay(bundle, runs[0])
-    verify_bundle(bundle)
+    verify_bundle_files(bundle)
     free = asyncio.Semaphore(parallel)
-    async with browser_for(plan, runs[0], find_for(runs[0])) as browser:
+    async with launch_replay_browser(plan, runs[0], find_browser_for(runs[0])) as browser:
 
         async def replay_one(place: int, options: ReplayOptions) -> Run | EikonError:
             async with free:
@@ -49,16 +49,16 @@ async def replay_many(
                     run = await run_replay(bundle, options, options.reports or (), browser)
                 except EikonError as error:
                     return error
-            if ended is not None:
-                ended(place, run)
+            if on_run_end is not None:
+                on_run_end(place, run)
             return run
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(replay_one(place, options)) for place, options in enumerate(runs)]
-        return tuple(map(_begun, (task.result() for task in tasks)))
+        return tuple(map(_result_or_raise, (task.result() for task in tasks)))
 
 
-def _begun(run: Run | EikonError) -> Run:
+def _result_or_raise(run: Run | EikonError) -> Run:
     if isinstance(run, EikonError):
         raise run
     return run

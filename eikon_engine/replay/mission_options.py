@@ -28,21 +28,21 @@ _HEADLESS: Final = click.option(
 )
 
 
-def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+def _reject_nan(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and math.isnan(value):
         message = "expected a number of seconds, got nan"
         raise click.BadParameter(message)
     return value
 
 
-def _values(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _parse_values(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - keeps `--help` fast
 
     return parse_variables(texts)
 
 
 def secret_options(command: Command) -> Command:
-    """Add `secrets` and `secret_file`, for `gather_secrets`."""
+    """Add `secrets` and `secret_file`, for `collect_secrets`."""
     return _SECRET(_SECRET_FILE(command))
 
 
@@ -56,28 +56,28 @@ def headless_option(command: Command) -> Command:
     return _HEADLESS(command)
 
 
-def timeout_option(told: str) -> Callable[[Command], Command]:
+def timeout_option(help_text: str) -> Callable[[Command], Command]:
     """Add `timeout`, in seconds, None by default; `told` is its help text."""
     seconds = click.FloatRange(0, 86_400, min_open=True)
-    return click.option("--timeout", type=seconds, callback=_number, metavar="SECONDS", help=told)
+    return click.option("--timeout", type=seconds, callback=_reject_nan, metavar="SECONDS", help=help_text)
 
 
-def on_divergence_option(told: str) -> Callable[[Command], Command]:
+def on_divergence_option(help_text: str) -> Callable[[Command], Command]:
     """Add `on_divergence`, `stop` or `continue`; `told` is its help text."""
     choice = click.Choice(["stop", "continue"])
-    return click.option("--on-divergence", type=choice, default="stop", show_default=True, help=told)
+    return click.option("--on-divergence", type=choice, default="stop", show_default=True, help=help_text)
 
 
-def value_option(command: Command) -> Command:
+def variable_values_option(command: Command) -> Command:
     """Add `variables`, values by name."""
-    return variable_option("Value of a variable of the trace; repeatable.", callback=_values)(command)
+    return variable_option("Value of a variable of the trace; repeatable.", callback=_parse_values)(command)
 
 
-def variable_option(told: str, *, callback: Callable[..., object] | None = None) -> Callable[[Command], Command]:
+def variable_option(help_text: str, *, callback: Callable[..., object] | None = None) -> Callable[[Command], Command]:
     """Add `variables`, for `parse_variables`; `told` is their help text."""
-    return click.option("--var", "variables", multiple=True, callback=callback, metavar="NAME=VALUE", help=told)
+    return click.option("--var", "variables", multiple=True, callback=callback, metavar="NAME=VALUE", help=help_text)
 
 
-def redact_option(told: str) -> Callable[[Command], Command]:
+def redact_option(help_text: str) -> Callable[[Command], Command]:
     """Add `redact`, True by default; `told` is its help text."""
-    return click.option("--redact/--no-redact", default=True, show_default=True, help=told)
+    return click.option("--redact/--no-redact", default=True, show_default=True, help=help_text)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.completions import ReplayExecutor, prompt_digest
-from eikon_engine.completions.folder import RESPONSES_FOLDER, read_whole_folder
+from eikon_engine.completions import ReplayClient, prompt_digest
+from eikon_engine.completions.folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.errors import NoReplayDataError, SkillError
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 _ADVICE: Final = f"the bundle has no such response in {RESPONSES_FOLDER}/. A replay calls no model without --debug-dir"
 
 
-def bundle_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelResponse, ...]:
+def recorded_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelResponse, ...]:
     """Return the recorded model responses; empty if the mission uses no skills or a client is configured.
 
     Raises:
-        ResponsesError: the recorded responses are unreadable, corrupt or incomplete.
+        ResponseFolderError: the recorded responses are unreadable, corrupt or incomplete.
         BundlePathError: they lie outside the bundle.
     """
-    if options.ask is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
+    if options.model_client is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
         return ()
-    return read_whole_folder(inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
+    return read_complete_folder(resolve_inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
 
 
-def client_for(plan: Plan, options: ReplayOptions) -> CompletionClient:
+def model_client_for(plan: Plan, options: ReplayOptions) -> CompletionClient:
     """Return the model client of one run: the configured one, else the recorded responses, each used once."""
-    if options.ask is not None:
-        return options.ask
-    return ReplayExecutor(plan.responses, clean=Redactor(plan.secrets).text, advice=_ADVICE)
+    if options.model_client is not None:
+        return options.model_client
+    return ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text, advice=_ADVICE)
 
 
-class KnownAnswers:
+class ProbeResponses:
     """Serve recorded responses to a skill that is probed with a changed page; no response is used up.
 
     An unrecorded prompt fails with its digest, so equal prompts fail equally and different ones differ.
@@ -46,7 +46,7 @@ class KnownAnswers:
 
     def __init__(self, plan: Plan) -> None:
         """Serve the responses of the plan."""
-        self._recorded = ReplayExecutor(plan.responses, clean=Redactor(plan.secrets).text)
+        self._recorded = ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text)
 
     def complete(self, request: CompletionRequest) -> Completion:
         """Return the recorded response.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from eikon_engine.replay.control import Controller, GoOn
+from eikon_engine.replay.control import Controller, ProceedAlways
 from eikon_engine.skills import SkillRegistry, default_skills
 from eikon_engine.trace.wall_clock import utc_now
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.worker import Performed
+    from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.completions import CompletionClient
     from eikon_engine.divergence.effects import PolicyName
-    from eikon_engine.gates import Gates
+    from eikon_engine.gates import GateSet
     from eikon_engine.network.moment import Moment
-    from eikon_engine.outcome.events import JournalLine
-    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, Then
+    from eikon_engine.outcome.events import EventLine
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, SecondPartNetwork
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.trace.mask import Mask
 
 OnDivergence: TypeAlias = Literal["stop", "continue"]
 
-DEFAULT_ARTIFACTS = Path("replay_artifacts")
+DEFAULT_ARTIFACTS_DIR = Path("replay_artifacts")
 
 
 class Report(Protocol):
@@ -53,7 +53,7 @@ class ReplayOptions:
     """None: sealed if the bundle has recorded network traffic, else live."""
     har: Path | None = None
     """HAR file that serves the responses of a sealed replay instead of the bundle's own recording."""
-    answers: Path | None = None
+    responses_from: Path | None = None
     """Another bundle of the mission that serves the responses of a sealed replay; they are compared with the recorded
     ones."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class ReplayOptions:
     on_divergence: OnDivergence = "stop"
     from_step: int | None = None
     """Step number, from 1, at which to resume; earlier steps are re-run from the recording and must not diverge."""
-    then: Then = "sealed"
+    then_network: SecondPartNetwork = "sealed"
     """Network mode from the resumed step on."""
     plan_digest: str | None = None
     """Expected plan digest; a replay of a different plan is refused."""
@@ -77,21 +77,21 @@ class ReplayOptions:
     storage_state: Path | None = None
     """Storage state file for a live replay, because the recorded cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
-    ask: CompletionClient | None = None
+    model_client: CompletionClient | None = None
     """Model client for skills; by default the recorded responses of the bundle, and no model."""
     reports: tuple[Report, ...] | None = None
     """Reports written next to outcome.json and events.jsonl; None for the standard reports."""
-    controller: Controller = field(default_factory=GoOn)
+    controller: Controller = field(default_factory=ProceedAlways)
     """Asked before each step whether the run goes on."""
-    gates: Gates | None = None
+    gates: GateSet | None = None
     """Limits that the replay has to keep to; one that it goes beyond ends it."""
-    readers: tuple[Callable[[JournalLine], None], ...] = ()
+    readers: tuple[Callable[[EventLine], None], ...] = ()
     """Readers of the event stream: progress, logs."""
-    watchers: tuple[Callable[[PlannedStep, Performed], None], ...] = ()
+    action_observers: tuple[Callable[[PlannedStep, PerformedAction], None], ...] = ()
     """Called after each action with its result and the snapshots behind its observation."""
-    lookers: tuple[Callable[[PlannedStep, Session], Awaitable[None]], ...] = ()
+    session_inspectors: tuple[Callable[[PlannedStep, Session], Awaitable[None]], ...] = ()
     """Awaited after each action with the session, to inspect what no observation holds; the pages are and stay idle."""
-    given: Callable[[int, Moment], None] | None = None
+    on_delivery: Callable[[int, Moment], None] | None = None
     """Called with each recorded moment and the moment of its delivery. If set, responses are served on request and the
     replay waits for the pages even where the recorded agent did not. Used by certify."""
     now: Callable[[], datetime] = utc_now

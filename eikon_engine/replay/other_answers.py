@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import NetworkPartMissingError
+from eikon_engine.errors import RecordedNetworkMissingError
 from eikon_engine.network.har_import import import_har
-from eikon_engine.network.retimed import retimed
+from eikon_engine.network.retimed import apply_timeline
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OtherSource:
+class NetworkSource:
     """Another recorded network, with the warnings of its reader."""
 
     recording: NetworkRecording
@@ -36,31 +36,29 @@ def recorded_network(bundle: Bundle) -> NetworkRecording | None:
     """Read the recorded network of a bundle; None if it has none."""
     if bundle.trace.network is None:
         return None
-    read = read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
-    return retimed(read, bundle.trace.network.timeline)
+    read = read_network(resolve_inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    return apply_timeline(read, bundle.trace.network.timeline)
 
 
 @contextmanager
-def other_source(options: ReplayOptions) -> Iterator[OtherSource | None]:
+def open_network_source(options: ReplayOptions) -> Iterator[NetworkSource | None]:
     """Open the HAR or bundle of the options; None if neither is set.
 
     A HAR is imported into a temporary folder that is removed at the end of the block.
 
     Raises:
         TraceError: it cannot be read; see `import_har` and `open_bundle`.
-        NetworkPartMissingError: the bundle has no recorded network.
+        RecordedNetworkMissingError: the bundle has no recorded network.
     """
-    if options.answers is not None:
-        recording = recorded_network(open_bundle(options.answers))
+    if options.responses_from is not None:
+        recording = recorded_network(open_bundle(options.responses_from))
         if recording is None:
-            message = (
-                f"{options.answers}: --responses-from expects a bundle with a recorded network, but this one has none"
-            )
-            raise NetworkPartMissingError(message)
-        yield OtherSource(recording=recording)
+            message = f"{options.responses_from}: --responses-from expects a bundle with a recorded network, but this one has none"
+            raise RecordedNetworkMissingError(message)
+        yield NetworkSource(recording=recording)
     elif options.har is not None:
         with TemporaryDirectory(prefix="eikon-har-") as folder:
             har = import_har(options.har, Path(folder), Redactor(options.secrets))
-            yield OtherSource(recording=har.recording, warnings=har.warnings)
+            yield NetworkSource(recording=har.recording, warnings=har.warnings)
     else:
         yield None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
-from eikon_engine.replay.model_answers import bundle_responses
-from eikon_engine.replay.second_part import require_lead, second_part
-from eikon_engine.replay.stand_ins import redacted_actions, require_start, secrets_for
+from eikon_engine.errors import RecordedNetworkMissingError, SecretMissingError, UsageError
+from eikon_engine.replay.model_answers import recorded_responses
+from eikon_engine.replay.second_part import find_resume_point, require_resumable
+from eikon_engine.replay.stand_ins import require_live_start_state, secrets_for, stand_in_warnings
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
 from eikon_engine.trace.patch import apply_patch, variables_patch
-from eikon_engine.trace.redaction import secrets_named_in
-from eikon_engine.trace.relocated import unused_rules
-from eikon_engine.trace.secret_text import missing_secret, secret_names
-from eikon_engine.trace.url_map import UrlMap, url_map
-from eikon_engine.trace.variables import demand_values, resolved_trace
+from eikon_engine.trace.redaction import secret_names_in
+from eikon_engine.trace.relocated import unused_base_urls
+from eikon_engine.trace.secret_text import action_secret_names, missing_secret_message
+from eikon_engine.trace.url_map import BaseUrlMap, build_url_map
+from eikon_engine.trace.variables import require_values, resolve_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eikon_engine.completions import ModelResponse
     from eikon_engine.outcome.outcomes import NetworkMode, SecondPart
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.replay.other_answers import OtherSource
+    from eikon_engine.replay.other_answers import NetworkSource
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
 
@@ -33,7 +33,7 @@ class PlannedStep:
     """One action or skill with its position."""
 
     subgoal: SubgoalTrace
-    number: int
+    subgoal_number: int
     """Position of the subgoal in the trace, from 1."""
     position: int
     """Position of the step in the mission, from 1."""
@@ -57,23 +57,23 @@ class Plan:
     """The bundle, with the variables of its trace substituted."""
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
-    other: OtherSource | None = None
+    other_network: NetworkSource | None = None
     """Serves a sealed replay instead of the bundle's recorded network; opened when the replay starts."""
-    urls: UrlMap = field(default_factory=UrlMap)
+    urls: BaseUrlMap = field(default_factory=BaseUrlMap)
     """Maps recorded URLs to those of the visited deployment."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values of secrets: the supplied ones, and stand-ins where the recorded network responds."""
-    stood_in: tuple[str, ...] = ()
+    stand_in_names: tuple[str, ...] = ()
     """Names of the secrets that are typed as stand-ins."""
     responses: tuple[ModelResponse, ...] = ()
     """Recorded model responses for skills; empty if a client is configured."""
-    second_part: SecondPart | None = None
+    resume_point: SecondPart | None = None
     """Where the replay resumes; None for a plain replay."""
 
     @property
     def visits_site(self) -> bool:
         """Return whether any part of the replay sends requests to the site."""
-        return self.network == "live" or (self.second_part is not None and self.second_part.network == "live")
+        return self.network == "live" or (self.resume_point is not None and self.resume_point.network == "live")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -81,9 +81,9 @@ class Plan:
         return (
             *(
                 f"--base-url has no effect: {base} does not occur in the recording. Check its scheme, host and port."
-                for base in unused_rules(self.trace, self.urls)
+                for base in unused_base_urls(self.trace, self.urls)
             ),
-            *redacted_actions(self.trace, visits_site=self.visits_site),
+            *stand_in_warnings(self.trace, visits_site=self.visits_site),
         )
 
     @property
@@ -92,7 +92,7 @@ class Plan:
         return self.bundle.trace
 
     @property
-    def failures(self) -> tuple[int, ...]:
+    def failed_action_indexes(self) -> tuple[int, ...]:
         """Return the 0-based indexes, among performed actions, of those that failed in the recording."""
         steps = (planned.step for subgoal in self.subgoals for planned in subgoal.steps)
         results = [step.result.kind for step in steps if isinstance(step, ActionTrace)]
@@ -112,26 +112,26 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         UnknownSkillError: a skill of the trace is not registered.
         VariableMissingError: a variable of the trace has no value.
         SecretMissingError: a secret, or a storage state whose recorded cookies are redacted, is missing.
-        NetworkPartMissingError: the bundle does not hold what the network mode serves.
-        ResponsesError: the recorded model responses of the bundle are unreadable or corrupt.
+        RecordedNetworkMissingError: the bundle does not hold what the network mode serves.
+        ResponseFolderError: the recorded model responses of the bundle are unreadable or corrupt.
         UsageError: a base URL is invalid; options contradict each other; no action uses a supplied variable; the step
             to resume at does not exist, or cannot be reached from the recording.
     """
-    require_lead(options)
-    bundle = _with_variables(bundle, options.variables)
-    urls = url_map(options.base_urls)
-    network = _network(bundle, options, urls)
-    secrets = secrets_for(bundle.trace, options, "live" if options.then == "live" else network)
+    require_resumable(options)
+    bundle = _substitute_variables(bundle, options.variables)
+    urls = build_url_map(options.base_urls)
+    network = _checked_network_mode(bundle, options, urls)
+    secrets = secrets_for(bundle.trace, options, "live" if options.then_network == "live" else network)
     _require_headers(bundle.trace, secrets)
-    require_start(bundle, options, network)
+    require_live_start_state(bundle, options, network)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
         steps = []
         for step in subgoal.steps:
             position += 1
-            _require(step, options, secrets)
-            steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
+            _require_step(step, options, secrets)
+            steps.append(PlannedStep(subgoal=subgoal, subgoal_number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
     return Plan(
         bundle=bundle,
@@ -139,47 +139,47 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         subgoals=tuple(subgoals),
         urls=urls,
         secrets=secrets,
-        stood_in=tuple(sorted(secrets.keys() - options.secrets.keys())),
-        responses=bundle_responses(bundle, options),
-        second_part=second_part(subgoals, options, bundle.trace),
+        stand_in_names=tuple(sorted(secrets.keys() - options.secrets.keys())),
+        responses=recorded_responses(bundle, options),
+        resume_point=find_resume_point(subgoals, options, bundle.trace),
     )
 
 
-def _with_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
+def _substitute_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
     """Substitute variables, and drop observations recorded with other values."""
-    demand_values(bundle.trace, given)
+    require_values(bundle.trace, given)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, given))
-    return replace(bundle, trace=resolved_trace(trace))
+    return replace(bundle, trace=resolve_trace(trace))
 
 
-def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
+def choose_network(bundle: Bundle, requested: NetworkMode | None) -> NetworkMode:
     """Return the requested mode; by default sealed if the bundle has a recorded network, else live.
 
     Raises:
-        NetworkPartMissingError: the bundle has no recorded network, or no snapshots, to serve.
+        RecordedNetworkMissingError: the bundle has no recorded network, or no snapshots, to serve.
     """
-    if wanted is None:
+    if requested is None:
         return "sealed" if bundle.trace.network is not None else "live"
-    if wanted == "sealed" and bundle.trace.network is None:
+    if requested == "sealed" and bundle.trace.network is None:
         message = (
             f"{bundle.root}: --network sealed expects a recorded network, but the trace has none. Use --network live."
         )
-        raise NetworkPartMissingError(message)
-    if wanted == "snapshot" and not _has_snapshots(bundle.trace):
+        raise RecordedNetworkMissingError(message)
+    if requested == "snapshot" and not _has_snapshots(bundle.trace):
         message = (
             f"{bundle.root}: --network snapshot expects stored DOM snapshots, but the trace has none. "
             "Record the mission again."
         )
-        raise NetworkPartMissingError(message)
-    return wanted
+        raise RecordedNetworkMissingError(message)
+    return requested
 
 
-def _network(bundle: Bundle, options: ReplayOptions, urls: UrlMap) -> NetworkMode:
+def _checked_network_mode(bundle: Bundle, options: ReplayOptions, urls: BaseUrlMap) -> NetworkMode:
     """Choose the network mode, and check that no other option contradicts it."""
-    for name, source in (("--har", options.har), ("--responses-from", options.answers)):
+    for name, source in (("--har", options.har), ("--responses-from", options.responses_from)):
         if source is None:
             continue
-        if name == "--har" and options.answers is not None:
+        if name == "--har" and options.responses_from is not None:
             message = "--har and --responses-from both serve the recorded responses. Drop one of them."
             raise UsageError(message)
         if urls or options.network not in {None, "sealed"}:
@@ -205,17 +205,17 @@ def _has_snapshots(trace: ExecutionTrace) -> bool:
     )
 
 
-def _require(step: ActionTrace | SkillUsage, options: ReplayOptions, secrets: Mapping[str, str]) -> None:
+def _require_step(step: ActionTrace | SkillUsage, options: ReplayOptions, secrets: Mapping[str, str]) -> None:
     if isinstance(step, SkillUsage):
-        options.skills.named(step.skill)
+        options.skills.get(step.skill)
         return
-    for name in secret_names(step.action):
+    for name in action_secret_names(step.action):
         if name not in secrets:
-            raise SecretMissingError(missing_secret(name))
+            raise SecretMissingError(missing_secret_message(name))
 
 
 def _require_headers(trace: ExecutionTrace, secrets: Mapping[str, str]) -> None:
     headers = trace.environment.extra_http_headers if trace.environment else {}
-    for name in secrets_named_in(" ".join(headers.values())):
+    for name in secret_names_in(" ".join(headers.values())):
         if name not in secrets:
-            raise SecretMissingError(missing_secret(name))
+            raise SecretMissingError(missing_secret_message(name))

@@ -27,13 +27,13 @@ def plan_digest(plan: Plan) -> str:
         "mission": trace.mission_id,
         "start": trace.start.model_dump(mode="json"),
         "environment": environment,
-        "steps": [_step(planned) for subgoal in plan.subgoals for planned in subgoal.steps],
+        "steps": [_digested_step(planned) for subgoal in plan.subgoals for planned in subgoal.steps],
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _step(planned: PlannedStep) -> JsonValue:
+def _digested_step(planned: PlannedStep) -> JsonValue:
     step = planned.step
     place: dict[str, JsonValue] = {"attempt": planned.subgoal.id, "sequence": step.sequence}
     if isinstance(step, ActionTrace):

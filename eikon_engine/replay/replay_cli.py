@@ -8,44 +8,44 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import click
 
-from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options, debug_dir_session
 from eikon_engine.replay.mission_options import (
     browser_option,
     headless_option,
     on_divergence_option,
     secret_options,
     timeout_option,
-    value_option,
+    variable_values_option,
 )
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
-    from eikon_engine.gates import Gates
-    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, Then
-    from eikon_engine.replay.display import Display
+    from eikon_engine.gates import GateSet
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, SecondPartNetwork
+    from eikon_engine.replay.display import ReplayDisplay
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
     from eikon_engine.trace.mask import Mask
 
 
-DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
-CERTIFIED: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
+DIGEST_PATTERN: Final = re.compile(r"[0-9a-fA-F]{64}")
+CERTIFICATE_LABELS: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
 
 
-def _digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not DIGEST.fullmatch(value):
+def _check_digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not DIGEST_PATTERN.fullmatch(value):
         message = f"expected the 64 hex digits of a SHA-256, got {value!r}"
         raise click.BadParameter(message)
     return value
 
 
-def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - keeps `--help` fast
+def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.url_map import parse_base_url_rules  # noqa: PLC0415 - keeps `--help` fast
 
-    return parse_rules(texts)
+    return parse_base_url_rules(texts)
 
 
-def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
+def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
     if path is None:
         return ()
     from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - keeps `--help` fast
@@ -53,7 +53,7 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     return read_ignore_file(path)
 
 
-def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Gates | None:
+def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> GateSet | None:
     if path is None:
         return None
     from eikon_engine.gates import read_gates_file  # noqa: PLC0415 - keeps `--help` fast
@@ -90,7 +90,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "--base-url",
     "base_urls",
     multiple=True,
-    callback=_rules,
+    callback=_parse_base_urls,
     metavar="OLD=NEW",
     help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
 )
@@ -105,7 +105,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "--ignore",
     "masks",
     type=click.Path(path_type=Path),
-    callback=_masks,
+    callback=_read_masks,
     metavar="FILE",
     help="TOML file of masks: what is not compared. Each use is reported as reduced coverage.",
 )
@@ -128,11 +128,11 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
 @click.option(
     "--plan-digest",
     metavar="HEX",
-    callback=_digest,
+    callback=_check_digest,
     help="Expected plan digest; a different plan is refused.  [default: that of the run in the artifacts folder]",
 )
 @timeout_option("Timeout of every action, in seconds.")
-@value_option
+@variable_values_option
 @secret_options
 @click.option(
     "--storage-state",
@@ -143,7 +143,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
 @click.option(
     "--gates",
     type=click.Path(path_type=Path),
-    callback=_gates,
+    callback=_read_gates,
     metavar="FILE",
     help="YAML file of limits; exceeding one ends the replay.",
 )
@@ -152,18 +152,18 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "--allow-unverifiable", is_flag=True, help="Exit with 0 if nothing diverged but something is unverifiable."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
-@debug_options
+@debug_dir_options
 def replay_command(  # noqa: PLR0913 - one parameter per option
     *,
     trace: Path,
     responses_from: Path | None,
-    then_network: Then,
+    then_network: SecondPartNetwork,
     timeout: float | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,
     allow_unverifiable: bool,
     as_json: bool,
-    debug: DebugChoice,
+    debug: DebugDirChoice,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
     """Replay a recorded mission and compare it with the recording.
@@ -172,21 +172,24 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
     """
     from eikon_engine.errors import InternalError  # noqa: PLC0415 - keeps `--help` fast
-    from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
+    from eikon_engine.replay.display import ReplayDisplay  # noqa: PLC0415 - as above
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
-    from eikon_engine.replay.secret_sources import gather_secrets  # noqa: PLC0415 - as above
+    from eikon_engine.replay.secret_sources import collect_secrets  # noqa: PLC0415 - as above
     from eikon_engine.trace.redaction import Redactor  # noqa: PLC0415 - as above
 
-    known = gather_secrets(secrets, secret_file)
-    with debugging(debug, clean=Redactor(known).text if known else None) as responses, Display() as display:
+    known = collect_secrets(secrets, secret_file)
+    with (
+        debug_dir_session(debug, redact=Redactor(known).redact_text if known else None) as responses,
+        ReplayDisplay() as display,
+    ):
         engine = ReplayEngine(
             ReplayOptions(
-                answers=responses_from,
-                then=then_network,
+                responses_from=responses_from,
+                then_network=then_network,
                 timeout_ms=timeout * 1000 if timeout is not None else None,
                 secrets=known,
-                ask=None if responses is None else responses.client,
+                model_client=None if responses is None else responses.client,
                 readers=(display.read,),
                 **options,
             )
@@ -195,10 +198,10 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     if engine.last_run is None:
         message = "the replay ended without an outcome"
         raise InternalError(message)
-    return _status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+    return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
 
 
-def _status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
+def _exit_status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
     """Return the exit status; `allow_unverifiable` tolerates steps that could not be compared, and nothing else.
 
     Incomplete runs, requests past the routes, and misses after the last comparison still count.
@@ -218,7 +221,7 @@ class _SameNamedOptions(TypedDict):
     base_urls: dict[str, str]
     policy: PolicyName
     masks: tuple[Mask, ...]
-    gates: Gates | None
+    gates: GateSet | None
     variables: dict[str, str]
     on_divergence: OnDivergence
     from_step: int | None
@@ -227,26 +230,26 @@ class _SameNamedOptions(TypedDict):
     storage_state: Path | None
 
 
-def _replay(engine: ReplayEngine, trace: Path, display: Display, *, as_json: bool) -> None:
+def _replay(engine: ReplayEngine, trace: Path, display: ReplayDisplay, *, as_json: bool) -> None:
     """Replay and print the conclusion, however the run ends."""
     from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - keeps `--help` fast
 
     try:
         engine.replay(trace)
     except ReplayDivergenceError as divergence:
-        display.say(divergence.message)
+        display.print_line(divergence.message)
     finally:
-        _conclude(engine, display, as_json=as_json)
+        _print_conclusion(engine, display, as_json=as_json)
 
 
-def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:
+def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: bool) -> None:
     run = engine.last_run
     if run is None:
         return
-    display.say(f"verdict: {run.outcome.verdict}")
+    display.print_line(f"verdict: {run.outcome.verdict}")
     for reason in run.outcome.reasons if run.error is None else ():
-        display.say(f"because: {reason}")
-    display.say(f"bundle: {CERTIFIED[run.outcome.certified]}, {run.outcome.certified_why}")
-    display.say(f"summary: {run.folder / 'replay_summary.txt'}")
+        display.print_line(f"because: {reason}")
+    display.print_line(f"bundle: {CERTIFICATE_LABELS[run.outcome.certified]}, {run.outcome.certified_why}")
+    display.print_line(f"summary: {run.folder / 'replay_summary.txt'}")
     if as_json:
         click.echo(run.outcome.model_dump_json(indent=1))

@@ -44,7 +44,7 @@ class ReplayEngine:
             with start_blocking_portal() as portal:
                 return portal.call(self.replay_async, trace)
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
-            stopper = InterruptedRunError.stopper(error)
+            stopper = InterruptedRunError.stop_cause(error)
             message = f"the replay was stopped by {stopper}; its artifacts cover the steps completed so far"
             raise InterruptedRunError(message) from error
 

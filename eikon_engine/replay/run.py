@@ -12,22 +12,22 @@ from eikon_engine.browser.find import BrowserBinary, find_browser
 from eikon_engine.errors import EikonError, OutputError, TraceSyntaxError
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.event_log import EventLog
-from eikon_engine.outcome.events import ActionTaken, RunEnd, SkillUsed, skill_used, with_outputs
+from eikon_engine.outcome.events import ActionPerformed, RunEnd, SkillRun, restore_outputs, skill_event
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
-from eikon_engine.outcome.stored import ValueFolder
+from eikon_engine.outcome.stored import ValueStore
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
-from eikon_engine.replay.options import DEFAULT_ARTIFACTS
-from eikon_engine.replay.other_answers import other_source
+from eikon_engine.replay.options import DEFAULT_ARTIFACTS_DIR
+from eikon_engine.replay.other_answers import open_network_source
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder
-from eikon_engine.replay.second_part import require_plan
+from eikon_engine.replay.run_folder import OUTCOME_FILE, ArtifactsFolder
+from eikon_engine.replay.second_part import require_same_plan
 from eikon_engine.replay.step import StepRunner
-from eikon_engine.replay.steps import replay
-from eikon_engine.replay.worker_for import browser_for, worker_in
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.replay.steps import replay_events
+from eikon_engine.replay.worker_for import launch_replay_browser, open_replay_context
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.certificate import certificate_state
-from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.file_name import safe_file_name
 from eikon_engine.trace.serializer import TRACE_FILE
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.browser.launch import LaunchedBrowser
-    from eikon_engine.outcome.events import Ending, Event
+    from eikon_engine.outcome.events import Event, RunEnding
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.options import ReplayOptions, Report
     from eikon_engine.replay.plan import Plan, PlannedStep
@@ -68,65 +68,65 @@ async def run_replay(
     """
     plan = plan_replay(bundle, options)
     if browser is None:
-        verify_bundle(bundle)
-    with other_source(options) as other:
-        return await _run(replace(plan, other=other), options, reports, browser)
+        verify_bundle_files(bundle)
+    with open_network_source(options) as other:
+        return await _run(replace(plan, other_network=other), options, reports, browser)
 
 
 async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None) -> Run:
     """Replay a checked plan."""
-    binary = browser.binary if browser is not None else find_for(options)
-    running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
+    binary = browser.binary if browser is not None else find_browser_for(options)
+    running = nullcontext(browser) if browser is not None else launch_replay_browser(plan, options, binary)
     root = _artifacts_dir(plan, options)
-    unsure = require_plan(plan, options, root / OUTCOME_FILE)
-    folder = RunFolder(root)
-    watch = options.gates.watch(ValueFolder(folder.root).value) if options.gates is not None else None
+    unsure = require_same_plan(plan, options, root / OUTCOME_FILE)
+    folder = ArtifactsFolder(root)
+    watch = options.gates.monitor(ValueStore(folder.root).load) if options.gates is not None else None
     log = EventLog(folder.root, options.now, watch=watch, readers=options.readers)
-    collector = Collector(plan, options, options.now(), unsure=unsure)
+    collector = Collector(plan, options, options.now(), unchecked=unsure)
     error: EikonError | None = None
     try:
-        async with aclosing(_events(plan, options, (folder, log), running)) as events:
+        async with aclosing(_logged_events(plan, options, (folder, log), running)) as events:
             async for event in events:
-                collector.take(event)
+                collector.add(event)
     except EikonError as caught:
         error = caught
-        _cut_off(log, "failed", caught.message)
+        _close_log_early(log, "failed", caught.message)
     except BaseException as caught:
         interrupted = isinstance(caught, asyncio.CancelledError | KeyboardInterrupt)
         reason = "interrupted" if interrupted else f"internal error: {type(caught).__name__}: {caught}"
-        _cut_off(log, "interrupted" if interrupted else "fault", reason)
+        _close_log_early(log, "interrupted" if interrupted else "fault", reason)
         collector.gates = log.gate_results
-        _write(collector, folder, options, reports, reason)
+        _write_outcome(collector, folder, options, reports, reason)
         raise
     else:
         log.close()
     collector.gates = log.gate_results
-    outcome = _write(collector, folder, options, reports, error.message if error else None)
+    outcome = _write_outcome(collector, folder, options, reports, error.message if error else None)
     return Run(outcome=outcome, folder=folder.root, error=error)
 
 
-def _cut_off(log: EventLog, how: Ending, reason: str) -> None:
+def _close_log_early(log: EventLog, how: RunEnding, reason: str) -> None:
     """Close the event log of a run that an error ended; a write error here would hide the first one."""
     with suppress(OutputError):
-        log.cut_off(how, reason)
+        log.write_interrupted(how, reason)
         log.close()
 
 
-async def _events(
+async def _logged_events(
     plan: Plan,
     options: ReplayOptions,
-    kept: tuple[RunFolder, EventLog],
+    kept: tuple[ArtifactsFolder, EventLog],
     running: AbstractAsyncContextManager[LaunchedBrowser],
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run after logging them; the worker is always closed before its browser."""
-    async with running as browser, aclosing(_raw_events(plan, options, kept, browser)) as events:
+    async with running as browser, aclosing(_replay_events(plan, options, kept, browser)) as events:
         async for event in events:
-            kept[1].take(event)
+            kept[1].append(event)
             yield event
 
 
-async def _raw_events(
-    plan: Plan, options: ReplayOptions, kept: tuple[RunFolder, EventLog], browser: LaunchedBrowser
+async def _replay_events(
+    plan: Plan, options: ReplayOptions, kept: tuple[ArtifactsFolder, EventLog], browser: LaunchedBrowser
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run; the last one after the worker is closed, so that nothing reaches the sink after it.
 
@@ -136,43 +136,43 @@ async def _raw_events(
     folder, log = kept
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
     end: RunEnd | None = None
-    async with worker_in(browser, plan, options) as opened:
+    async with open_replay_context(browser, plan, options) as opened:
         runner = StepRunner(plan, opened.worker, options, opened.environment)
         evidence = EvidenceWriter(folder, runner, opened.worker)
 
         def go_on() -> None:
             if plan.visits_site:
-                opened.visit_site()
-                runner.visit_site()
+                opened.switch_to_live()
+                runner.switch_to_live()
 
         surroundings = (opened.browser, opened.environment)
-        async with aclosing(replay(plan, runner, options, surroundings, go_on)) as events:
+        async with aclosing(replay_events(plan, runner, options, surroundings, go_on)) as events:
             async for event in events:
                 if isinstance(event, RunEnd):
                     end = event
                 else:
                     yield await _with_evidence(event, steps, evidence)
                 if log.stop_reason is not None:
-                    end = RunEnd(how="stopped", ended_early=log.stop_reason, network=runner.network())
+                    end = RunEnd(how="stopped", ended_early=log.stop_reason, network=runner.network_outcome())
                     break
     if end is not None and end.network is not None:
-        violations = opened.worker.network().violations
+        violations = opened.worker.network_outcome().violations
         yield end.model_copy(update={"network": end.network.model_copy(update={"violations": violations})})
 
 
 async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep], evidence: EvidenceWriter) -> Event:
     match event:
-        case ActionTaken(outcome=ActionOutcome() as action):
+        case ActionPerformed(outcome=ActionOutcome() as action):
             step = steps[event.subgoal, action.sequence]
-            return event.model_copy(update={"outcome": await evidence.of_action(step, action)})
-        case SkillUsed(outcome=SkillOutcome() as skill):
+            return event.model_copy(update={"outcome": await evidence.add_action_evidence(step, action)})
+        case SkillRun(outcome=SkillOutcome() as skill):
             step = steps[event.subgoal, skill.sequence]
-            return skill_used(event.subgoal, evidence.of_skill(step, with_outputs(skill, event)))
+            return skill_event(event.subgoal, evidence.add_skill_evidence(step, restore_outputs(skill, event)))
         case _:
             return event
 
 
-def find_for(options: ReplayOptions) -> BrowserBinary:
+def find_browser_for(options: ReplayOptions) -> BrowserBinary:
     """Find the browser for the options.
 
     Raises:
@@ -181,7 +181,7 @@ def find_for(options: ReplayOptions) -> BrowserBinary:
     return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
 
 
-def verify_bundle(bundle: Bundle) -> None:
+def verify_bundle_files(bundle: Bundle) -> None:
     """Verify every file that the trace refers to.
 
     Raises:
@@ -192,21 +192,21 @@ def verify_bundle(bundle: Bundle) -> None:
     bundle.verify()
     if bundle.trace.network is None:
         return
-    recording = read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
-    if recording.torn is not None and (bundle.root / TRACE_FILE).exists():
-        message = f"{recording.torn}. The recording was complete, so the bundle is damaged. Restore it."
+    recording = read_network(resolve_inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    if recording.truncation is not None and (bundle.root / TRACE_FILE).exists():
+        message = f"{recording.truncation}. The recording was complete, so the bundle is damaged. Restore it."
         raise TraceSyntaxError(message)
     for ref in recording.refs:
         recording.blobs.verify(ref)
 
 
 def _artifacts_dir(plan: Plan, options: ReplayOptions) -> Path:
-    return options.artifacts_dir or DEFAULT_ARTIFACTS / file_name_for(plan.trace.mission_id, "mission")
+    return options.artifacts_dir or DEFAULT_ARTIFACTS_DIR / safe_file_name(plan.trace.mission_id, "mission")
 
 
-def _write(
+def _write_outcome(
     collector: Collector,
-    folder: RunFolder,
+    folder: ArtifactsFolder,
     options: ReplayOptions,
     reports: tuple[Report, ...],
     ended_early: str | None,
@@ -222,4 +222,4 @@ def _write(
 
 def _with_certificate(outcome: ReplayOutcome, bundle: Bundle) -> ReplayOutcome:
     state = certificate_state(bundle.root, bundle.trace)
-    return outcome.model_copy(update={"certified": state.status, "certified_why": state.why})
+    return outcome.model_copy(update={"certified": state.status, "certified_why": state.reason})

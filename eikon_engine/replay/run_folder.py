@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError
 from eikon_engine.outcome.event_log import EVENTS_FILE
-from eikon_engine.trace.whole_file import cannot_write, write_whole
+from eikon_engine.trace.whole_file import write_atomically, write_error_message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OUTCOME_FILE: Final = "outcome.json"
 
 
-class RunFolder:
+class ArtifactsFolder:
     """Write the artifacts of one run."""
 
     def __init__(self, root: Path) -> None:
@@ -25,18 +25,18 @@ class RunFolder:
         """
         self.root = root
         try:
-            _make_room(root)
+            _move_earlier_run(root)
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(cannot_write(root, error)) from error
+            raise OutputError(write_error_message(root, error)) from error
 
     def write(self, name: str, content: str | bytes) -> str:
         """Write a file atomically; return its path relative to the folder."""
-        write_whole(self.root / name, content.encode() if isinstance(content, str) else content)
+        write_atomically(self.root / name, content.encode() if isinstance(content, str) else content)
         return name
 
 
-def _make_room(root: Path) -> None:
+def _move_earlier_run(root: Path) -> None:
     if not root.exists():
         return
     if not root.is_dir():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import PlanChangedError, UsageError
 from eikon_engine.gates.subject import read_outcome
-from eikon_engine.network.kinds import SAFE
+from eikon_engine.network.kinds import SAFE_METHODS
 from eikon_engine.network.rules import SOCKET_METHOD
 from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.replay.plan_digest import plan_digest
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.observation import Observation, StoredItem
 
-SHOWN: Final = 12
+SHOWN_DIGEST_DIGITS: Final = 12
 """Hex digits of a digest shown in messages."""
 
 
-def require_lead(options: ReplayOptions) -> None:
+def require_resumable(options: ReplayOptions) -> None:
     """Check that the steps before the one to resume at can be served from the recording.
 
     Raises:
         UsageError: another option contradicts this, or `--then live` lacks `--from`.
     """
     if options.from_step is None:
-        if options.then != "sealed":
+        if options.then_network != "sealed":
             message = "--then live requires --from N. Add it, or use --network live for the whole mission."
             raise UsageError(message)
         return
@@ -41,13 +41,15 @@ def require_lead(options: ReplayOptions) -> None:
         found = "--base-url" if options.base_urls else f"--network {options.network}"
         message = f"--from replays the earlier steps from the recording, got {found}. Drop one, or add --then live."
         raise UsageError(message)
-    other = "--har" if options.har is not None else "--responses-from" if options.answers is not None else None
-    if options.then == "live" and other is not None:
+    other = "--har" if options.har is not None else "--responses-from" if options.responses_from is not None else None
+    if options.then_network == "live" and other is not None:
         message = f"--then live sends requests to the site, but {other} serves them. Drop one of them."
         raise UsageError(message)
 
 
-def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trace: ExecutionTrace) -> SecondPart | None:
+def find_resume_point(
+    subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trace: ExecutionTrace
+) -> SecondPart | None:
     """Return where a replay resumes; None without `--from`.
 
     Raises:
@@ -61,12 +63,14 @@ def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trac
         raise UsageError(message)
     found = steps[options.from_step - 1]
     place = SecondPart(
-        step=found.position, subgoal=found.subgoal.id, sequence=found.step.sequence, network=options.then
+        step=found.position, subgoal=found.subgoal.id, sequence=found.step.sequence, network=options.then_network
     )
-    return place if options.then == "sealed" else _before_site(place, steps[: found.position - 1], trace)
+    return (
+        place if options.then_network == "sealed" else _with_recorded_state(place, steps[: found.position - 1], trace)
+    )
 
 
-def told_of(second: SecondPart) -> Iterator[str]:
+def resume_notes(second: SecondPart) -> Iterator[str]:
     """Yield notes about the resumed part before its first request: what the live site has not received."""
     is_live = second.network == "live"
     how = "all requests are sent to the site" if is_live else "still served from the recording"
@@ -82,7 +86,7 @@ def told_of(second: SecondPart) -> Iterator[str]:
         yield "carried over from the recording: no cookies, no storage"
 
 
-def _before_site(place: SecondPart, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> SecondPart:
+def _with_recorded_state(place: SecondPart, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> SecondPart:
     """Add the recorded writes and storage of the earlier steps, which the live site did not see."""
     performed = [(each.position, each.step) for each in lead if isinstance(each.step, ActionTrace)]
     seen = [action.observation for _, action in performed if action.observation is not None]
@@ -93,25 +97,27 @@ def _before_site(place: SecondPart, lead: Sequence[PlannedStep], trace: Executio
     )
     stored = next((each.storage for each in reversed(seen) if each.storage is not None), None)
     replaced = {each.name for each in trace.redaction.found}
-    carried = () if stored is None else tuple(_named(item, is_real=item.name not in replaced) for item in stored)
-    writes = tuple(key for each in seen for key in _writes(each))
+    carried = (
+        () if stored is None else tuple(_stored_item_label(item, is_real=item.name not in replaced) for item in stored)
+    )
+    writes = tuple(key for each in seen for key in _unsafe_requests(each))
     return place.model_copy(update={"unseen": writes, "unknown": unknown, "carried": carried})
 
 
-def _writes(observation: Observation) -> tuple[str, ...]:
+def _unsafe_requests(observation: Observation) -> tuple[str, ...]:
     """Return the keys of requests with unsafe methods; older recordings list them among all others."""
     if observation.writes is not None:
         return observation.writes
-    return tuple(key for key in observation.requests if key.partition(" ")[0] not in {*SAFE, SOCKET_METHOD})
+    return tuple(key for key in observation.requests if key.partition(" ")[0] not in {*SAFE_METHODS, SOCKET_METHOD})
 
 
-def _named(item: StoredItem, *, is_real: bool) -> str:
+def _stored_item_label(item: StoredItem, *, is_real: bool) -> str:
     what = {"cookie": "cookie", "local": "localStorage", "session": "sessionStorage"}[item.kind]
     stand_in = "" if is_real else ", a stand-in for a secret, which the site does not accept"
     return f"{what} {item.name} of {item.place}{stand_in}"
 
 
-def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str, ...]:
+def require_same_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str, ...]:
     """Check that a resumed run uses the plan of the earlier run; return warnings about what could not be checked.
 
     The expected plan is the one of `--plan-digest`, else that of the outcome file `earlier`, if it exists.
@@ -123,9 +129,9 @@ def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str
     now = plan_digest(plan)
     if options.plan_digest is not None:
         if options.plan_digest.lower() != now:
-            raise PlanChangedError(_changed("--plan-digest", options.plan_digest, now))
+            raise PlanChangedError(_plan_changed_message("--plan-digest", options.plan_digest, now))
         return ()
-    if plan.second_part is None or not earlier.is_file():
+    if plan.resume_point is None or not earlier.is_file():
         return ()
     outcome = read_outcome(earlier)
     if outcome.mission_id != plan.trace.mission_id:
@@ -133,12 +139,12 @@ def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str
     if outcome.plan_digest is None:
         return (f"{earlier} holds no plan digest, so changes of the mission since that run go unnoticed",)
     if outcome.plan_digest != now:
-        raise PlanChangedError(_changed(str(earlier), outcome.plan_digest, now))
+        raise PlanChangedError(_plan_changed_message(str(earlier), outcome.plan_digest, now))
     return ()
 
 
-def _changed(where: str, begun: str, now: str) -> str:
+def _plan_changed_message(where: str, begun: str, now: str) -> str:
     return (
-        f"the plan has changed: expected {begun[:SHOWN]} ({where}), got {now[:SHOWN]}. "
+        f"the plan has changed: expected {begun[:SHOWN_DIGEST_DIGITS]} ({where}), got {now[:SHOWN_DIGEST_DIGITS]}. "
         f"Replay from the first step, or accept the new plan with --plan-digest {now}."
     )

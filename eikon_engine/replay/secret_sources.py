@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def gather_secrets(
+def collect_secrets(
     options: Iterable[str], file: Path | None, environ: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return values by name.
 
     Raises:
-        UsageError: an option or line is not `NAME=VALUE`, or the file cannot be read.
+        UsageError: an option or line is not `BROWSER_TOOL=VALUE`, or the file cannot be read.
     """
     environment = os.environ if environ is None else environ
     secrets = {
@@ -28,13 +28,13 @@ def gather_secrets(
         if name.startswith(ENVIRONMENT_PREFIX)
     }
     if file is not None:
-        secrets.update(_read(file))
+        secrets.update(_read_secret_file(file))
     for option in options:
-        secrets.update([_pair(option, "--secret")])
+        secrets.update([_parse_pair(option, "--secret")])
     return secrets
 
 
-def _read(file: Path) -> dict[str, str]:
+def _read_secret_file(file: Path) -> dict[str, str]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -42,13 +42,13 @@ def _read(file: Path) -> dict[str, str]:
         raise UsageError(message) from error
     lines = [line.strip() for line in text.splitlines()]
     return dict(
-        _pair(line, f"{file}, line {number}")
+        _parse_pair(line, f"{file}, line {number}")
         for number, line in enumerate(lines, start=1)
         if line and not line.startswith("#")
     )
 
 
-def _pair(text: str, where: str) -> tuple[str, str]:
+def _parse_pair(text: str, where: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         message = f"{where}: expected NAME=VALUE, got {name if equals else 'text without an equals sign'}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import SecretMissingError, UsageError
-from eikon_engine.trace.bundle_path import inside
-from eikon_engine.trace.secret_names import SHORTEST
+from eikon_engine.trace.bundle_path import resolve_inside
+from eikon_engine.trace.secret_names import MIN_SECRET_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkM
     return {**{each.name: each.stand_in for each in trace.redaction.typed}, **options.secrets}
 
 
-def require_start(bundle: Bundle, options: ReplayOptions, network: NetworkMode) -> None:
+def require_live_start_state(bundle: Bundle, options: ReplayOptions, network: NetworkMode) -> None:
     """Check that the start state of the session works on a live site.
 
     Raises:
@@ -39,17 +39,17 @@ def require_start(bundle: Bundle, options: ReplayOptions, network: NetworkMode) 
             message = f"--storage-state requires --network live, got --network {network}. Drop one of them."
             raise UsageError(message)
         return
-    missing = tuple(_redacted_start(bundle, is_given=options.storage_state is not None))
+    missing = tuple(_redacted_start_parts(bundle, is_given=options.storage_state is not None))
     if missing:
         message = f"{bundle.root}: the recorded start state is redacted: {'; '.join(missing)}"
         raise SecretMissingError(message)
 
 
-def redacted_actions(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[str]:
+def stand_in_warnings(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[str]:
     """Yield a warning for each action that sends a stand-in to a live site."""
     if not visits_site:
         return
-    known = [each for each in trace.redaction.found if len(each.stand_in) >= SHORTEST]
+    known = [each for each in trace.redaction.found if len(each.stand_in) >= MIN_SECRET_LENGTH]
     for subgoal in trace.subgoal_traces:
         for action in subgoal.actions_taken:
             text = action.action.model_dump_json()
@@ -59,7 +59,7 @@ def redacted_actions(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[st
                 yield f"{action.id} sends stand-ins for {listed} to the site. Name the values in RecordOptions.secrets."
 
 
-def possible_cause_of_stand_ins(stood_in: tuple[str, ...]) -> str | None:
+def stand_ins_as_cause(stood_in: tuple[str, ...]) -> str | None:
     """Describe the stand-ins that may explain the first divergence; None if every value was supplied."""
     if not stood_in:
         return None
@@ -67,16 +67,16 @@ def possible_cause_of_stand_ins(stood_in: tuple[str, ...]) -> str | None:
     return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ. Use --secret."
 
 
-def _redacted_start(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
+def _redacted_start_parts(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
     trace = bundle.trace
-    stand_ins = tuple(each.stand_in for each in trace.redaction.found if len(each.stand_in) >= SHORTEST)
+    stand_ins = tuple(each.stand_in for each in trace.redaction.found if len(each.stand_in) >= MIN_SECRET_LENGTH)
     for name, relative in (
         ("storage state", trace.start.storage_state),
         ("session storage", trace.start.session_storage),
     ):
         if relative is None or (is_given and name == "storage state"):
             continue
-        text = inside(bundle.root, relative, f"start.{name.replace(' ', '_')}").read_text(encoding="utf-8")
+        text = resolve_inside(bundle.root, relative, f"start.{name.replace(' ', '_')}").read_text(encoding="utf-8")
         if any(each in text for each in stand_ins):
             advice = (
                 "supply one with --storage-state FILE" if name == "storage state" else "replay sealed, or record again"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic_core import from_json
 
 from eikon_engine.errors import TraceSyntaxError
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.start_state import (
     SessionStorage,
     StorageState,
-    kept_alive,
     parse_session_storage,
     parse_storage_state,
+    revive_expired_cookies,
 )
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.secret_text import Secrets
+    from eikon_engine.trace.secret_text import SecretValues
 
-Parsed = TypeVar("Parsed", StorageState, SessionStorage)
+StartFile = TypeVar("StartFile", StorageState, SessionStorage)
 
 
-def recorded_storage_state(bundle: Bundle, secrets: Secrets, now: datetime) -> StorageState | None:
+def recorded_storage_state(bundle: Bundle, secrets: SecretValues, now: datetime) -> StorageState | None:
     """Read cookies, local storage and IndexedDB; extend cookies that have expired since the recording.
 
     Raises:
@@ -37,11 +37,11 @@ def recorded_storage_state(bundle: Bundle, secrets: Secrets, now: datetime) -> S
     relative = bundle.trace.start.storage_state
     if relative is None:
         return None
-    state = _read(bundle, ("start.storage_state", relative), parse_storage_state, secrets)
-    return kept_alive(state, now.timestamp())
+    state = _read_start_file(bundle, ("start.storage_state", relative), parse_storage_state, secrets)
+    return revive_expired_cookies(state, now.timestamp())
 
 
-def recorded_session_storage(bundle: Bundle, secrets: Secrets) -> SessionStorage:
+def recorded_session_storage(bundle: Bundle, secrets: SecretValues) -> SessionStorage:
     """Read the session storage of the first page; empty if none was recorded.
 
     Raises:
@@ -50,15 +50,17 @@ def recorded_session_storage(bundle: Bundle, secrets: Secrets) -> SessionStorage
     relative = bundle.trace.start.session_storage
     if relative is None:
         return {}
-    return _read(bundle, ("start.session_storage", relative), parse_session_storage, secrets)
+    return _read_start_file(bundle, ("start.session_storage", relative), parse_session_storage, secrets)
 
 
-def _read(bundle: Bundle, use: tuple[str, str], parse: Callable[[bytes], Parsed], secrets: Secrets) -> Parsed:
+def _read_start_file(
+    bundle: Bundle, use: tuple[str, str], parse: Callable[[bytes], StartFile], secrets: SecretValues
+) -> StartFile:
     """Read the file that a trace field refers to, and restore the values of secrets."""
     field, relative = use
-    path = inside(bundle.root, relative, field)
+    path = resolve_inside(bundle.root, relative, field)
     try:
-        restored = Redactor(secrets.values).restore_texts(from_json(path.read_bytes()))
+        restored = Redactor(secrets.values).restore_json(from_json(path.read_bytes()))
         return parse(json.dumps(restored).encode())
     except (OSError, ValueError) as error:
         name = field.rpartition(".")[2].replace("_", " ")

@@ -6,38 +6,38 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.comparison import Comparison, Pictures, Place
-from eikon_engine.divergence.dependents import dependents
-from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
+from eikon_engine.divergence.dependents import find_dependents
+from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.environment import detect_environment, is_comparable
-from eikon_engine.divergence.masked_requests import compared_changes
+from eikon_engine.divergence.masked_requests import unmasked_changes
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
 from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
-from eikon_engine.replay.agreement import has_happened
-from eikon_engine.replay.label import label, step_label
-from eikon_engine.replay.model_answers import client_for
-from eikon_engine.replay.page_intents import PageIntents
+from eikon_engine.replay.agreement import has_recorded_effects
+from eikon_engine.replay.label import action_label, step_label
+from eikon_engine.replay.model_answers import model_client_for
+from eikon_engine.replay.page_intents import PageIntentComparer
 from eikon_engine.replay.policy import EffectsPolicy
 from eikon_engine.replay.unanswered import unanswered_notes
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
-from eikon_engine.trace.outdated import NO_DOCUMENT
-from eikon_engine.trace.relocated import relocated_action
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.outdated import MISSING_DOCUMENT
+from eikon_engine.trace.relocated import map_action_urls
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.worker import Agrees, Performed, Worker
+    from eikon_engine.browser.worker import MatchesRecording, PerformedAction, Worker
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
+class _Comparison:
     """The comparison of one action with its recording."""
 
     divergences: tuple[Divergence, ...]
@@ -63,25 +63,25 @@ class StepRunner:
 
     def __init__(self, plan: Plan, worker: Worker, options: ReplayOptions, environment: Environment) -> None:
         """Compare with the recordings of the plan's bundle; `environment` is the one of the worker."""
-        self._here = environment
-        self._environment: Environment | None = environment
+        self._environment_now = environment
+        self._unchecked_environment: Environment | None = environment
         self._worker = worker
         self._options = options
-        self._ask = client_for(plan, options)
+        self._model_client = model_client_for(plan, options)
         self._clock = environment.clock
-        self._network: NetworkMode = plan.network
+        self._network_mode: NetworkMode = plan.network
         """Current network mode."""
-        self.follow(plan)
-        self._misses_seen = 0
-        self._strays_seen = 0
-        self._failed_seen = 0
-        self._diverged = False
+        self.switch_plan(plan)
+        self._attributed_misses = 0
+        self._reported_strays = 0
+        self._reported_failures = 0
+        self._has_diverged = False
         """Whether an action has diverged; from then on, pages only need to issue the recorded requests."""
-        self._changes: tuple[ResponseChange, ...] = ()
-        self.last: Performed | None = None
+        self._attributed_changes: tuple[ResponseChange, ...] = ()
+        self.last_performed: PerformedAction | None = None
         """Result of the last action, for the artifacts."""
 
-    def follow(self, plan: Plan) -> None:
+    def switch_plan(self, plan: Plan) -> None:
         """Switch to another plan that starts with the steps performed so far.
 
         Network events already attributed and model responses already used stay so.
@@ -90,41 +90,45 @@ class StepRunner:
         self._masks = (*plan.trace.masks, *self._options.masks)
         policy = EffectsPolicy(plan=plan, skills=self._options.skills, masks=self._masks)
         self._policy = policy if self._options.policy == "effects" else None
-        self._intents = PageIntents(plan.trace.page_intents, self._options.skills)
-        self._pixels = self._network == "sealed" and is_comparable("pixels", plan.trace.environment, self._here)
+        self._page_intents = PageIntentComparer(plan.trace.page_intents, self._options.skills)
+        self._compares_pixels = self._network_mode == "sealed" and is_comparable(
+            "pixels", plan.trace.environment, self._environment_now
+        )
 
-    def visit_site(self) -> None:
+    def switch_to_live(self) -> None:
         """Compare like a live replay from now on: the site responds instead of the recording."""
-        self._network = "live"
-        self._pixels = False
+        self._network_mode = "live"
+        self._compares_pixels = False
 
-    async def action(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None = None) -> ActionOutcome:
+    async def replay_action(
+        self, planned: PlannedStep, recorded: ActionTrace, is_expected: MatchesRecording | None = None
+    ) -> ActionOutcome:
         """Perform an action once, and compare everything that was recorded for it.
 
         Pages that do not satisfy `agrees` may be late: they are observed again until a deadline. The default
         condition is the recorded observation.
         """
         if isinstance(recorded.result, Blocked):
-            return self._not_performed(recorded)
+            return self._blocked_outcome(recorded)
         changed = self._environment_changes(planned)
         if changed and self._options.on_divergence == "stop":
-            return self._not_performed(recorded).model_copy(
+            return self._blocked_outcome(recorded).model_copy(
                 update={"verdict": "diverged", "divergences": changed, "unverifiable": ()}
             )
         begin = time.perf_counter()
-        performed = self.last = await self._perform(planned, recorded, agrees)
-        await self._show(planned, performed)
-        compared = self._compared(planned, recorded, performed)
-        divergences = (*changed, *compared.divergences, *self._other_intents(planned, recorded, performed))
-        affected = () if self._diverged or not divergences else self._dependents(planned, recorded, performed)
-        self._diverged = self._diverged or bool(compared.divergences)
-        self._turn_over(planned)
-        unverifiable = self._unverifiable(recorded, performed)
+        performed = self.last_performed = await self._perform(planned, recorded, is_expected)
+        await self._notify_observers(planned, performed)
+        compared = self._compare(planned, recorded, performed)
+        divergences = (*changed, *compared.divergences, *self._intent_divergences(planned, recorded, performed))
+        affected = () if self._has_diverged or not divergences else self._dependent_steps(planned, recorded, performed)
+        self._has_diverged = self._has_diverged or bool(compared.divergences)
+        self._attribute_network_events(planned)
+        unverifiable = self._unverifiable_notes(recorded, performed)
         return ActionOutcome(
             id=recorded.id,
             sequence=recorded.sequence,
             type=recorded.action.type,
-            label=label(recorded.action),
+            label=action_label(recorded.action),
             verdict=_verdict(divergences, unverifiable),
             expected_result=recorded.result,
             result=performed.result,
@@ -137,25 +141,25 @@ class StepRunner:
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 
-    async def _show(self, planned: PlannedStep, performed: Performed) -> None:
+    async def _notify_observers(self, planned: PlannedStep, performed: PerformedAction) -> None:
         """Call the watchers and inspectors of the options."""
-        for watch in self._options.watchers:
+        for watch in self._options.action_observers:
             watch(planned, performed)
-        for look in self._options.lookers:
+        for look in self._options.session_inspectors:
             await look(planned, self._worker.session)
 
-    def newly_failed(self) -> tuple[FailedRequest, ...] | None:
+    def take_failed_requests(self) -> tuple[FailedRequest, ...] | None:
         """Return the requests that failed since the last call; None if failures are not tracked."""
-        failed = self._worker.network().failed
+        failed = self._worker.network_outcome().failed
         if failed is None:
             return None
-        begin, self._failed_seen = self._failed_seen, len(failed)
+        begin, self._reported_failures = self._reported_failures, len(failed)
         return failed[begin:]
 
-    def skill(self, planned: PlannedStep, usage: SkillUsage) -> SkillOutcome:
+    def rerun_skill(self, planned: PlannedStep, usage: SkillUsage) -> SkillOutcome:
         """Re-run a skill on its stored document, and compare its output."""
         begin = time.perf_counter()
-        result, output, unverifiable = self._rerun(usage)
+        result, output, unverifiable = self._run_skill(usage)
         divergences: tuple[Divergence, ...] = ()
         if result is not None:
             divergences = tuple(detect_skill(_place(planned), usage, result, output))
@@ -183,69 +187,75 @@ class StepRunner:
                 return load_page(self._plan.bundle.dom, each)
         return None
 
-    def pictures(self, recorded: ActionTrace, performed: Performed | None) -> Pictures | None:
+    def comparable_screenshots(self, recorded: ActionTrace, performed: PerformedAction | None) -> Screenshots | None:
         """Return the recorded and the observed screenshot; None if either is missing or they are not comparable.
 
         Older recordings, which hold no browser storage, show the blinking caret and are not comparable.
         """
-        picture = None if performed is None else performed.picture
+        picture = None if performed is None else performed.screenshot
         shows_caret = recorded.baseline is None or recorded.baseline.storage is None
-        if picture is None or shows_caret or not self._pixels or not recorded.artifacts:
+        if picture is None or shows_caret or not self._compares_pixels or not recorded.artifacts:
             return None
-        path = inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
-        return Pictures(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
+        path = resolve_inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
+        return Screenshots(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
 
     def observed_dom(self, page: int) -> PageSnapshot | None:
         """Return the DOM of a page after the last action."""
-        return None if self.last is None else _observed_dom(self.last, page)
+        return None if self.last_performed is None else _observed_dom(self.last_performed, page)
 
-    def network(self) -> NetworkOutcome:
+    def network_outcome(self) -> NetworkOutcome:
         """Summarize the network, with each changed response attributed to the action during which it arrived."""
-        outcome = self._worker.network()
-        later = outcome.response_changes[len(self._changes) :]
-        return outcome.model_copy(update={"response_changes": (*self._changes, *later)})
+        outcome = self._worker.network_outcome()
+        later = outcome.response_changes[len(self._attributed_changes) :]
+        return outcome.model_copy(update={"response_changes": (*self._attributed_changes, *later)})
 
-    async def _perform(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None) -> Performed:
+    async def _perform(
+        self, planned: PlannedStep, recorded: ActionTrace, agrees: MatchesRecording | None
+    ) -> PerformedAction:
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
 
-        def is_recorded(performed: Performed) -> bool:
-            if self._diverged:
-                return has_happened(recorded, performed)
-            return not self._compared(planned, recorded, performed).divergences
+        def is_recorded(performed: PerformedAction) -> bool:
+            if self._has_diverged:
+                return has_recorded_effects(recorded, performed)
+            return not self._compare(planned, recorded, performed).divergences
 
-        moved = relocated_action(action, self._plan.urls)
-        return await self._worker.execute(moved, _times(recorded), agrees or is_recorded, recorded.timing)
+        moved = map_action_urls(action, self._plan.urls)
+        return await self._worker.execute(moved, _recorded_timing(recorded), agrees or is_recorded, recorded.timing)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before the first action."""
-        here, self._environment = self._environment, None
+        here, self._unchecked_environment = self._unchecked_environment, None
         return () if here is None else tuple(detect_environment(_place(planned), self._plan.trace.environment, here))
 
-    def _compared(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> _Compared:
+    def _compare(self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction) -> _Comparison:
         """Compare the result of an action with its recording; attributes no network events yet."""
         comparison = Comparison(
-            place=_place(planned),
+            position=_place(planned),
             recorded=recorded.model_copy(update={"observation": recorded.baseline}),
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
-            misses=self._worker.network().misses[self._misses_seen :],
-            response_changes=compared_changes(self._response_changes(planned), self._masks),
+            misses=self._worker.network_outcome().misses[self._attributed_misses :],
+            response_changes=unmasked_changes(self._response_changes(planned), self._masks),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
-            is_sealed=self._network == "sealed",
-            compares_stored_values=self._clock == "stepped" and self._options.answers is None and not self._options.har,
-            pictures=self.pictures(recorded, performed),
+            is_sealed=self._network_mode == "sealed",
+            compares_stored_values=self._clock == "stepped"
+            and self._options.responses_from is None
+            and not self._options.har,
+            screenshots=self.comparable_screenshots(recorded, performed),
         )
         masked = apply_masks(comparison, self._masks)
-        found = detect(masked.comparison)
+        found = detect_divergences(masked.comparison)
         if self._policy is None:
-            return _Compared(divergences=found, findings=(), masked=masked.names)
+            return _Comparison(divergences=found, findings=(), masked=masked.names)
         divergences, findings = self._policy.split(planned, found, masked.comparison)
-        return _Compared(divergences=divergences, findings=findings, masked=masked.names)
+        return _Comparison(divergences=divergences, findings=findings, masked=masked.names)
 
-    def _dependents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> tuple[Consequence, ...]:
+    def _dependent_steps(
+        self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction
+    ) -> tuple[Consequence, ...]:
         """Return the later steps that depend on what changed on the page of the first diverged action."""
         page = recorded.action.page
         before, after = self.recorded_dom(recorded, page), _observed_dom(performed, page)
@@ -262,41 +272,43 @@ class StepRunner:
                 label=step_label(step),
                 why=why,
             )
-            for step, why in dependents(later, page, before, after)
+            for step, why in find_dependents(later, page, before, after)
             if step.id not in skills  # skills run on the recorded document
         )
 
-    def _other_intents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Iterable[Divergence]:
+    def _intent_divergences(
+        self, planned: PlannedStep, recorded: ActionTrace, performed: PerformedAction
+    ) -> Iterable[Divergence]:
         """Compare the page intents of older recordings."""
         page = recorded.action.page
-        before = self.recorded_dom(recorded, page) if self._intents.has(recorded.id) else None
-        return self._intents.compare(_place(planned), recorded.id, before, _observed_dom(performed, page))
+        before = self.recorded_dom(recorded, page) if self._page_intents.has_intent(recorded.id) else None
+        return self._page_intents.compare(_place(planned), recorded.id, before, _observed_dom(performed, page))
 
-    def _turn_over(self, planned: PlannedStep) -> None:
+    def _attribute_network_events(self, planned: PlannedStep) -> None:
         """Attribute the network events so far to this step; later ones belong to the next action."""
-        self._misses_seen = len(self._worker.network().misses)
-        self._changes = self._response_changes(planned)
+        self._attributed_misses = len(self._worker.network_outcome().misses)
+        self._attributed_changes = self._response_changes(planned)
 
     def _response_changes(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
         """Return the changed responses so far; new ones are attributed to this step."""
         here = {"subgoal": planned.subgoal.id, "sequence": planned.step.sequence}
-        new = self._worker.network().response_changes[len(self._changes) :]
-        return (*self._changes, *(change.model_copy(update=here) for change in new))
+        new = self._worker.network_outcome().response_changes[len(self._attributed_changes) :]
+        return (*self._attributed_changes, *(change.model_copy(update=here) for change in new))
 
-    def _not_performed(self, recorded: ActionTrace) -> ActionOutcome:
+    def _blocked_outcome(self, recorded: ActionTrace) -> ActionOutcome:
         """Return the outcome of an action that is not performed, because it was blocked in the recording."""
         return ActionOutcome(
             id=recorded.id,
             sequence=recorded.sequence,
             type=recorded.action.type,
-            label=label(recorded.action),
+            label=action_label(recorded.action),
             verdict="unverifiable",
             expected_result=recorded.result,
             result=None,
             unverifiable=("the action was blocked in the recording, so the replay does not perform it",),
         )
 
-    def _unverifiable(self, recorded: ActionTrace, performed: Performed) -> tuple[str, ...]:
+    def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
         if recorded.observation is not None and recorded.baseline is None:
             notes.append("the recorded pages were still loading. Run `eikon certify` to record a baseline")
@@ -311,24 +323,27 @@ class StepRunner:
         if unknown and isinstance(performed.result, Failed):
             notes.append("the recording does not say how the action failed, so any failure matches")
         notes.extend(unanswered_notes(recorded, self._masks))
-        strays = self._worker.network().strays[self._strays_seen :]
-        self._strays_seen += len(strays)
+        strays = self._worker.network_outcome().strays[self._reported_strays :]
+        self._reported_strays += len(strays)
         if strays:
             notes.append(
-                f"{counted(len(strays), 'request')} went to the deployment that --base-url replaces, first {strays[0]}"
+                f"{pluralize(len(strays), 'request')} went to the deployment that --base-url replaces, first {strays[0]}"
             )
         return tuple(notes)
 
-    def _rerun(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:
+    def _run_skill(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:
         if usage.source is None:
-            return None, None, (NO_DOCUMENT,)
-        skill = self._options.skills.named(usage.skill)
+            return None, None, (MISSING_DOCUMENT,)
+        skill = self._options.skills.get(usage.skill)
         snapshot = load_snapshot(self._plan.bundle.dom, usage.source.snapshot)
         document = next((frame for frame in snapshot.frames if frame.path == usage.source.frame), None)
         if document is None:
             return None, None, (f"the stored snapshot has no frame {usage.source.frame!r}",)
         page = SkillInput(
-            html=render_plain_html(document), url=usage.source.url, parameters=usage.parameters, ask=self._ask
+            html=render_plain_html(document),
+            url=usage.source.url,
+            parameters=usage.parameters,
+            completion_client=self._model_client,
         )
         try:
             return Succeeded(), skill.run(page), ()
@@ -336,11 +351,11 @@ class StepRunner:
             return Failed(code=error.code, message=error.message), None, ()
 
 
-def _observed_dom(performed: Performed, page: int) -> PageSnapshot | None:
-    return None if performed.sight is None else performed.sight.snapshots.get(page)
+def _observed_dom(performed: PerformedAction, page: int) -> PageSnapshot | None:
+    return None if performed.captured is None else performed.captured.snapshots.get(page)
 
 
-def _times(recorded: ActionTrace) -> Observation | None:
+def _recorded_timing(recorded: ActionTrace) -> Observation | None:
     """Return the recorded timing; a failed action never acted, so its own timeout is the only wait."""
     seen = recorded.observation
     if seen is None or seen.acted_ms is None or not isinstance(recorded.result, Failed):
@@ -348,7 +363,7 @@ def _times(recorded: ActionTrace) -> Observation | None:
     return seen.model_copy(update={"acted_ms": None})
 
 
-def _comparable_result(recorded: ActionTrace, performed: Performed) -> Result:
+def _comparable_result(recorded: ActionTrace, performed: PerformedAction) -> Result:
     """Return the result to compare: snapshot playback runs no effects, so a recorded effect failure cannot recur."""
     played = performed.observation is None and isinstance(performed.result, Succeeded)
     if played and isinstance(recorded.result, Failed) and not recorded.result.code.startswith("target-"):
@@ -356,9 +371,9 @@ def _comparable_result(recorded: ActionTrace, performed: Performed) -> Result:
     return performed.result
 
 
-def _place(planned: PlannedStep) -> Place:
+def _place(planned: PlannedStep) -> StepPosition:
     subgoal = planned.subgoal
-    return Place(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=planned.step.sequence)
+    return StepPosition(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=planned.step.sequence)
 
 
 def _verdict(divergences: tuple[Divergence, ...], unverifiable: tuple[str, ...]) -> Verdict:

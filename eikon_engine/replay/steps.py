@@ -7,33 +7,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.events import (
+    ActionPerformed,
     ActionStart,
-    ActionTaken,
     DivergenceFound,
     Event,
     Note,
     ObservationMade,
     RunEnd,
     RunStart,
-    SkillUsed,
+    SkillRun,
     SubgoalEnd,
     SubgoalStart,
-    action_taken,
-    skill_used,
+    action_event,
+    skill_event,
     verdict_of,
 )
-from eikon_engine.outcome.verdict import worst
+from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.replay.control import Halt
-from eikon_engine.replay.label import label
+from eikon_engine.replay.label import action_label
 from eikon_engine.replay.plan_digest import plan_digest
-from eikon_engine.replay.second_part import told_of
+from eikon_engine.replay.second_part import resume_notes
 from eikon_engine.trace.execution import SkillUsage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from eikon_engine.browser.worker import Agrees
-    from eikon_engine.outcome.events import Ending
+    from eikon_engine.browser.worker import MatchesRecording
+    from eikon_engine.outcome.events import RunEnding
     from eikon_engine.outcome.outcomes import SecondPart, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
@@ -41,38 +41,38 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
-async def replay(
+async def replay_events(
     plan: Plan,
     runner: StepRunner,
     options: ReplayOptions,
-    surroundings: tuple[str, Environment],
-    go_on: Callable[[], None] = _nothing,
+    browser_and_environment: tuple[str, Environment],
+    on_resume: Callable[[], None] = _do_nothing,
 ) -> AsyncGenerator[Event]:
     """Yield the events of a replay; it proceeds when the consumer asks for the next one.
 
     `surroundings` is the browser name and the environment of the replay. `go_on` is called before the step to resume
     at. A divergence before that step ends the run, even with `on_divergence="continue"`.
     """
-    yield _run_start(plan, options, surroundings)
+    yield _run_start(plan, options, browser_and_environment)
     ended_early = None
-    walk = _Walk(runner=runner, options=options, second=plan.second_part, go_on=go_on)
+    walk = _ReplayState(runner=runner, options=options, resume_point=plan.resume_point, on_resume=on_resume)
     for subgoal in plan.subgoals:
-        async with aclosing(_subgoal(subgoal, walk)) as events:
+        async with aclosing(_subgoal_events(subgoal, walk)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, SubgoalEnd):
-                    ended_early = _reason(event.verdict, options)
+                    ended_early = _stop_reason(event.verdict, options)
                 elif isinstance(event, RunEnd):
-                    yield event.model_copy(update={"network": runner.network()})
+                    yield event.model_copy(update={"network": runner.network_outcome()})
                     return
         if ended_early is not None:
             break
-    how: Ending = "complete" if ended_early is None else "stopped"
-    yield RunEnd(how=how, ended_early=ended_early, network=runner.network())
+    how: RunEnding = "complete" if ended_early is None else "stopped"
+    yield RunEnd(how=how, ended_early=ended_early, network=runner.network_outcome())
 
 
 def _run_start(plan: Plan, options: ReplayOptions, surroundings: tuple[str, Environment]) -> RunStart:
@@ -88,36 +88,36 @@ def _run_start(plan: Plan, options: ReplayOptions, surroundings: tuple[str, Envi
         subgoals=len(plan.subgoals),
         steps=plan.step_count,
         plan_digest=plan_digest(plan),
-        second_part=plan.second_part,
+        second_part=plan.resume_point,
     )
 
 
-def _reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:
+def _stop_reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:
     return "stopped at the first divergence" if verdict == "diverged" and options.on_divergence == "stop" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Walk:
+class _ReplayState:
     """State shared by the steps of one replay."""
 
     runner: StepRunner
     options: ReplayOptions
-    second: SecondPart | None
-    go_on: Callable[[], None]
+    resume_point: SecondPart | None
+    on_resume: Callable[[], None]
 
-    def begins_second(self, planned: PlannedStep) -> bool:
-        return self.second is not None and planned.position == self.second.step
+    def is_resume_step(self, planned: PlannedStep) -> bool:
+        return self.resume_point is not None and planned.position == self.resume_point.step
 
-    def leads(self, planned: PlannedStep) -> bool:
+    def precedes_resume_step(self, planned: PlannedStep) -> bool:
         """Return whether a step precedes the one to resume at."""
-        return self.second is not None and planned.position < self.second.step
+        return self.resume_point is not None and planned.position < self.resume_point.step
 
-    def told(self) -> tuple[Note, ...]:
+    def resume_notes(self) -> tuple[Note, ...]:
         """Return the notes to emit when the replay resumes."""
-        return () if self.second is None else tuple(Note(text=text) for text in told_of(self.second))
+        return () if self.resume_point is None else tuple(Note(text=text) for text in resume_notes(self.resume_point))
 
 
-async def _subgoal(subgoal: PlannedSubgoal, walk: _Walk) -> AsyncGenerator[Event]:
+async def _subgoal_events(subgoal: PlannedSubgoal, walk: _ReplayState) -> AsyncGenerator[Event]:
     yield subgoal_start(subgoal)
     verdicts: list[Verdict] = []
     for planned in subgoal.steps:
@@ -125,25 +125,25 @@ async def _subgoal(subgoal: PlannedSubgoal, walk: _Walk) -> AsyncGenerator[Event
         if isinstance(decision, Halt):
             yield RunEnd(how="stopped", ended_early=decision.reason)
             return
-        if walk.begins_second(planned):
-            for note in walk.told():
+        if walk.is_resume_step(planned):
+            for note in walk.resume_notes():
                 yield note
-            walk.go_on()
+            walk.on_resume()
         async with aclosing(replay_step(planned, walk.runner)) as events:
             async for event in events:
                 yield event
-                if isinstance(event, ActionTaken | SkillUsed):
+                if isinstance(event, ActionPerformed | SkillRun):
                     verdicts.append(verdict_of(event))
-        if verdicts[-1] == "diverged" and walk.leads(planned):
+        if verdicts[-1] == "diverged" and walk.precedes_resume_step(planned):
             yield subgoal_end(subgoal, verdicts)
-            yield RunEnd(how="stopped", ended_early=_cannot_go_on(planned, walk.second))
+            yield RunEnd(how="stopped", ended_early=_cannot_resume(planned, walk.resume_point))
             return
         if verdicts[-1] == "diverged" and walk.options.on_divergence == "stop":
             break
     yield subgoal_end(subgoal, verdicts)
 
 
-def _cannot_go_on(planned: PlannedStep, second: SecondPart | None) -> str:
+def _cannot_resume(planned: PlannedStep, second: SecondPart | None) -> str:
     number = second.step if second is not None else 0
     return f"cannot resume at step {number}: step {planned.position}, which leads there, diverged"
 
@@ -162,28 +162,32 @@ def subgoal_start(subgoal: PlannedSubgoal) -> SubgoalStart:
 
 def subgoal_end(subgoal: PlannedSubgoal, verdicts: Iterable[Verdict]) -> SubgoalEnd:
     """Return the event that ends a subgoal attempt; `verdicts` are those of its steps."""
-    return SubgoalEnd(number=subgoal.number, id=subgoal.subgoal.id, verdict=worst(verdicts))
+    return SubgoalEnd(number=subgoal.number, id=subgoal.subgoal.id, verdict=combine_verdicts(verdicts))
 
 
-async def replay_step(planned: PlannedStep, runner: StepRunner, agrees: Agrees | None = None) -> AsyncGenerator[Event]:
+async def replay_step(
+    planned: PlannedStep, runner: StepRunner, is_expected: MatchesRecording | None = None
+) -> AsyncGenerator[Event]:
     """Replay one step and yield its events; for `agrees` see `StepRunner.action`."""
     attempt = planned.subgoal.id
     if isinstance(planned.step, SkillUsage):
-        skill = runner.skill(planned, planned.step)
-        yield skill_used(attempt, skill)
+        skill = runner.rerun_skill(planned, planned.step)
+        yield skill_event(attempt, skill)
         found = skill.divergences
     else:
         action = planned.step.action
-        yield ActionStart(subgoal=attempt, sequence=planned.step.sequence, action=action.type, label=label(action))
-        performed = await runner.action(planned, planned.step, agrees)
+        yield ActionStart(
+            subgoal=attempt, sequence=planned.step.sequence, action=action.type, label=action_label(action)
+        )
+        performed = await runner.replay_action(planned, planned.step, is_expected)
         if performed.observation is not None:
             yield ObservationMade(
                 subgoal=attempt,
                 sequence=performed.sequence,
                 observation=performed.observation,
-                failed=runner.newly_failed(),
+                failed=runner.take_failed_requests(),
             )
-        yield action_taken(attempt, performed)
+        yield action_event(attempt, performed)
         found = performed.divergences
     for divergence in found:
         yield DivergenceFound(divergence=divergence)

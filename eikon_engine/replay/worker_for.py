@@ -8,25 +8,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
+from eikon_engine.browser.environment import (
+    browser_kind,
+    fonts_digest,
+    platform_name,
+    read_native_browser,
+    read_page_view,
+)
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
-from eikon_engine.browser.live_answers import LiveAnswers
+from eikon_engine.browser.live_answers import LiveResponder
 from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.sink import open_sink
-from eikon_engine.browser.snapshot_player import open_snapshot_player
+from eikon_engine.browser.snapshot_player import open_snapshot_playback
 from eikon_engine.browser.traffic import LiveTraffic
-from eikon_engine.browser.watched import WatchedWorker
+from eikon_engine.browser.watched import SealedWorker
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.divergence.environment import AS_IT_IS
+from eikon_engine.divergence.environment import GIVEN_PROPERTIES
 from eikon_engine.errors import InternalError
 from eikon_engine.replay.other_answers import recorded_network
 from eikon_engine.replay.start import recorded_session_storage, recorded_storage_state
 from eikon_engine.trace.environment import Environment
-from eikon_engine.trace.relocated import relocated_state, relocated_storage
-from eikon_engine.trace.secret_text import Secrets
-from eikon_engine.trace.stand_ins import KnownStandIns
+from eikon_engine.trace.relocated import map_session_storage, map_storage_state
+from eikon_engine.trace.secret_text import SecretValues
+from eikon_engine.trace.stand_ins import RecordedStandIns
 from eikon_engine.trace.start_state import read_storage_state
 
 if TYPE_CHECKING:
@@ -47,19 +53,19 @@ UNRECORDED_SEED = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedWorker:
+class OpenedContext:
     """A worker with its session and environment."""
 
     worker: Worker
     session: Session
     browser: str
     environment: Environment
-    visit_site: Callable[[], None]
+    switch_to_live: Callable[[], None]
     """Switches a sealed replay to the live site for all further requests."""
 
 
 @asynccontextmanager
-async def browser_for(
+async def launch_replay_browser(
     plan: Plan, options: ReplayOptions, binary: BrowserBinary, *, outlives_signals: bool = False
 ) -> AsyncIterator[LaunchedBrowser]:
     """Launch a browser configured like the recorded one; replays of one plan can share it, each in its own context.
@@ -69,19 +75,19 @@ async def browser_for(
     Raises:
         BrowserError: no browser was found, or it does not start.
     """
-    async with _sink(plan) as sink:
+    async with _open_sink(plan) as sink:
         fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # computed while the browser starts
         async with launch_browser(
-            replace(_launch(plan, options, binary, sink), outlives_signals=outlives_signals)
+            replace(_launch_options(plan, options, binary, sink), ignores_signals=outlives_signals)
         ) as launched:
             await fonts
             yield launched
 
 
 @asynccontextmanager
-async def worker_in(
-    launched: LaunchedBrowser, plan: Plan, options: ReplayOptions, known: frozenset[str] = frozenset()
-) -> AsyncIterator[OpenedWorker]:
+async def open_replay_context(
+    launched: LaunchedBrowser, plan: Plan, options: ReplayOptions, extra_secrets: frozenset[str] = frozenset()
+) -> AsyncIterator[OpenedContext]:
     """Open a fresh context in a running browser, with the plan's traffic and its own sink.
 
     `known` names secrets to redact from the start, in addition to those of the recording.
@@ -89,14 +95,14 @@ async def worker_in(
     Raises:
         TraceError: the recorded network or storage state cannot be read.
     """
-    traffic = _traffic(plan, options)
-    async with _sink(plan) as sink:
-        environment = await _environment(launched, plan.trace.environment, options)
+    traffic = _choose_traffic(plan, options)
+    async with _open_sink(plan) as sink:
+        environment = await _replay_environment(launched, plan.trace.environment, options)
         chosen = _session_options(plan, options, environment, sink)
-        session = replace(chosen, kept_secrets=chosen.kept_secrets | known)
+        session = replace(chosen, redacted_secrets=chosen.redacted_secrets | extra_secrets)
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (
-            open_snapshot_player(launched.browser, session, plan.bundle)
+            open_snapshot_playback(launched.browser, session, plan.bundle)
             if traffic is None
             else open_worker(launched.browser, session, traffic)
         )
@@ -104,37 +110,37 @@ async def worker_in(
             worker.session.uploads = plan.bundle.files
             first = worker.session.page(0)
             if traffic is not None and first is not None:
-                environment = environment.model_copy(update={"page_view": await see(first)})
-            watched = WatchedWorker(worker, worker.session, sink) if sink else worker
-            yield OpenedWorker(
+                environment = environment.model_copy(update={"page_view": await read_page_view(first)})
+            watched = SealedWorker(worker, worker.session, sink) if sink else worker
+            yield OpenedContext(
                 worker=watched,
                 session=worker.session,
                 browser=name,
                 environment=environment,
-                visit_site=partial(_visit_site, launched, traffic),
+                switch_to_live=partial(_switch_to_live, launched, traffic),
             )
 
 
 def _session_options(plan: Plan, options: ReplayOptions, environment: Environment, sink: Sink | None) -> SessionOptions:
-    secrets = Secrets(plan.secrets)
+    secrets = SecretValues(plan.secrets)
     return SessionOptions(
         environment=environment,
-        storage_state=_storage_state(plan, secrets, options),
-        session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
+        storage_state=_start_storage_state(plan, secrets, options),
+        session_storage=map_session_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
         languages=_languages(plan.trace.environment),
         secrets=secrets,
         urls=plan.urls,
-        kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
-        stand_ins=KnownStandIns(each.stand_in for each in plan.trace.redaction.found),
-        proxy=sink.for_pages if sink else None,
+        redacted_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
+        stand_ins=RecordedStandIns(each.stand_in for each in plan.trace.redaction.found),
+        proxy=sink.page_proxy if sink else None,
     )
 
 
-def _visit_site(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
+def _switch_to_live(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
     if not isinstance(traffic, SealedTraffic):
         message = "only a sealed replay can switch to the live site"
         raise InternalError(message)
-    traffic.let_through(LiveAnswers(launched.requests, traffic.recording, every=True))
+    traffic.set_live_responder(LiveResponder(launched.api_request, traffic.recording, sends_every_request=True))
 
 
 def _languages(recorded: Environment | None) -> tuple[str, ...]:
@@ -143,38 +149,40 @@ def _languages(recorded: Environment | None) -> tuple[str, ...]:
     return () if recorded is None or view is None or view.languages == (recorded.locale,) else view.languages
 
 
-def _sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
+def _open_sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
     """Open the proxy that catches requests past the routes; none in a live replay."""
     return nullcontext() if plan.network == "live" else open_sink()
 
 
-def _launch(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sink | None) -> LaunchOptions:
+def _launch_options(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sink | None) -> LaunchOptions:
     recorded = plan.trace.environment
     return LaunchOptions(
         headless=options.headless,
         binary=binary,
         random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
         sealed=sink is not None,
-        proxy=sink.for_browser if sink else None,
+        proxy=sink.browser_proxy if sink else None,
     )
 
 
-def _traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
+def _choose_traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
     """Choose what serves requests; None for snapshot playback, which serves them itself."""
     if plan.network == "snapshot":
         return None
     rules = plan.trace.network.rules if plan.trace.network is not None else ()
     own = recorded_network(plan.bundle)
-    if plan.other is not None:
-        return SealedTraffic(plan.other.recording, rules, own)
+    if plan.other_network is not None:
+        return SealedTraffic(plan.other_network.recording, rules, own)
     if own is None:
         return LiveTraffic()
     if plan.network == "live":
         return ProbeTraffic(own, rules)
-    return SealedTraffic(own, rules, given=options.given, failures=plan.failures)
+    return SealedTraffic(own, rules, on_delivery=options.on_delivery, failures=plan.failed_action_indexes)
 
 
-async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:
+async def _replay_environment(
+    launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions
+) -> Environment:
     """Return the recorded environment, with the actual values of what cannot be reproduced."""
     here = Environment(
         browser_version=launched.browser.version,
@@ -183,18 +191,18 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
         flags=launched.flags,
         browser_kind=browser_kind(launched, headless=options.headless),
         fonts_digest=fonts_digest(),
-        user_agent=recorded.user_agent if recorded else (await native_browser(launched.browser)).user_agent,
+        user_agent=recorded.user_agent if recorded else (await read_native_browser(launched.browser)).user_agent,
         clock_start_ms=recorded.clock_start_ms if recorded else int(options.now().timestamp() * 1000),
         random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
     )
     if recorded is None:
         return here
-    as_it_is = {name: getattr(here, name) for name in AS_IT_IS}
+    as_it_is = {name: getattr(here, name) for name in GIVEN_PROPERTIES}
     return recorded.model_copy(update={**as_it_is, "page_view": None})
 
 
-def _storage_state(plan: Plan, secrets: Secrets, options: ReplayOptions) -> StorageState | None:
+def _start_storage_state(plan: Plan, secrets: SecretValues, options: ReplayOptions) -> StorageState | None:
     if options.storage_state is not None:
         return read_storage_state(options.storage_state)
     state = recorded_storage_state(plan.bundle, secrets, options.now())
-    return None if state is None else relocated_state(state, plan.urls)
+    return None if state is None else map_storage_state(state, plan.urls)

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from eikon_engine.outcome.outcomes import network_words
-from eikon_engine.outcome.printable import printable
-from eikon_engine.trace.wording import counted
+from eikon_engine.outcome.outcomes import describe_network
+from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -44,27 +44,29 @@ def render_summary(outcome: ReplayOutcome) -> str:
     artifacts = [artifact for _, step in steps for artifact in step.artifacts]
     text = _template().render(
         outcome=outcome,
-        network=network_words(outcome.network_mode, outcome.second_part),
+        network=describe_network(outcome.network_mode, outcome.second_part),
         steps=steps,
         first=outcome.divergences[0] if outcome.divergences else None,
         further=outcome.divergences[1:],
         artifacts=artifacts,
-        masked=_lost_coverage(outcome),
+        masked=_mask_coverage(outcome),
         findings=sum(len(step.findings) for _, step in steps if step.kind == "action"),
-        first_artifacts=_of_first_divergence(outcome),
+        first_artifacts=_first_divergence_artifacts(outcome),
     )
-    return printable(text)
+    return escape_control_characters(text)
 
 
-def _lost_coverage(outcome: ReplayOutcome) -> tuple[str, ...]:
+def _mask_coverage(outcome: ReplayOutcome) -> tuple[str, ...]:
     """Return for each mask the number of actions at which it hid something."""
     names = [
         name for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action" for name in step.masked
     ]
-    return tuple(f"{name}: hid a difference at {counted(names.count(name), 'action')}" for name in dict.fromkeys(names))
+    return tuple(
+        f"{name}: hid a difference at {pluralize(names.count(name), 'action')}" for name in dict.fromkeys(names)
+    )
 
 
-def _of_first_divergence(outcome: ReplayOutcome) -> tuple[str, ...]:
+def _first_divergence_artifacts(outcome: ReplayOutcome) -> tuple[str, ...]:
     for subgoal in outcome.subgoals:
         for step in subgoal.steps:
             if step.divergences:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.patch import apply_patch
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_file, write_trace
+from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, write_trace
 
 if TYPE_CHECKING:
     from eikon_engine.rerun.report import BundleRerun
 
 
-def accept(rerun: BundleRerun) -> BundleRerun:
+def accept_outputs(rerun: BundleRerun) -> BundleRerun:
     """Apply the patch of a rerun and rewrite the trace, as `eikon certify --accept` does.
 
     Raises:
@@ -24,7 +24,7 @@ def accept(rerun: BundleRerun) -> BundleRerun:
     """
     if not rerun.patch.operations:
         return rerun
-    path = trace_file(Path(rerun.path))
+    path = find_trace_file(Path(rerun.path))
     if path.name != TRACE_FILE:
         message = f"{path.parent}: the recording was interrupted and cannot be changed. Record the mission again."
         raise UsageError(message)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _BLOB: Final = re.compile(r"[0-9a-f]{64}\.zst")
-_MARKS: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
+_BUNDLE_FILES: Final = frozenset({TRACE_FILE, JOURNAL_FILE, CERTIFICATE_FILE})
 """Files that identify a bundle."""
 
 
@@ -34,7 +34,7 @@ def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
         if not path.exists():
             message = f"{path}: expected a bundle or a folder of bundles, but the path does not exist"
             raise TraceMissingError(message)
-        below = list(_below(path)) if path.is_dir() else [path]
+        below = list(_walk_bundles(path)) if path.is_dir() else [path]
         if not below:
             message = f"{path}: the folder contains no bundle. Pass a folder with {TRACE_FILE} in or below it."
             raise TraceMissingError(message)
@@ -42,9 +42,9 @@ def find_bundles(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _below(root: Path) -> Iterator[Path]:
+def _walk_bundles(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
-        if not _MARKS.isdisjoint(names) or (DOM_FOLDER in folders and _has_blobs(Path(folder, DOM_FOLDER))):
+        if not _BUNDLE_FILES.isdisjoint(names) or (DOM_FOLDER in folders and _has_blobs(Path(folder, DOM_FOLDER))):
             folders.clear()
             yield Path(folder)
         folders.sort()

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from eikon_engine.rerun.report import BundleRerun
     from eikon_engine.skills.registry import SkillRegistry
 
-_BUNDLES_WORTH_A_PROCESS: Final = 4
+_BUNDLES_PER_PROCESS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerunOptions:
     """Options of a rerun."""
 
-    only: frozenset[str] = frozenset()
+    skill_names: frozenset[str] = frozenset()
     """Names of the skills to rerun; empty means all."""
     jobs: int | None = None
     """Number of processes; None means one per core. A few bundles run in this process."""
-    skills: Callable[[], SkillRegistry] = field(default=default_skills)
+    load_skills: Callable[[], SkillRegistry] = field(default=default_skills)
     """Factory of the registry, called once in each process."""
-    ask: CompletionClient | None = None
+    completion_client: CompletionClient | None = None
     """Completion client to use instead of the responses in the bundles; disables parallel processes."""
 
 
@@ -45,15 +45,15 @@ def rerun_bundles(paths: Sequence[Path], options: RerunOptions) -> Iterator[Bund
     Raises:
         InternalError: a worker process died.
     """
-    jobs = min(options.jobs or os.cpu_count() or 1, max(1, len(paths) // _BUNDLES_WORTH_A_PROCESS))
-    if jobs == 1 or options.ask is not None:
-        skills = options.skills()
+    jobs = min(options.jobs or os.cpu_count() or 1, max(1, len(paths) // _BUNDLES_PER_PROCESS))
+    if jobs == 1 or options.completion_client is not None:
+        skills = options.load_skills()
         for path in paths:
-            yield rerun_bundle(path, skills, options.only, options.ask)
+            yield rerun_bundle(path, skills, options.skill_names, options.completion_client)
         return
     with _pool(jobs, options) as pool:
         try:
-            yield from pool.map(_rerun_here, paths)
+            yield from pool.map(_rerun_in_worker, paths)
         except BrokenProcessPool as error:
             message = "a worker process of the rerun died. Try --jobs 1."
             raise InternalError(message) from error
@@ -63,7 +63,10 @@ def rerun_bundles(paths: Sequence[Path], options: RerunOptions) -> Iterator[Bund
 def _pool(jobs: int, options: RerunOptions) -> Iterator[ProcessPoolExecutor]:
     """Spawn worker processes; forking would copy threads and locks."""
     pool = ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(options.skills, options.only)
+        jobs,
+        mp_context=get_context("spawn"),
+        initializer=_init_worker,
+        initargs=(options.load_skills, options.skill_names),
     )
     try:
         yield pool
@@ -71,14 +74,14 @@ def _pool(jobs: int, options: RerunOptions) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-_here: dict[str, tuple[SkillRegistry, frozenset[str]]] = {}
+_worker_state: dict[str, tuple[SkillRegistry, frozenset[str]]] = {}
 """State of a worker process, set once by its initializer."""
 
 
-def _begin(skills: Callable[[], SkillRegistry], only: frozenset[str]) -> None:
-    _here["work"] = (skills(), only)
+def _init_worker(skills: Callable[[], SkillRegistry], only: frozenset[str]) -> None:
+    _worker_state["work"] = (skills(), only)
 
 
-def _rerun_here(path: Path) -> BundleRerun:
-    skills, only = _here["work"]
+def _rerun_in_worker(path: Path) -> BundleRerun:
+    skills, only = _worker_state["work"]
     return rerun_bundle(path, skills, only)

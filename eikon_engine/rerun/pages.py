@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import AttachmentCorruptError
-from eikon_engine.trace.bundle_path import inside
-from eikon_engine.trace.dom.quick_html import StoredFrame, plain_frames
+from eikon_engine.trace.bundle_path import resolve_inside
+from eikon_engine.trace.dom.quick_html import StoredFrame, render_stored_frames
 
 if TYPE_CHECKING:
     from eikon_engine.trace.blobs import BlobRef
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import PageIntent
 
-MAX_PAGE = 64 * 1024 * 1024
+MAX_PAGE_BYTES = 64 * 1024 * 1024
 """Maximum size in bytes of a page that an older recording stored as a file."""
 
 
@@ -32,10 +32,10 @@ class StoredPages:
             TraceError: the snapshot cannot be read.
         """
         if snapshot.sha256 not in self._frames:
-            self._frames[snapshot.sha256] = plain_frames(self._bundle.dom.get(snapshot))
+            self._frames[snapshot.sha256] = render_stored_frames(self._bundle.dom.get(snapshot))
         return self._frames[snapshot.sha256].get(path)
 
-    def of_intent(self, intent: PageIntent) -> StoredFrame | None:
+    def intent_page(self, intent: PageIntent) -> StoredFrame | None:
         """Return the page of a page intent in an older recording, or None if it is missing or ambiguous.
 
         It is the DOM snapshot of the action, else `dom.html` in the artifact folder of the step.
@@ -50,16 +50,16 @@ class StoredPages:
             return self.frame(observed[0].snapshot, "")
         artifacts = (*trace.artifacts, *(artifact for action in actions for artifact in action.artifacts))
         named = dict.fromkeys(f"{artifact.path}/{intent.step_id}/dom.html" for artifact in artifacts)
-        files = [path for each in named if (path := inside(self._bundle.root, each, "page_intents")).is_file()]
+        files = [path for each in named if (path := resolve_inside(self._bundle.root, each, "page_intents")).is_file()]
         if intent.step_id is None or len(files) != 1:
             return None
         try:
             with files[0].open("rb") as file:
-                data = file.read(MAX_PAGE + 1)
+                data = file.read(MAX_PAGE_BYTES + 1)
         except OSError as error:
             message = f"{files[0]}: the page cannot be read: {error.strerror}. Restore the bundle."
             raise AttachmentCorruptError(message) from error
-        if len(data) > MAX_PAGE:
-            message = f"{files[0]}: expected a page of at most {MAX_PAGE} bytes, got more. Restore the bundle."
+        if len(data) > MAX_PAGE_BYTES:
+            message = f"{files[0]}: expected a page of at most {MAX_PAGE_BYTES} bytes, got more. Restore the bundle."
             raise AttachmentCorruptError(message)
         return StoredFrame(html=data.decode("utf-8", "replace"), url="")

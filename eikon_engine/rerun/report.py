@@ -6,16 +6,16 @@ from typing import Literal, TypeAlias
 
 from eikon_engine.trace.execution import Result
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 RerunStatus: TypeAlias = Literal["unchanged", "changed", "not_rerun", "unreadable"]
 
-UNREADABLE = 65
-NOT_RERUN = 3
-CHANGED = 1
+EXIT_UNREADABLE = 65
+EXIT_NOT_RERUN = 3
+EXIT_CHANGED = 1
 
 
-class Change(Record):
+class OutputDifference(FileModel):
     """One difference between two outputs."""
 
     kind: Literal["added", "removed", "changed"]
@@ -27,7 +27,7 @@ class Change(Record):
     """Null for a removal."""
 
 
-class UseRerun(Record):
+class UseRerun(FileModel):
     """The rerun of one recorded skill use, or of one page intent of an older recording."""
 
     id: str
@@ -48,12 +48,12 @@ class UseRerun(Record):
     """The recorded output; null if unchanged."""
     new: FiniteJson = None
     """The new output; null if unchanged."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[OutputDifference, ...] = ()
     why: str = ""
     """Why the skill was not run, or the page could not be read."""
 
 
-class BundleRerun(Record):
+class BundleRerun(FileModel):
     """The rerun of one bundle."""
 
     path: str
@@ -68,7 +68,7 @@ class BundleRerun(Record):
     """Whether the bundle had a certificate, which the patch invalidated."""
 
 
-class RerunReport(Record):
+class RerunReport(FileModel):
     """The reruns of all bundles, in the order of the arguments."""
 
     bundles: tuple[BundleRerun, ...]
@@ -82,14 +82,14 @@ class RerunReport(Record):
     def exit_status(self) -> int:
         """Return 65 if anything is unreadable, else 1 for changes not accepted, else 3 if not all was rerun, else 0."""
         if self.count("unreadable"):
-            return UNREADABLE
-        if any(map(_has_changed, self.bundles)):
-            return CHANGED
+            return EXIT_UNREADABLE
+        if any(map(_has_unaccepted_change, self.bundles)):
+            return EXIT_CHANGED
         reruns = self.count("changed") + self.count("unchanged")
-        return NOT_RERUN if self.count("not_rerun") or not reruns else 0
+        return EXIT_NOT_RERUN if self.count("not_rerun") or not reruns else 0
 
 
-def _has_changed(bundle: BundleRerun) -> bool:
+def _has_unaccepted_change(bundle: BundleRerun) -> bool:
     """Whether a change was not accepted; a change that no patch can express never is."""
     changed = sum(use.status == "changed" for use in bundle.uses)
     return changed > (len(bundle.patch.operations) if bundle.accepted else 0)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from eikon_engine.completions import ReplayExecutor
-from eikon_engine.completions.folder import RESPONSES_FOLDER, read_whole_folder
-from eikon_engine.divergence.json_diff import compare_outputs
+from eikon_engine.completions import ReplayClient
+from eikon_engine.completions.folder import RESPONSES_FOLDER, read_complete_folder
+from eikon_engine.divergence.json_diff import diff_json
 from eikon_engine.errors import CompletionError, EikonError, SkillError, TraceError
 from eikon_engine.rerun.pages import StoredPages
-from eikon_engine.rerun.report import BundleRerun, Change, UseRerun
+from eikon_engine.rerun.report import BundleRerun, OutputDifference, UseRerun
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.bundle_path import inside
-from eikon_engine.trace.collector import collector_paused
+from eikon_engine.trace.bundle_path import resolve_inside
+from eikon_engine.trace.collector import gc_paused
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput
-from eikon_engine.trace.outdated import NO_DOCUMENT
+from eikon_engine.trace.outdated import MISSING_DOCUMENT
 from eikon_engine.trace.patch import Operation, TracePatch
 
 if TYPE_CHECKING:
@@ -37,62 +37,67 @@ INTENT_SKILL: Final = "detect_page_intent"
 
 
 def rerun_bundle(
-    path: Path, skills: SkillRegistry, only: frozenset[str] = frozenset(), ask: CompletionClient | None = None
+    path: Path,
+    skills: SkillRegistry,
+    skill_names: frozenset[str] = frozenset(),
+    completion_client: CompletionClient | None = None,
 ) -> BundleRerun:
     """Rerun the recorded skills of a bundle, restricted to the names in `only` if it is not empty.
 
     Questions to models go to `ask`, else to the responses in the bundle, never to another model. Failures to read or
     rerun are reported in the result.
     """
-    with collector_paused():
-        return _rerun_bundle(path, skills, only, ask)
+    with gc_paused():
+        return _rerun_bundle(path, skills, skill_names, completion_client)
 
 
-def _rerun_bundle(path: Path, skills: SkillRegistry, only: frozenset[str], ask: CompletionClient | None) -> BundleRerun:
+def _rerun_bundle(
+    path: Path, skills: SkillRegistry, only: frozenset[str], completion_client: CompletionClient | None
+) -> BundleRerun:
     try:
         bundle = open_bundle(path)
     except TraceError as error:
         return BundleRerun(path=str(path), error=error.message)
-    rerun = _Rerun(bundle, skills, ask or _BundleAnswers(bundle))
+    rerun = _BundleRerunner(bundle, skills, completion_client or _RecordedCompletions(bundle))
     uses: list[UseRerun] = []
     operations: list[Operation] = []
     for attempt in bundle.trace.subgoal_traces:
         for usage in attempt.skills_used:
             if not only or usage.skill in only:
-                use = rerun.use(attempt.id, usage)
+                use = rerun.rerun_use(attempt.id, usage)
                 uses.append(use)
-                operations.extend(_new_output(use))
+                operations.extend(_output_operations(use))
     for intent in bundle.trace.page_intents if not only or INTENT_SKILL in only else ():
-        use = rerun.intent(intent)
+        use = rerun.rerun_intent(intent)
         uses.append(use)
-        operations.extend(_new_intent(use))
+        operations.extend(_intent_operations(use))
     return BundleRerun(path=str(path), uses=tuple(uses), patch=TracePatch(operations=tuple(operations)))
 
 
-class _BundleAnswers:
+class _RecordedCompletions:
     """Completion client that replays the responses in a bundle, read on first use."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._root = bundle.root
-        self._executor: ReplayExecutor | None = None
+        self._executor: ReplayClient | None = None
 
     def complete(self, request: CompletionRequest) -> Completion:
         """Return the recorded completion."""
         if self._executor is None:
-            folder = inside(self._root, RESPONSES_FOLDER, RESPONSES_FOLDER)
-            self._executor = ReplayExecutor(read_whole_folder(folder))
+            folder = resolve_inside(self._root, RESPONSES_FOLDER, RESPONSES_FOLDER)
+            self._executor = ReplayClient(read_complete_folder(folder))
         return self._executor.complete(request)
 
 
-class _Rerun:
+class _BundleRerunner:
     """Reruns the skills of one bundle."""
 
     def __init__(self, bundle: Bundle, skills: SkillRegistry, ask: CompletionClient) -> None:
         self._pages = StoredPages(bundle)
         self._skills = skills
-        self._ask = ask
+        self._completion_client = ask
 
-    def use(self, attempt: str, usage: SkillUsage) -> UseRerun:
+    def rerun_use(self, attempt: str, usage: SkillUsage) -> UseRerun:
         """Rerun one skill use."""
         blank = UseRerun(
             id=usage.id,
@@ -106,16 +111,21 @@ class _Rerun:
             new_result=None,
         )
         if usage.source is None:
-            return blank.model_copy(update={"why": NO_DOCUMENT})
+            return blank.model_copy(update={"why": MISSING_DOCUMENT})
         if isinstance(usage.result, Blocked):
             return blank.model_copy(update={"why": "the skill was blocked when recorded"})
         try:
-            skill = self._skills.named(usage.skill)
+            skill = self._skills.get(usage.skill)
             blank = blank.model_copy(update={"version": skill.version})
             frame = self._pages.frame(usage.source.snapshot, usage.source.frame)
             if frame is None:
                 return blank.model_copy(update={"why": f"the stored snapshot has no frame {usage.source.frame!r}"})
-            page = SkillInput(html=frame.html, url=usage.source.url, parameters=usage.parameters, ask=self._ask)
+            page = SkillInput(
+                html=frame.html,
+                url=usage.source.url,
+                parameters=usage.parameters,
+                completion_client=self._completion_client,
+            )
             result, output = self._run(skill, page, usage.result)
         except EikonError as error:
             unreadable = isinstance(error, TraceError)
@@ -125,9 +135,9 @@ class _Rerun:
         if isinstance(usage.result, Succeeded) and isinstance(result, Succeeded) and not usage.output_recorded:
             why = "the recording contains no output of the skill to compare with"
             return blank.model_copy(update={"why": why, "new_result": result})
-        return _compared(blank, result, usage.output, output)
+        return _compare_outputs(blank, result, usage.output, output)
 
-    def intent(self, intent: PageIntent) -> UseRerun:
+    def rerun_intent(self, intent: PageIntent) -> UseRerun:
         """Rerun a page intent of an older recording; compare the intent only, not its confidence."""
         blank = UseRerun(
             id=intent.id,
@@ -141,12 +151,14 @@ class _Rerun:
             new_result=None,
         )
         try:
-            skill = self._skills.named(INTENT_SKILL)
-            frame = self._pages.of_intent(intent)
+            skill = self._skills.get(INTENT_SKILL)
+            frame = self._pages.intent_page(intent)
             if frame is None:
                 return blank.model_copy(update={"why": "the recording contains no page for the page intent"})
             result, output = self._run(
-                skill, SkillInput(html=frame.html, url=frame.url, ask=self._ask), blank.old_result
+                skill,
+                SkillInput(html=frame.html, url=frame.url, completion_client=self._completion_client),
+                blank.old_result,
             )
         except EikonError as error:
             unreadable = isinstance(error, TraceError)
@@ -157,7 +169,7 @@ class _Rerun:
         found = output.get("intent") if isinstance(output, dict) else None
         if isinstance(result, Succeeded) and found == intent.intent:
             return blank.model_copy(update={"status": "unchanged", "new_result": result})
-        change = Change(kind="changed", path="$.intent", old=intent.intent, new=found)
+        change = OutputDifference(kind="changed", path="$.intent", old=intent.intent, new=found)
         return blank.model_copy(
             update={
                 "status": "changed",
@@ -179,21 +191,21 @@ class _Rerun:
             return Succeeded(), skill.run(page)
         except CompletionError as error:
             is_as_recorded = isinstance(recorded, Failed) and recorded.code == error.code
-            if not (is_as_recorded and isinstance(self._ask, _BundleAnswers)):
+            if not (is_as_recorded and isinstance(self._completion_client, _RecordedCompletions)):
                 raise
             return Failed(code=error.code, message=error.message), None
         except SkillError as error:
             return Failed(code=error.code, message=error.message), None
 
 
-def _compared(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -> UseRerun:
+def _compare_outputs(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -> UseRerun:
     succeeds = isinstance(result, Succeeded)
     if succeeds is isinstance(blank.old_result, Succeeded):
         if not succeeds or _is_same(old, new):
             return blank.model_copy(update={"status": "unchanged", "new_result": result})
         changes = tuple(
-            Change(kind=each.kind.value, path=each.path, old=each.expected, new=each.observed)
-            for each in compare_outputs(old, new)
+            OutputDifference(kind=each.kind.value, path=each.path, old=each.expected, new=each.observed)
+            for each in diff_json(old, new)
         )
     else:
         changes = ()
@@ -208,24 +220,24 @@ def _is_same(old: JsonValue, new: JsonValue) -> bool:
             return True
     except PydanticSerializationError:
         pass  # invalid Unicode, which only the slower `json` module can write
-    return _text(old) == _text(new)
+    return _canonical_text(old) == _canonical_text(new)
 
 
-def _text(value: JsonValue) -> str:
+def _canonical_text(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def _new_output(use: UseRerun) -> tuple[SetSkillOutput, ...]:
+def _output_operations(use: UseRerun) -> tuple[SetSkillOutput, ...]:
     if use.status != "changed" or use.new_result is None:
         return ()
-    reason = f"{use.skill} was rerun, {_versions(use)}"
+    reason = f"{use.skill} was rerun, {_describe_versions(use)}"
     return (SetSkillOutput(skill=use.id, version=use.version, result=use.new_result, output=use.new, reason=reason),)
 
 
-def _new_intent(use: UseRerun) -> tuple[SetPageIntent, ...]:
+def _intent_operations(use: UseRerun) -> tuple[SetPageIntent, ...]:
     match use.new:
         case {"intent": str(intent), "confidence": float(confidence), "signals": list(signals)}:
-            reason = f"{use.skill} was rerun on the stored page, {_versions(use)}"
+            reason = f"{use.skill} was rerun on the stored page, {_describe_versions(use)}"
             return (
                 SetPageIntent(
                     page_intent=use.id, intent=intent, confidence=confidence, signals=tuple(signals), reason=reason
@@ -235,7 +247,7 @@ def _new_intent(use: UseRerun) -> tuple[SetPageIntent, ...]:
             return ()
 
 
-def _versions(use: UseRerun) -> str:
+def _describe_versions(use: UseRerun) -> str:
     if use.recorded_version is None or use.recorded_version == use.version:
         return f"version {use.version}"
     return f"version {use.recorded_version} when recorded, {use.version} now"

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from eikon_engine.errors import EikonError, InterruptedRunError, ScenarioError, UsageError
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.scenario.finding_secrets import FindingSecrets
+from eikon_engine.scenario.finding_secrets import SecretFinder
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.open_folder import OpenFolder
-from eikon_engine.scenario.readers import CallReaders
-from eikon_engine.scenario.recorded_calls import RecordedCalls
-from eikon_engine.scenario.replayed_calls import ReplayedCalls
-from eikon_engine.scenario.run_note import FIXTURES, RunNote, make_run_folder, versions
-from eikon_engine.trace.wall_clock import fresh_key, utc_now
+from eikon_engine.scenario.open_folder import RunFolder
+from eikon_engine.scenario.readers import CallObservers
+from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
+from eikon_engine.scenario.run_note import FIXTURES_FOLDER, RunRecord, make_run_folder, versions
+from eikon_engine.trace.wall_clock import random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.completions import Answered
-    from eikon_engine.scenario.calls import CallAnswered, CallMade
-    from eikon_engine.scenario.run_note import Mode
+    from eikon_engine.completions import ServedResponse
+    from eikon_engine.scenario.calls import ToolCallEnd, ToolCallStart
+    from eikon_engine.scenario.run_note import RunMode
     from eikon_engine.scenario.tool_box import ToolBox
 
 
@@ -58,7 +58,7 @@ class RunOptions:
     ordered: bool = True
     """Whether a replay must make its calls in the recorded order; False for agents that call from several threads."""
     now: Callable[[], datetime] = utc_now
-    new_key: Callable[[], bytes] = fresh_key
+    new_key: Callable[[], bytes] = random_key
     """Source of the stand-in key, which is never stored."""
 
 
@@ -66,7 +66,7 @@ def open_run(
     directory: Path | str,
     tools: ToolBox,
     *,
-    mode: Mode = "record",
+    mode: RunMode = "record",
     fixtures: Path | str | None = None,
     options: RunOptions | None = None,
 ) -> AgentRun:
@@ -78,7 +78,7 @@ def open_run(
     Raises:
         UsageError: a replay has no fixtures, or a recording has some.
         OutputError: a run exists already, or the folder cannot be written.
-        FixtureError: the fixtures are not usable.
+        FixtureFolderError: the fixtures are not usable.
         UnknownToolError: an allowed tool is not in the box.
     """
     if (mode == "replay") != (fixtures is not None):
@@ -104,41 +104,41 @@ class AgentRun:
     @property
     def tools(self) -> ToolBox:
         """Return the tools bound to this run."""
-        return self._bound
+        return self._bound_tools
 
     def call(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - what the tool returns
         """Call a tool; see `ToolBox.call`."""
-        return self._bound.call(name, args)
+        return self._bound_tools.call(name, args)
 
     async def acall(self, name: str, args: Mapping[str, JsonValue] | None = None) -> Any:  # noqa: ANN401 - as above
         """Call a tool without blocking the event loop; see `ToolBox.acall`."""
-        return await self._bound.acall(name, args)
+        return await self._bound_tools.acall(name, args)
 
     def note(self, text: str) -> None:
         """Write a note to the events of the run."""
-        self._folder.events.note(self._calls.secrets.redactor.text(text))
+        self._folder.events.note(self._calls.secrets.redactor.redact_text(text))
 
     def __enter__(self) -> Self:
         """Start the run."""
         options = self._options
         started_at = options.now()
         root = make_run_folder(self.directory.parent, "", started_at, self.directory.name)
-        note = RunNote(
+        note = RunRecord(
             run_id=root.name,
             mode="record" if self._recorded is None else "replay",
-            recording=None if self._recorded is None else self._recorded.note.run_id,
+            recording=None if self._recorded is None else self._recorded.info.run_id,
             started_at=started_at,
             versions=versions(),
         )
-        self._folder = OpenFolder(root, note, options.now)
-        self._calls = self._begun(root)
-        if isinstance(self._calls, RecordedCalls):
+        self._folder = RunFolder(root, note, options.now)
+        self._calls = self._open_calls(root)
+        if isinstance(self._calls, RecordingCalls):
             self._folder.redactor = self._calls.secrets.redactor
-        self._bound = self._box.answered_by(self._calls)
+        self._bound_tools = self._box.with_calls(self._calls)
         if options.allowed is not None:
-            self._bound = self._bound.allowing(options.allowed)
-        goal = self._calls.secrets.redactor.text(options.goal)
-        self._folder.log.take(
+            self._bound_tools = self._bound_tools.allowing(options.allowed)
+        goal = self._calls.secrets.redactor.redact_text(options.goal)
+        self._folder.log.append(
             RunStart(
                 kind="scenario_record" if self._recorded is None else "scenario_replay",
                 run_id=root.name,
@@ -153,19 +153,19 @@ class AgentRun:
     ) -> None:
         """End the run; check that a recording stored every call, and that a replay made them all."""
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
-            message = f"the run was stopped by {InterruptedRunError.stopper(error)}"
+            message = f"the run was stopped by {InterruptedRunError.stop_cause(error)}"
             self._folder.end("interrupted", "interrupted", InterruptedRunError(message))
             return
         if error is not None:
-            if isinstance(self._calls, RecordedCalls):
+            if isinstance(self._calls, RecordingCalls):
                 self._calls.close()
             failure = error if isinstance(error, EikonError) else ScenarioError(f"{type(error).__name__}: {error}")
             self._folder.end("failed", "failed", failure)
             return
         try:
             self._calls.close()
-            if isinstance(self._calls, RecordedCalls):
-                self._calls.demand_whole()
+            if isinstance(self._calls, RecordingCalls):
+                self._calls.require_complete()
         except EikonError as found:
             self._folder.end("failed", "failed", found)
             raise
@@ -181,30 +181,30 @@ class AgentRun:
         """End the run."""
         self.__exit__(kind, error, trace)
 
-    def _begun(self, root: Path) -> RecordedCalls | ReplayedCalls:
+    def _open_calls(self, root: Path) -> RecordingCalls | ReplayingCalls:
         options = self._options
-        readers = CallReaders(self._folder.events)
+        readers = CallObservers(self._folder.events)
         if options.mission is not None:
-            readers.add(_Noted(options.mission))
+            readers.add(_MissionNotes(options.mission))
         if self._recorded is not None:
-            (root / FIXTURES).mkdir()
-            return ReplayedCalls(self._recorded, options.secrets, readers, is_ordered=options.ordered)
-        secrets = FindingSecrets(options.secrets, RedactionRules() if options.redact else None, options.new_key())
-        return RecordedCalls(root / FIXTURES, root.name, secrets, options.now, readers)
+            (root / FIXTURES_FOLDER).mkdir()
+            return ReplayingCalls(self._recorded, options.secrets, readers, is_ordered=options.ordered)
+        secrets = SecretFinder(options.secrets, RedactionRules() if options.redact else None, options.new_key())
+        return RecordingCalls(root / FIXTURES_FOLDER, root.name, secrets, options.now, readers)
 
 
-class _Noted:
+class _MissionNotes:
     """Note calls in a mission."""
 
     def __init__(self, mission: ToolNotes) -> None:
         self._mission = mission
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Do nothing: a call is noted with its result."""
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         error = "" if answered.error is None else f"{answered.error.type}: {answered.error.message}"
-        self._mission.tool(answered.made.tool, answered.made.args, result=answered.result, error=error)
+        self._mission.tool(answered.start.tool, answered.start.args, result=answered.result, error=error)
 
-    def completed(self, answered: Answered) -> None:
+    def on_completion(self, answered: ServedResponse) -> None:
         """Do nothing: `mission.completion` notes it."""

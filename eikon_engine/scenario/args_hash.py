@@ -28,14 +28,12 @@ def args_hash(args: Mapping[str, JsonValue]) -> str:
     try:
         text = rfc8785.dumps(dict(args))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
-        message = (
-            f"expected arguments that canonical JSON (RFC 8785) can represent, got {_found(error)}. Pass a string."
-        )
+        message = f"expected arguments that canonical JSON (RFC 8785) can represent, got {_describe_error(error)}. Pass a string."
         raise ToolArgumentsError(message) from error
     return hashlib.sha256(text).hexdigest()
 
 
-def _found(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     match error:
         case RecursionError():
             return "endless nesting"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-async def run_aside(work: Callable[[], Value]) -> Value:
+async def run_in_daemon_thread(work: Callable[[], Value]) -> Value:
     """Run `work` in a thread and return or raise its result, which is discarded if the wait is cancelled.
 
     A pool would join its threads at exit, so a hanging tool could not be stopped.
@@ -31,9 +31,9 @@ async def run_aside(work: Callable[[], Value]) -> Value:
     def target() -> None:
         give: Callable[[], Value]
         try:
-            give = partial(_returned, context.run(work))
+            give = partial(_return_value, context.run(work))
         except BaseException as error:  # noqa: BLE001 - raised again by the awaiting caller
-            give = partial(_raised, error)
+            give = partial(_raise_error, error)
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, give)
 
@@ -41,9 +41,9 @@ async def run_aside(work: Callable[[], Value]) -> Value:
     return (await done)()
 
 
-def _returned(value: Value) -> Value:
+def _return_value(value: Value) -> Value:
     return value
 
 
-def _raised(error: BaseException) -> NoReturn:
+def _raise_error(error: BaseException) -> NoReturn:
     raise error

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.errors import ToolError
-    from eikon_engine.scenario.fixture import Failure
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.fixture import ToolFailureRecord
+    from eikon_engine.scenario.stored_result import ToolResultValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallMade:
+class ToolCallStart:
     """A tool call before its execution; secrets are redacted."""
 
     call_id: str
@@ -31,55 +31,55 @@ class CallMade:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallAnswered:
+class ToolCallEnd:
     """A finished tool call, executed or served from a fixture; secrets are redacted."""
 
-    made: CallMade
+    start: ToolCallStart
     source: Literal["executed", "fixture"]
     result: JsonValue
     """In the format of fixtures."""
-    error: Failure | None
+    error: ToolFailureRecord | None
     latency_ms: float
 
 
-class Reader(Protocol):
+class ToolCallObserver(Protocol):
     """Observe tool calls; an exception aborts the call."""
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Handle a call before its execution."""
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         """Handle a finished call."""
 
 
-class SilentReader:
+class NullObserver:
     """Ignore all calls."""
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Do nothing."""
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedResult:
     """A recorded result."""
 
-    result: Result = None
+    result: ToolResultValue = None
     error: ToolError | None = None
 
-    def give(self) -> Result:
+    def get(self) -> ToolResultValue:
         """Return the result, or raise what the tool raised."""
         if self.error is not None:
             raise self.error
         return self.result
 
 
-class CallUnderWay(Protocol):
+class OpenCall(Protocol):
     """One call in execution."""
 
-    def succeed(self, result: Result) -> Result:
+    def succeed(self, result: ToolResultValue) -> ToolResultValue:
         """Store the result of the tool, and return the one for the agent.
 
         Raises:
@@ -90,10 +90,10 @@ class CallUnderWay(Protocol):
         """Store the exception of the tool, and return the one to raise instead."""
 
 
-class Calls(Protocol):
+class CallHandler(Protocol):
     """Handle the tool calls of one run; thread-safe."""
 
-    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded | CallUnderWay:
+    def start_call(self, tool: str, args: Mapping[str, JsonValue]) -> RecordedResult | OpenCall:
         """Start a call of an allowed tool.
 
         Raises:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from eikon_engine.errors import EikonError, GatesError, ToolNotAllowedError
-from eikon_engine.gates import Gates
-from eikon_engine.gates.read import gates_in
+from eikon_engine.errors import EikonError, GateDefinitionError, ToolNotPermittedError
+from eikon_engine.gates import GateSet
+from eikon_engine.gates.read import parse_gates_at
 from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
-from eikon_engine.scenario.references import names_in, strays_in
-from eikon_engine.scenario.tools.browser import NAME as BROWSER
+from eikon_engine.scenario.references import invalid_references, referenced_names
+from eikon_engine.scenario.tools.browser import BROWSER_TOOL as BROWSER
 from eikon_engine.scenario.tools.browser import read_action
-from eikon_engine.trace.bundle_path import leads_out
-from eikon_engine.trace.field_errors import fault_text, field_parts
+from eikon_engine.trace.bundle_path import escapes_bundle
+from eikon_engine.trace.field_errors import describe_fault, field_location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.read import ScenarioFile
     from eikon_engine.scenario.tool_box import ToolBox
     from eikon_engine.skills.registry import SkillRegistry
-    from eikon_engine.trace.yaml_text import Path as Place
+    from eikon_engine.trace.yaml_text import ValuePath as Place
 
 
 def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[], SkillRegistry]) -> None:
@@ -36,7 +36,7 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[],
     Raises:
         YamlError: a name is duplicated, a reference is unknown, or an action is invalid.
         UnknownToolError: a tool does not exist.
-        ToolNotAllowedError: a step calls a tool that is not in `allowed_tools`.
+        ToolNotPermittedError: a step calls a tool that is not in `allowed_tools`.
         ToolArgumentsError: a tool does not accept the arguments of a step.
         UnknownSkillError: a skill does not exist.
     """
@@ -44,23 +44,23 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[],
     _check_folder(file)
     for number, name in enumerate(file.scenario.allowed_tools):
         if box is not None and name != BROWSER:
-            _at(file, ("allowed_tools", number), partial(box.named, name))
+            _run_check_at(file, ("allowed_tools", number), partial(box.get, name))
     known = dict.fromkeys(file.scenario.variables, "a variable")
     _check_references(file, ("start_url",), file.scenario.start_url, known)
-    for place, step in steps_of(file):
+    for place, step in scenario_steps(file):
         if isinstance(step, NoteStep):
             _check_references(file, (*place, "note"), step.note, known)
             continue
-        value = file.text.value(place)
+        value = file.text.value_at(place)
         _check_references(file, place, value, known)
         _check_step(file, place, step, box, skills)
         if step.save_as is not None:
             if step.save_as in known:
-                raise file.text.error((*place, "as"), f"expected a new name, got {known[step.save_as]}")
-            known[step.save_as] = f"the output of {file.text.place(place)}"
+                raise file.text.error_at((*place, "as"), f"expected a new name, got {known[step.save_as]}")
+            known[step.save_as] = f"the output of {file.text.position_of(place)}"
 
 
-def steps_of(file: ScenarioFile) -> Iterator[tuple[Place, Step]]:
+def scenario_steps(file: ScenarioFile) -> Iterator[tuple[Place, Step]]:
     """Yield all steps with their paths in the file."""
     for number, subgoal in enumerate(file.scenario.subgoals):
         for place, step in enumerate(subgoal.steps):
@@ -71,33 +71,33 @@ def needs_browser(file: ScenarioFile) -> bool:
     """Return whether any step uses a page."""
     return file.scenario.start_url is not None or any(
         isinstance(step, ActionStep | SkillStep) or (isinstance(step, ToolStep) and step.tool == BROWSER)
-        for _, step in steps_of(file)
+        for _, step in scenario_steps(file)
     )
 
 
-def may_ask_model(file: ScenarioFile) -> bool:
+def may_call_model(file: ScenarioFile) -> bool:
     """Return whether a step or a skill may call a model."""
-    return any(isinstance(step, CompletionStep | SkillStep) for _, step in steps_of(file))
+    return any(isinstance(step, CompletionStep | SkillStep) for _, step in scenario_steps(file))
 
 
-def gates_of(file: ScenarioFile) -> Gates:
+def scenario_gates(file: ScenarioFile) -> GateSet:
     """Return the gates of a scenario.
 
     Raises:
-        GatesError: a gate is unknown, its limit is invalid, or it limits a tool that is not allowed.
+        GateDefinitionError: a gate is unknown, its limit is invalid, or it limits a tool that is not allowed.
     """
     if not file.scenario.gates:
-        return Gates(())
-    gates = gates_in(file.text, ("gates",))
-    for place, tool in _tools_of_gates(file):
+        return GateSet(())
+    gates = parse_gates_at(file.text, ("gates",))
+    for place, tool in _gated_tools(file):
         if tool not in file.scenario.allowed_tools:
             allowed = ", ".join(file.scenario.allowed_tools) or "none"
             message = f"expected a tool of allowed_tools ({allowed}), got {tool!r}, which is never called"
-            raise GatesError(file.text.error(place, message).message)
+            raise GateDefinitionError(file.text.error_at(place, message).message)
     return gates
 
 
-def _tools_of_gates(file: ScenarioFile) -> Iterator[tuple[Place, JsonValue]]:
+def _gated_tools(file: ScenarioFile) -> Iterator[tuple[Place, JsonValue]]:
     """Yield the tools that gates name, with their paths in the file."""
     for name, value in file.scenario.gates.items():
         for number, fields in enumerate(value if isinstance(value, list) else [value]):
@@ -113,29 +113,29 @@ def _check_ids(file: ScenarioFile) -> None:
     counts = Counter(each.id for each in file.scenario.subgoals)
     for number, subgoal in enumerate(file.scenario.subgoals):
         if counts[subgoal.id] > 1:
-            raise file.text.error(("subgoals", number, "id"), f"expected unique ids, got {subgoal.id!r} twice")
+            raise file.text.error_at(("subgoals", number, "id"), f"expected unique ids, got {subgoal.id!r} twice")
 
 
 def _check_folder(file: ScenarioFile) -> None:
     """Confine `read_file` to the folder of the scenario, because scenarios may be untrusted."""
     files, root = file.scenario.files, file.folder.resolve()
-    if leads_out(files) or not (root / files).resolve().is_relative_to(root):
+    if escapes_bundle(files) or not (root / files).resolve().is_relative_to(root):
         message = f"expected a folder below that of the scenario, got {files!r}. Move the files there."
-        raise file.text.error(("files",), message)
+        raise file.text.error_at(("files",), message)
 
 
 def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known: dict[str, str]) -> None:
-    for path, stray in strays_in(value):
+    for path, stray in invalid_references(value):
         message = (
             f"expected a reference {{{{name}}}} or {{{{name.path.0}}}}, got {stray}. "
             "Use a variable for text with double braces."
         )
-        raise file.text.error((*place, *path), message)
-    for path, name in names_in(value):
+        raise file.text.error_at((*place, *path), message)
+    for path, name in referenced_names(value):
         if name not in known:
             names = ", ".join(known) or "none"
             message = f"expected a variable or an output of an earlier step ({names}), got {{{{{name}}}}}"
-            raise file.text.error((*place, *path), message)
+            raise file.text.error_at((*place, *path), message)
 
 
 def _check_step(
@@ -147,7 +147,7 @@ def _check_step(
         case ToolStep():
             _check_tool(file, place, step, box)
         case SkillStep(skill=name):
-            _at(file, (*place, "skill"), lambda: skills().named(name))
+            _run_check_at(file, (*place, "skill"), lambda: skills().get(name))
         case _:
             pass
 
@@ -155,19 +155,19 @@ def _check_step(
 def _check_tool(file: ScenarioFile, place: Place, step: ToolStep, box: ToolBox | None) -> None:
     if step.tool not in file.scenario.allowed_tools:
         allowed = ", ".join(file.scenario.allowed_tools) or "none"
-        where = file.text.place((*place, "tool"))
+        where = file.text.position_of((*place, "tool"))
         message = (
             f"{file.path}: {where}: tool {step.tool!r} is not allowed: expected one of allowed_tools ({allowed}). "
             "Add it there."
         )
-        raise ToolNotAllowedError(message)
+        raise ToolNotPermittedError(message)
     if step.tool == BROWSER:
         action = step.args.get("action")
         if set(step.args) != {"action"} or not isinstance(action, dict):
-            raise file.text.error((*place, "args"), "expected one argument, action, an object (docs/actions.md)")
+            raise file.text.error_at((*place, "args"), "expected one argument, action, an object (docs/actions.md)")
         _check_action(file, (*place, "args", "action"), action)
-    elif box is not None and not any(True for _ in names_in(step.args)):
-        _at(file, (*place, "args"), lambda: box.named(step.tool).bind(step.args))
+    elif box is not None and not any(True for _ in referenced_names(step.args)):
+        _run_check_at(file, (*place, "args"), lambda: box.get(step.tool).bind(step.args))
 
 
 def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]) -> None:
@@ -176,22 +176,22 @@ def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]
         message = (
             "set_input_files is not supported in scenarios, because its files lie in a bundle. Record it in Python."
         )
-        raise file.text.error((*place, "type"), message)
-    if any(True for _ in names_in(action)):
+        raise file.text.error_at((*place, "type"), message)
+    if any(True for _ in referenced_names(action)):
         return
     try:
         read_action(action)
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        parts = field_parts(faults[0], action)
-        here = [fault for fault in faults if field_parts(fault, action) == parts]
+        parts = field_location(faults[0], action)
+        here = [fault for fault in faults if field_location(fault, action) == parts]
         is_key = faults[0]["type"] == "extra_forbidden"
-        raise file.text.error((*place, *parts), fault_text(here), at_key=is_key) from error
+        raise file.text.error_at((*place, *parts), describe_fault(here), at_key=is_key) from error
 
 
-def _at(file: ScenarioFile, place: Place, check: Callable[[], object]) -> None:
+def _run_check_at(file: ScenarioFile, place: Place, check: Callable[[], object]) -> None:
     """Run a check, and add the place in the file to its error."""
     try:
         check()
     except EikonError as error:
-        raise type(error)(f"{file.path}: {file.text.place(place)}: {error.message}") from error
+        raise type(error)(f"{file.path}: {file.text.position_of(place)}: {error.message}") from error

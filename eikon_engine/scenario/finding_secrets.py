@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.redact.found import SecretDetector
 from eikon_engine.trace.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.redact.rules import RedactionRules
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.stored_result import ToolResultValue
     from eikon_engine.trace.found_secret import FoundSecret
 
 
-class FindingSecrets:
+class SecretFinder:
     """Redact named secrets, and those found while a run is recorded."""
 
     def __init__(self, secrets: Mapping[str, str], rules: RedactionRules | None, key: bytes) -> None:
         """Find secrets by `rules`, none if None; `key` is random per recording and never stored."""
-        self._found = None if rules is None else FoundSecrets(rules, key)
+        self._found = None if rules is None else SecretDetector(rules, key)
         self.redactor = Redactor(secrets, None if self._found is None else self._found.stand_ins)
 
     @property
-    def table(self) -> tuple[FoundSecret, ...]:
+    def found(self) -> tuple[FoundSecret, ...]:
         """Return the found secrets, without their values."""
         return () if self._found is None else self._found.table
 
-    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
+    def find_in(self, value: ToolResultValue | Mapping[str, JsonValue], *, made: bool) -> None:
         """Search all strings and bytes of a value."""
         if self._found is None:
             return
-        discover = self._found.discover
-        texts, blobs = _parts(value)
-        self._found.learn(discover.in_values("body", texts), made=made)
-        self._found.learn(discover.in_text(json.dumps(texts, ensure_ascii=False)), made=made)
+        discover = self._found.search
+        texts, blobs = _split_bytes(value)
+        self._found.add(discover.in_values("body", texts), by_page=made)
+        self._found.add(discover.in_text(json.dumps(texts, ensure_ascii=False)), by_page=made)
         for blob in blobs:
-            self._found.learn(discover.in_body(blob, ""), made=made)
+            self._found.add(discover.in_body(blob, ""), by_page=made)
 
 
-def _parts(value: object) -> tuple[JsonValue, list[bytes]]:
+def _split_bytes(value: object) -> tuple[JsonValue, list[bytes]]:
     """Split a value into JSON without bytes, and the bytes."""
     blobs: list[bytes] = []
 

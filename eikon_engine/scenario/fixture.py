@@ -9,23 +9,23 @@ from pydantic import AwareDatetime, Field
 
 from eikon_engine.errors import FixtureCorruptError
 from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.sealed import Sealed, read_sealed
+from eikon_engine.scenario.sealed import DigestedRecord, read_digested
 from eikon_engine.trace.found_secret import FoundSecret
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic import JsonValue
 
-FORMAT_VERSION: Final = 1
+FIXTURE_FORMAT_VERSION: Final = 1
 RECORDING_FILE: Final = "recording.json"
-BLOBS: Final = "blobs"
+BLOBS_FOLDER: Final = "blobs"
 """Subfolder for bytes in the folder of a tool."""
-_FILE_NAME: Final = re.compile(r"([0-9a-f]{64})(?:\.([1-9][0-9]{0,8}))?\.json")
+_FIXTURE_NAME: Final = re.compile(r"([0-9a-f]{64})(?:\.([1-9][0-9]{0,8}))?\.json")
 
 
-class Failure(Record):
+class ToolFailureRecord(FileModel):
     """An exception of a tool."""
 
     type: str = Field(min_length=1)
@@ -35,10 +35,10 @@ class Failure(Record):
     message: str
 
 
-class Fixture(Sealed):
+class Fixture(DigestedRecord):
     """One tool call with its result; named secrets appear as references, found ones as stand-ins."""
 
-    format_version: Literal[1] = FORMAT_VERSION
+    format_version: Literal[1] = FIXTURE_FORMAT_VERSION
     run_id: str = Field(min_length=1)
     """Id of its recording."""
     tool: str = Field(min_length=1)
@@ -50,17 +50,17 @@ class Fixture(Sealed):
     """Number among all tool calls of the run, from 1."""
     result: FiniteJson = None
     """Return value; bytes are stored as `{"$bytes": {"sha256": …, "size": …}}`."""
-    error: Failure | None = None
+    error: ToolFailureRecord | None = None
     """Exception raised instead."""
     started_at: AwareDatetime
     ended_at: AwareDatetime
     duration_seconds: float = Field(ge=0)
 
 
-class RecordingNote(Sealed):
+class RecordingInfo(DigestedRecord):
     """Metadata of a fixtures folder, `fixtures/recording.json`."""
 
-    format_version: Literal[1] = FORMAT_VERSION
+    format_version: Literal[1] = FIXTURE_FORMAT_VERSION
     run_id: str = Field(min_length=1)
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
@@ -76,9 +76,9 @@ def fixture_name(digest: str, occurrence: int) -> str:
     return f"{digest}.json" if occurrence == 1 else f"{digest}.{occurrence}.json"
 
 
-def read_name(name: str) -> tuple[str, int] | None:
+def parse_fixture_name(name: str) -> tuple[str, int] | None:
     """Parse hash and occurrence from a file name; None if it is not a fixture."""
-    found = _FILE_NAME.fullmatch(name)
+    found = _FIXTURE_NAME.fullmatch(name)
     if found is None:
         return None
     digest, occurrence = found[1], int(found[2] or 1)
@@ -96,7 +96,7 @@ def read_fixture(
         FixtureCorruptError: it cannot be read, was edited, or does not match its path.
     """
     path = folder / tool / fixture_name(digest, occurrence)
-    fixture = read_sealed(Fixture, path)
+    fixture = read_digested(Fixture, path)
     for name, found, wanted in (
         ("tool", fixture.tool, tool),
         ("args_hash", fixture.args_hash, digest),

@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import FixtureError, FixturesIncompleteError, FixturesMixedError
-from eikon_engine.scenario.fixture import BLOBS, RECORDING_FILE, RecordingNote, fixture_name, read_fixture, read_name
-from eikon_engine.scenario.sealed import read_sealed
+from eikon_engine.errors import FixtureFolderError, FixturesIncompleteError, FixturesMixedError
+from eikon_engine.scenario.fixture import (
+    BLOBS_FOLDER,
+    RECORDING_FILE,
+    RecordingInfo,
+    fixture_name,
+    parse_fixture_name,
+    read_fixture,
+)
+from eikon_engine.scenario.sealed import read_digested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.scenario.fixture import Fixture
 
-Key = tuple[str, str, int]
+FixtureKey = tuple[str, str, int]
 """Tool, hash of the arguments, occurrence."""
 
 
@@ -28,15 +35,15 @@ class FixtureFolder:
         """List the folder.
 
         Raises:
-            FixtureError: it is not a fixtures folder, or holds other files.
+            FixtureFolderError: it is not a fixtures folder, or holds other files.
             FixturesIncompleteError: the recorded run did not complete.
         """
         self.folder = folder
-        self.note = _note(folder)
-        self._keys = dict.fromkeys(_listed(folder), False)
+        self.info = _read_recording_info(folder)
+        self._keys = dict.fromkeys(_list_folder(folder), False)
         self.tools = frozenset(tool for tool, _, _ in self._keys)
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: FixtureKey) -> bool:
         """Return whether a call was recorded."""
         return key in self._keys
 
@@ -44,11 +51,11 @@ class FixtureFolder:
         """Return the number of recorded calls."""
         return len(self._keys)
 
-    def keys(self, tool: str) -> list[Key]:
+    def keys(self, tool: str) -> list[FixtureKey]:
         """Return the recorded calls of one tool."""
         return [key for key in self._keys if key[0] == tool]
 
-    def read(self, key: Key, hashed: dict[str, JsonValue] | None = None) -> Fixture:
+    def read(self, key: FixtureKey, hashed: dict[str, JsonValue] | None = None) -> Fixture:
         """Read one call; for `hashed` see `read_fixture`.
 
         Raises:
@@ -57,16 +64,16 @@ class FixtureFolder:
         """
         tool, digest, occurrence = key
         fixture = read_fixture(self.folder, tool, digest, occurrence, hashed)
-        if fixture.run_id != self.note.run_id:
+        if fixture.run_id != self.info.run_id:
             path = self.folder / tool / fixture_name(digest, occurrence)
             message = (
-                f"{path}: expected a fixture of run {self.note.run_id}, got one of run {fixture.run_id}. "
+                f"{path}: expected a fixture of run {self.info.run_id}, got one of run {fixture.run_id}. "
                 "Use the fixtures of one recording."
             )
             raise FixturesMixedError(message)
         return fixture
 
-    def take(self, key: Key, args: dict[str, JsonValue]) -> Fixture:
+    def use(self, key: FixtureKey, args: dict[str, JsonValue]) -> Fixture:
         """Read the call with these arguments, and mark it as used."""
         fixture = self.read(key, args)
         self._keys[key] = True
@@ -77,13 +84,13 @@ class FixtureFolder:
         return (self.read(key) for key, is_used in self._keys.items() if not is_used)
 
 
-def _note(folder: Path) -> RecordingNote:
+def _read_recording_info(folder: Path) -> RecordingInfo:
     path = folder / RECORDING_FILE
     if not folder.is_dir() or not path.is_file():
         found = f"a folder without {RECORDING_FILE}" if folder.is_dir() else "no folder"
         message = f"{folder}: expected the fixtures folder of a recorded run, got {found}. Check the path."
-        raise FixtureError(message)
-    note = read_sealed(RecordingNote, path)
+        raise FixtureFolderError(message)
+    note = read_digested(RecordingInfo, path)
     if note.ended_at is None:
         message = (
             f"{folder}: expected fixtures of a complete run, got run {note.run_id}, which was killed or is still "
@@ -93,26 +100,26 @@ def _note(folder: Path) -> RecordingNote:
     return note
 
 
-def _listed(folder: Path) -> Iterator[Key]:
+def _list_folder(folder: Path) -> Iterator[FixtureKey]:
     with os.scandir(folder) as tools:
         for tool in tools:
             if tool.is_dir():
-                yield from _listed_of_tool(folder, tool.name)
+                yield from _list_tool_folder(folder, tool.name)
             elif tool.name != RECORDING_FILE and not tool.name.startswith("."):
-                raise _stray(folder / tool.name)
+                raise _unexpected_file(folder / tool.name)
 
 
-def _listed_of_tool(folder: Path, tool: str) -> Iterator[Key]:
+def _list_tool_folder(folder: Path, tool: str) -> Iterator[FixtureKey]:
     with os.scandir(folder / tool) as files:
         for file in files:
-            named = read_name(file.name)
+            named = parse_fixture_name(file.name)
             if named is not None:
                 yield tool, *named
-            elif file.name != BLOBS and not file.name.startswith("."):
-                raise _stray(folder / tool / file.name)
+            elif file.name != BLOBS_FOLDER and not file.name.startswith("."):
+                raise _unexpected_file(folder / tool / file.name)
 
 
-def _stray(path: Path) -> FixtureError:
-    return FixtureError(
+def _unexpected_file(path: Path) -> FixtureFolderError:
+    return FixtureFolderError(
         f"unexpected file in a fixtures folder ({path}): expected only <tool>/<args_hash>.json. Remove it."
     )

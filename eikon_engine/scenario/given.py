@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import SecretMissingError, UsageError, VariableMissingError
-from eikon_engine.scenario.tools.browser import NAME as BROWSER
+from eikon_engine.scenario.tools.browser import BROWSER_TOOL as BROWSER
 from eikon_engine.scenario.tools.installed import installed_tools
-from eikon_engine.scenario.tools.read_file import read_file_below
+from eikon_engine.scenario.tools.read_file import make_read_file_tool
 from eikon_engine.scenario.tools.web_fetch import web_fetch
-from eikon_engine.trace.redaction import secrets_named_in
-from eikon_engine.trace.secret_text import missing_secret
+from eikon_engine.trace.redaction import secret_names_in
+from eikon_engine.trace.secret_text import missing_secret_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.tool_box import ToolBox
 
 
-def variables_for(
+def resolve_variables(
     file: ScenarioFile, given: Mapping[str, str], recorded: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return the values of variables: supplied ones, else recorded ones, else the defaults of the scenario.
@@ -41,44 +41,44 @@ def variables_for(
     for name, value in declared.items():
         chosen = given.get(name, (recorded or {}).get(name, value))
         if chosen is None:
-            where = file.text.place(("variables", name))
+            where = file.text.position_of(("variables", name))
             message = f"{file.path}: {where}: variable {name} has no value. Use --var {name}=…"
             raise VariableMissingError(message)
         values[name] = chosen
     return values
 
 
-def demand_secrets(file: ScenarioFile, given: Mapping[str, str]) -> None:
+def require_secrets(file: ScenarioFile, given: Mapping[str, str]) -> None:
     """Check that a value is supplied for every secret that the scenario names.
 
     Raises:
         SecretMissingError: one is missing.
     """
-    for name in (*secrets_named_in(json.dumps(file.text.data)), *_referred_to(file.text.data)):
+    for name in (*secret_names_in(json.dumps(file.text.data)), *_secret_references(file.text.data)):
         if name not in given:
-            raise SecretMissingError(missing_secret(name))
+            raise SecretMissingError(missing_secret_message(name))
 
 
-def tools_for(file: ScenarioFile, box: ToolBox) -> ToolBox:
+def available_tools(file: ScenarioFile, box: ToolBox) -> ToolBox:
     """Return the tools available to the scenario: those in `box`, built-in ones, and those of installed packages."""
     known = box
-    for tool in (read_file_below(file.folder / file.scenario.files), web_fetch):
+    for tool in (make_read_file_tool(file.folder / file.scenario.files), web_fetch):
         name = tool.__name__ if callable(tool) else tool.name
         known = known if name in known.names else known.extended(tool)
     missing = set(file.scenario.allowed_tools) - {*known.names, BROWSER}
     return known.extended(*installed_tools(missing))
 
 
-def _referred_to(value: JsonValue) -> Iterator[str]:
-    """Yield the names in `{secret: NAME}`, which may replace the text of an action."""
+def _secret_references(value: JsonValue) -> Iterator[str]:
+    """Yield the names in `{secret: BROWSER_TOOL}`, which may replace the text of an action."""
     match value:
         case {"secret": str(name), **others} if not others:
             yield name
         case dict():
             for each in value.values():
-                yield from _referred_to(each)
+                yield from _secret_references(each)
         case list():
             for each in value:
-                yield from _referred_to(each)
+                yield from _secret_references(each)
         case _:
             pass

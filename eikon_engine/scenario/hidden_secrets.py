@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.stand_ins import KnownStandIns
+from eikon_engine.trace.stand_ins import RecordedStandIns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
 
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.stored_result import ToolResultValue
     from eikon_engine.trace.found_secret import FoundSecret
 
 
@@ -21,42 +21,42 @@ class KnownSecrets:
 
     def __init__(self, secrets: Mapping[str, str], known: Iterable[FoundSecret]) -> None:
         """Recognize the values that the recording replaced with stand-ins."""
-        self.redactor = Redactor(secrets, KnownStandIns(each.stand_in for each in known))
+        self.redactor = Redactor(secrets, RecordedStandIns(each.stand_in for each in known))
 
-    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
+    def find_in(self, value: ToolResultValue | Mapping[str, JsonValue], *, made: bool) -> None:
         """Do nothing: a replay has no secrets beyond those of its recording."""
 
 
-def hidden(value: Result, redactor: Redactor) -> Result:
+def redact_value(value: ToolResultValue, redactor: Redactor) -> ToolResultValue:
     """Redact secrets in the strings, keys and bytes of a value."""
     match value:
         case str():
-            return redactor.text(value)
+            return redactor.redact_text(value)
         case bytes():
-            return redactor.data(value)
+            return redactor.redact_bytes(value)
         case list():
-            return [hidden(each, redactor) for each in value]
+            return [redact_value(each, redactor) for each in value]
         case dict():
-            return {redactor.text(name): hidden(each, redactor) for name, each in value.items()}
+            return {redactor.redact_text(name): redact_value(each, redactor) for name, each in value.items()}
         case _:
             return value
 
 
-def shown(value: Result, redactor: Redactor) -> Result:
+def restore_value(value: ToolResultValue, redactor: Redactor) -> ToolResultValue:
     """Restore the supplied values of secrets in a recorded value."""
     match value:
         case str():
-            return redactor.restore(value.encode()).decode()
+            return redactor.restore_bytes(value.encode()).decode()
         case bytes():
-            return redactor.restore(value)
+            return redactor.restore_bytes(value)
         case list():
-            return [shown(each, redactor) for each in value]
+            return [restore_value(each, redactor) for each in value]
         case dict():
-            return {name: shown(each, redactor) for name, each in value.items()}
+            return {name: restore_value(each, redactor) for name, each in value.items()}
         case _:
             return value
 
 
-def hidden_args(args: Mapping[str, JsonValue], redactor: Redactor) -> dict[str, JsonValue]:
+def redact_args(args: Mapping[str, JsonValue], redactor: Redactor) -> dict[str, JsonValue]:
     """Redact secrets in arguments."""
-    return cast("dict[str, JsonValue]", dict(args) if redactor.is_idle else redactor.redact_texts(dict(args)))
+    return cast("dict[str, JsonValue]", dict(args) if redactor.is_noop else redactor.redact_json(dict(args)))

@@ -1,4 +1,4 @@
-"""The models of a scenario file, `scenarios/NAME.yaml`."""
+"""The models of a scenario file, `scenarios/BROWSER_TOOL.yaml`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Field, StringConstraints, model_validator
 
 from eikon_engine.completions.completion import Message
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 FORMAT_VERSION: Final = 1
 
@@ -17,7 +17,7 @@ Id: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0
 """An id usable in file names."""
 
 
-class _Step(Record):
+class _Step(FileModel):
     expect_error: bool | str = False
     """Whether the step must fail: with any error (true), or with this error code or type."""
 
@@ -53,7 +53,7 @@ class SkillStep(_Step):
     """Name of its output: the return value of the skill."""
 
 
-class Question(Record):
+class ModelPrompt(FileModel):
     """A request to a model."""
 
     prompt: str | None = Field(default=None, min_length=1)
@@ -64,7 +64,7 @@ class Question(Record):
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _asks_something(self) -> Question:
+    def _has_prompt(self) -> ModelPrompt:
         if (self.prompt is None) == (not self.messages):
             message = "expected one of prompt and messages"
             raise ValueError(message)
@@ -74,21 +74,21 @@ class Question(Record):
 class CompletionStep(_Step):
     """Call a model."""
 
-    completion: Question
+    completion: ModelPrompt
     metric_id: str | None = Field(default=None, min_length=1)
     """Purpose of the response; by default the subgoal and step number."""
     save_as: Name | None = Field(default=None, alias="as")
     """Name of its output: the text of the response."""
 
 
-class NoteStep(Record):
+class NoteStep(FileModel):
     """Write a note to the events of the run."""
 
     note: str
 
 
 Step: TypeAlias = ActionStep | ToolStep | SkillStep | CompletionStep | NoteStep
-KINDS: Final[dict[str, type[ActionStep | ToolStep | SkillStep | CompletionStep | NoteStep]]] = {
+STEP_KINDS: Final[dict[str, type[ActionStep | ToolStep | SkillStep | CompletionStep | NoteStep]]] = {
     "action": ActionStep,
     "tool": ToolStep,
     "skill": SkillStep,
@@ -98,7 +98,7 @@ KINDS: Final[dict[str, type[ActionStep | ToolStep | SkillStep | CompletionStep |
 """Step models by the key that identifies them."""
 
 
-class Subgoal(Record):
+class Subgoal(FileModel):
     """One part of the plan."""
 
     id: Id
@@ -106,7 +106,7 @@ class Subgoal(Record):
     steps: tuple[Step, ...] = Field(min_length=1)
 
 
-class Scenario(Record):
+class Scenario(FileModel):
     """A mission with its tools, models, skills and gates."""
 
     format_version: Literal[1] = FORMAT_VERSION

@@ -8,16 +8,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import EikonError, GateFailedError, InternalError, InterruptedRunError, OutputError
+from eikon_engine.errors import EikonError, GateExceededError, InternalError, InterruptedRunError, OutputError
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd
 from eikon_engine.outcome.outcomes import EXIT_STATUS
-from eikon_engine.outcome.verdict import worst
-from eikon_engine.scenario.rehidden_events import hide_in_events
+from eikon_engine.outcome.verdict import combine_verdicts
+from eikon_engine.scenario.rehidden_events import redact_events_again
 from eikon_engine.scenario.run_events import RunEvents
-from eikon_engine.scenario.run_note import OUTPUTS_FILE, SUMMARY_FILE, EndedBy, RunNote, write_note
-from eikon_engine.scenario.summary import Tally, render_summary
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.scenario.run_note import OUTPUTS_FILE, SUMMARY_FILE, RunError, RunRecord, write_run_record
+from eikon_engine.scenario.summary import EventCounts, render_scenario_summary
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.outcome.event_log import Watch
-    from eikon_engine.outcome.events import Ending, JournalLine, RunStart
+    from eikon_engine.outcome.events import EventLine, RunEnding, RunStart
     from eikon_engine.outcome.gate_result import GateResult
-    from eikon_engine.scenario.run_note import State
+    from eikon_engine.scenario.run_note import RunState
     from eikon_engine.trace.redaction import Redactor
 
 
@@ -38,7 +38,7 @@ class RunResult:
     """One finished run."""
 
     folder: Path
-    note: RunNote
+    record: RunRecord
     gates: tuple[GateResult, ...]
     error: EikonError | None
 
@@ -47,23 +47,23 @@ class RunResult:
         """Return the exit status of the command."""
         if self.error is not None:
             return self.error.exit_status
-        verdict = worst(
-            ("faithful", *([self.note.verdict] if self.note.verdict else []), *(g.verdict for g in self.gates))
+        verdict = combine_verdicts(
+            ("faithful", *([self.record.verdict] if self.record.verdict else []), *(g.verdict for g in self.gates))
         )
-        return EXIT_STATUS[verdict] or (0 if self.note.certified in {None, "certified"} else 1)
+        return EXIT_STATUS[verdict] or (0 if self.record.certified in {None, "certified"} else 1)
 
 
-class OpenFolder:
+class RunFolder:
     """Write the files of an active run."""
 
     def __init__(
         self,
         folder: Path,
-        note: RunNote,
+        note: RunRecord,
         now: Callable[[], datetime],
         *,
         watch: Watch | None = None,
-        readers: tuple[Callable[[JournalLine], None], ...] = (),
+        readers: tuple[Callable[[EventLine], None], ...] = (),
     ) -> None:
         """Start the run in a new folder.
 
@@ -71,23 +71,23 @@ class OpenFolder:
             OutputError: it cannot be written.
         """
         self.folder = folder
-        self.note = note
-        self.tally = Tally()
+        self.record = note
+        self.tally = EventCounts()
         self._now = now
-        write_note(folder, note)
+        write_run_record(folder, note)
         self.log = EventLog(folder, now, watch=watch, readers=(self.tally.read, *readers))
         self.events = RunEvents(self.log)
         self.error: EikonError | None = None
         self.redactor: Redactor | None = None
         """Redacts, at the end, secrets in the events that were found after they were written; None in a replay."""
 
-    def note_fact(self, **facts: object) -> None:
+    def update_record(self, **facts: object) -> None:
         """Update fields of run.json."""
-        self.note = self.note.model_copy(update=facts)
+        self.record = self.record.model_copy(update=facts)
 
     def write_outputs(self, outputs: dict[str, JsonValue]) -> None:
         """Write the outputs of the steps."""
-        write_whole(self.folder / OUTPUTS_FILE, output_text(outputs))
+        write_atomically(self.folder / OUTPUTS_FILE, serialize_outputs(outputs))
 
     @contextmanager
     def running(self, start: RunStart) -> Iterator[None]:
@@ -96,7 +96,7 @@ class OpenFolder:
         Raises:
             InterruptedRunError: the user or a signal stopped the run; its files are written.
         """
-        self.log.take(start)
+        self.log.append(start)
         try:
             yield
         except EikonError as error:
@@ -115,31 +115,32 @@ class OpenFolder:
 
     def result(self) -> RunResult:
         """Return the result of the run."""
-        return RunResult(folder=self.folder, note=self.note, gates=self.log.gate_results, error=self.error)
+        return RunResult(folder=self.folder, record=self.record, gates=self.log.gate_results, error=self.error)
 
-    def end(self, state: State, how: Ending, error: EikonError | None) -> None:
+    def end(self, state: RunState, how: RunEnding, error: EikonError | None) -> None:
         """Write the end of the run; write errors do not hide what ended it."""
         with suppress(OutputError):
             if error is None:
-                self.log.take(RunEnd(how=how))
+                self.log.append(RunEnd(how=how))
             else:
-                self.log.cut_off(how, error.message)
+                self.log.write_interrupted(how, error.message)
             self.log.close()
             if self.redactor is not None:
-                hide_in_events(self.folder, self.redactor)
+                redact_events_again(self.folder, self.redactor)
         failed = next((gate for gate in self.log.gate_results if gate.passed is False), None)
         if failed is not None and error is None:
-            state, error = "failed", GateFailedError(f"gate {failed.gate}: {failed.message}")
+            state, error = "failed", GateExceededError(f"gate {failed.gate}: {failed.message}")
             self.error = error
-        ended_by = None if error is None else EndedBy(code=error.code, message=error.message)
-        self.note_fact(state=state, ended_at=self._now(), error=ended_by)
+        ended_by = None if error is None else RunError(code=error.code, message=error.message)
+        self.update_record(state=state, ended_at=self._now(), error=ended_by)
         with suppress(OutputError):
-            write_whole(
-                self.folder / SUMMARY_FILE, render_summary(self.note, self.log.gate_results, self.tally).encode()
+            write_atomically(
+                self.folder / SUMMARY_FILE,
+                render_scenario_summary(self.record, self.log.gate_results, self.tally).encode(),
             )
-        write_note(self.folder, self.note)
+        write_run_record(self.folder, self.record)
 
 
-def output_text(outputs: dict[str, JsonValue]) -> bytes:
+def serialize_outputs(outputs: dict[str, JsonValue]) -> bytes:
     """Serialize outputs as JSON, in step order."""
     return json.dumps(outputs, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"

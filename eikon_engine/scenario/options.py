@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.errors import ModelClientMissingError
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
+from eikon_engine.trace.wall_clock import random_id, random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from eikon_engine.completions import CompletionClient
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.skills import SkillRegistry
 
-RUNS: Final = Path("runs")
+DEFAULT_RUNS_DIR: Final = Path("runs")
 
 
-class Certifier(Protocol):
+class CertifyMission(Protocol):
     """Certify the bundle of a recorded mission."""
 
     async def __call__(self, bundle: Path, secrets: Mapping[str, str]) -> str:
         """Return the status: certified, unstable, diverged …."""
 
 
-def no_model() -> CompletionClient:
+def no_model_client() -> CompletionClient:
     """Fail, because no model client is configured.
 
     Raises:
@@ -42,7 +42,7 @@ def no_model() -> CompletionClient:
 class ScenarioOptions:
     """All options of a scenario run."""
 
-    runs: Path = RUNS
+    runs: Path = DEFAULT_RUNS_DIR
     """Parent folder of runs."""
     run_id: str | None = None
     """Folder name of the run; by default time and scenario."""
@@ -56,21 +56,21 @@ class ScenarioOptions:
     """Tools in addition to the built-in ones."""
     skills: SkillRegistry | None = None
     """None for the built-in and installed skills."""
-    live: Callable[[], CompletionClient] = no_model
+    make_model_client: Callable[[], CompletionClient] = no_model_client
     """Factory of the model client for recording, called on first use."""
     headless: bool = True
     browser_path: Path | None = None
-    certify: Certifier | None = None
+    certify: CertifyMission | None = None
     """Certifies the recorded mission; None skips it."""
-    readers: tuple[Callable[[JournalLine], None], ...] = ()
+    readers: tuple[Callable[[EventLine], None], ...] = ()
     """Readers of the event stream: progress, logs."""
     now: Callable[[], datetime] = utc_now
-    new_id: Callable[[], str] = fresh_id
-    new_key: Callable[[], bytes] = fresh_key
+    new_id: Callable[[], str] = random_id
+    new_key: Callable[[], bytes] = random_key
     """Source of the stand-in key, which is never stored."""
 
 
-def skills_of(options: ScenarioOptions) -> SkillRegistry:
+def scenario_skills(options: ScenarioOptions) -> SkillRegistry:
     """Return the skills, loaded lazily."""
     from eikon_engine.skills import default_skills  # noqa: PLC0415 - keeps scenarios without skills fast
 

@@ -22,7 +22,7 @@ class Pages(Protocol):
     def subgoal(self, description: str, subgoal_id: str) -> AbstractAsyncContextManager[None]:
         """Group the steps inside the block as one attempt."""
 
-    async def perform(self, action: Action) -> Observation:
+    async def run(self, action: Action) -> Observation:
         """Perform an action, emit its events, and return the observation.
 
         Raises:
@@ -38,7 +38,7 @@ class Pages(Protocol):
             ReplayError: in a replay, the step differs from the recording.
         """
 
-    async def repeat(self, action: Action) -> None:
+    async def replay_tool_action(self, action: Action) -> None:
         """In a replay, replay the action that a tool performed in the recording.
 
         Raises:
@@ -58,22 +58,22 @@ class NoPages:
 
     def subgoal(self, description: str, subgoal_id: str) -> AbstractAsyncContextManager[None]:
         """Fail: the scenario has no page steps."""
-        raise self._fault(f"subgoal {subgoal_id}: {description}")
+        raise self._error(f"subgoal {subgoal_id}: {description}")
 
-    async def perform(self, action: Action) -> Observation:
+    async def run(self, action: Action) -> Observation:
         """Fail: the scenario has no page steps."""
-        raise self._fault(action.type)
+        raise self._error(action.type)
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:  # noqa: ARG002 - as Pages
         """Fail: the scenario has no page steps."""
-        raise self._fault(step.skill)
+        raise self._error(step.skill)
 
-    async def repeat(self, action: Action) -> None:
+    async def replay_tool_action(self, action: Action) -> None:
         """Fail: the scenario has no page steps."""
-        raise self._fault(action.type)
+        raise self._error(action.type)
 
     async def finish(self) -> None:
         """Do nothing."""
 
-    def _fault(self, what: str) -> InternalError:
+    def _error(self, what: str) -> InternalError:
         return InternalError(f"the scenario runs without a browser, but needs one for {what}")

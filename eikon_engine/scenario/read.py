@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import YamlError
-from eikon_engine.scenario.model import KINDS, Scenario
-from eikon_engine.trace.yaml_text import YamlText, read_yaml
+from eikon_engine.scenario.model import STEP_KINDS, Scenario
+from eikon_engine.trace.yaml_text import YamlDocument, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.yaml_text import Path as Place
+    from eikon_engine.trace.yaml_text import ValuePath as Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class ScenarioFile:
 
     path: Path
     scenario: Scenario
-    text: YamlText
+    text: YamlDocument
     digest: str
     """SHA-256 of the file, hexadecimal."""
 
@@ -51,13 +51,13 @@ def read_scenario(path: Path) -> ScenarioFile:
     except UnicodeDecodeError as error:
         message = f"{path}: expected UTF-8 text, got invalid bytes at offset {error.start}. Save the file as UTF-8."
         raise YamlError(message) from error
-    for place, step in _steps(text.data):
-        _read_step(text, place, step)
-    scenario = text.read_as(Scenario)
+    for place, step in _raw_steps(text.data):
+        _check_step_kind(text, place, step)
+    scenario = text.parse_as(Scenario)
     return ScenarioFile(path=path, scenario=scenario, text=text, digest=hashlib.sha256(data).hexdigest())
 
 
-def _steps(data: JsonValue) -> Iterator[tuple[Place, JsonValue]]:
+def _raw_steps(data: JsonValue) -> Iterator[tuple[Place, JsonValue]]:
     """Yield the raw steps; validating each by its own model gives precise errors."""
     subgoals = data.get("subgoals") if isinstance(data, dict) else None
     for number, subgoal in enumerate(subgoals if isinstance(subgoals, list) else ()):
@@ -66,9 +66,9 @@ def _steps(data: JsonValue) -> Iterator[tuple[Place, JsonValue]]:
             yield ("subgoals", number, "steps", place), step
 
 
-def _read_step(text: YamlText, place: Place, step: JsonValue) -> None:
-    kinds = [kind for kind in KINDS if isinstance(step, dict) and kind in step]
+def _check_step_kind(text: YamlDocument, place: Place, step: JsonValue) -> None:
+    kinds = [kind for kind in STEP_KINDS if isinstance(step, dict) and kind in step]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none of them"
-        raise text.error(place, f"expected exactly one of the keys {', '.join(KINDS)}, got {found}")
-    text.read_as(KINDS[kinds[0]], place)
+        raise text.error_at(place, f"expected exactly one of the keys {', '.join(STEP_KINDS)}, got {found}")
+    text.parse_as(STEP_KINDS[kinds[0]], place)

@@ -5,45 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from eikon_engine.completions import Answered
-    from eikon_engine.scenario.calls import CallAnswered, CallMade
+    from eikon_engine.completions import ServedResponse
+    from eikon_engine.scenario.calls import ToolCallEnd, ToolCallStart
 
 
-class CallReader(Protocol):
+class CallObserver(Protocol):
     """Observe the calls of tools and models."""
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Handle a tool call before its execution."""
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         """Handle a finished tool call."""
 
-    def completed(self, answered: Answered) -> None:
+    def on_completion(self, answered: ServedResponse) -> None:
         """Handle the response of a model."""
 
 
-class CallReaders:
+class CallObservers:
     """Forward calls to several readers, in order."""
 
-    def __init__(self, *readers: CallReader) -> None:
+    def __init__(self, *readers: CallObserver) -> None:
         """Start with these readers."""
         self._readers = list(readers)
 
-    def add(self, reader: CallReader) -> None:
+    def add(self, reader: CallObserver) -> None:
         """Add a reader."""
         self._readers.append(reader)
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Forward a tool call."""
         for reader in self._readers:
-            reader.called(made)
+            reader.on_call_started(made)
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         """Forward a finished tool call."""
         for reader in self._readers:
-            reader.answered(answered)
+            reader.on_call_finished(answered)
 
-    def completed(self, answered: Answered) -> None:
+    def on_completion(self, answered: ServedResponse) -> None:
         """Forward the response of a model."""
         for reader in self._readers:
-            reader.completed(answered)
+            reader.on_completion(answered)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import EikonError, ResultNotStorableError
 from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.calls import CallAnswered, CallMade, SilentReader
-from eikon_engine.scenario.executed import failure_of, public_error
-from eikon_engine.scenario.fixture import BLOBS, RECORDING_FILE, Fixture, RecordingNote, fixture_name
-from eikon_engine.scenario.hidden_secrets import hidden, hidden_args
-from eikon_engine.scenario.rehidden import hide_again
-from eikon_engine.scenario.sealed import sealed_text
+from eikon_engine.scenario.calls import NullObserver, ToolCallEnd, ToolCallStart
+from eikon_engine.scenario.executed import describe_failure, tool_error
+from eikon_engine.scenario.fixture import BLOBS_FOLDER, RECORDING_FILE, Fixture, RecordingInfo, fixture_name
+from eikon_engine.scenario.hidden_secrets import redact_args, redact_value
+from eikon_engine.scenario.rehidden import redact_fixtures_again
+from eikon_engine.scenario.sealed import digested_text
 from eikon_engine.scenario.stored_result import store_result
-from eikon_engine.trace.blobs import BlobStore, ref_of
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.blobs import BlobStore, blob_ref
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.errors import ToolError
-    from eikon_engine.scenario.calls import Reader
-    from eikon_engine.scenario.finding_secrets import FindingSecrets
-    from eikon_engine.scenario.fixture import Failure
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.calls import ToolCallObserver
+    from eikon_engine.scenario.finding_secrets import SecretFinder
+    from eikon_engine.scenario.fixture import ToolFailureRecord
+    from eikon_engine.scenario.stored_result import ToolResultValue
 
 
-class RecordedCalls:
+class RecordingCalls:
     """Write the fixtures of one run."""
 
     is_replay = False
@@ -42,9 +42,9 @@ class RecordedCalls:
         self,
         folder: Path,
         run_id: str,
-        secrets: FindingSecrets,
+        secrets: SecretFinder,
         now: Callable[[], datetime],
-        reader: Reader | None = None,
+        reader: ToolCallObserver | None = None,
     ) -> None:
         """Start a recording in `folder`, marked as incomplete until `close`.
 
@@ -54,12 +54,12 @@ class RecordedCalls:
         self.folder = folder
         self.secrets = secrets
         self.now = now
-        self.reader: Reader = reader or SilentReader()
-        self._note = RecordingNote(run_id=run_id, started_at=now())
+        self.observer: ToolCallObserver = reader or NullObserver()
+        self._note = RecordingInfo(run_id=run_id, started_at=now())
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._order = 0
-        self._refused = 0
+        self._rejected = 0
         self._fault: EikonError | None = None
         self._write_note(self._note)
 
@@ -68,19 +68,19 @@ class RecordedCalls:
         """Return the id of the recording."""
         return self._note.run_id
 
-    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> RecordedCall:
+    def start_call(self, tool: str, args: Mapping[str, JsonValue]) -> RecordingCall:
         """Start a call.
 
         Raises:
             ToolArgumentsError: canonical JSON cannot represent the arguments.
         """
         with self._lock:
-            self.secrets.learn(args, made=True)
-            clean = hidden_args(args, self.secrets.redactor)
+            self.secrets.find_in(args, made=True)
+            clean = redact_args(args, self.secrets.redactor)
             digest = args_hash(clean)
             self._counts[tool, digest] += 1
             self._order += 1
-            made = CallMade(
+            made = ToolCallStart(
                 call_id=f"call_{self._order}",
                 tool=tool,
                 args=clean,
@@ -89,12 +89,12 @@ class RecordedCalls:
                 order=self._order,
             )
         try:
-            self.reader.called(made)
+            self.observer.on_call_started(made)
         except EikonError:
             with self._lock:
-                self._refused += 1
+                self._rejected += 1
             raise
-        return RecordedCall(self, made)
+        return RecordingCall(self, made)
 
     def close(self) -> None:
         """Mark the recording as complete.
@@ -102,16 +102,16 @@ class RecordedCalls:
         Raises:
             OutputError: the folder cannot be written.
         """
-        hide_again(self.folder, self.secrets.redactor)
-        table, calls = self.secrets.table, self._order - self._refused
+        redact_fixtures_again(self.folder, self.secrets.redactor)
+        table, calls = self.secrets.found, self._order - self._rejected
         self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": calls, "secrets": table}))
 
-    def remember(self, fault: EikonError) -> None:
+    def note_fault(self, fault: EikonError) -> None:
         """Store the first error that makes the recording incomplete, in case the agent continues."""
         with self._lock:
             self._fault = self._fault or fault
 
-    def demand_whole(self) -> None:
+    def require_complete(self) -> None:
         """Check that every call was stored.
 
         Raises:
@@ -120,27 +120,27 @@ class RecordedCalls:
         if self._fault is not None:
             raise self._fault
 
-    def keep(self, fixture: Fixture) -> None:
+    def write_fixture(self, fixture: Fixture) -> None:
         """Write one fixture."""
-        write_whole(
-            self.folder / fixture.tool / fixture_name(fixture.args_hash, fixture.occurrence), sealed_text(fixture)
+        write_atomically(
+            self.folder / fixture.tool / fixture_name(fixture.args_hash, fixture.occurrence), digested_text(fixture)
         )
 
-    def _write_note(self, note: RecordingNote) -> None:
-        write_whole(self.folder / RECORDING_FILE, sealed_text(note))
+    def _write_note(self, note: RecordingInfo) -> None:
+        write_atomically(self.folder / RECORDING_FILE, digested_text(note))
 
 
-class RecordedCall:
+class RecordingCall:
     """A call that is executed and recorded."""
 
-    def __init__(self, calls: RecordedCalls, made: CallMade) -> None:
+    def __init__(self, calls: RecordingCalls, made: ToolCallStart) -> None:
         """Start the clock."""
         self._calls = calls
         self._made = made
         self._started_at = calls.now()
         self._started = time.perf_counter()
 
-    def succeed(self, result: Result) -> Result:
+    def succeed(self, result: ToolResultValue) -> ToolResultValue:
         """Store the result of the tool.
 
         Raises:
@@ -148,24 +148,24 @@ class RecordedCall:
             OutputError: the fixture cannot be written.
         """
         try:
-            return self._kept(result)
+            return self._store(result)
         except EikonError as error:
-            self._calls.remember(error)
+            self._calls.note_fault(error)
             raise
 
-    def _kept(self, result: Result) -> Result:
+    def _store(self, result: ToolResultValue) -> ToolResultValue:
         duration = time.perf_counter() - self._started
         secrets = self._calls.secrets
         try:
-            store_result(result, ref_of)
+            store_result(result, blob_ref)
         except ResultNotStorableError as error:
             message = f"result of tool {self._made.tool}, {error.message}"
-            self._tell(None, failure_of(error), duration)
+            self._notify(None, describe_failure(error), duration)
             raise ResultNotStorableError(message) from error
-        secrets.learn(result, made=False)
-        blobs = BlobStore(self._calls.folder / self._made.tool / BLOBS)
-        stored = store_result(hidden(result, secrets.redactor), blobs.put)
-        self._keep(stored, None, duration)
+        secrets.find_in(result, made=False)
+        blobs = BlobStore(self._calls.folder / self._made.tool / BLOBS_FOLDER)
+        stored = store_result(redact_value(result, secrets.redactor), blobs.put)
+        self._store_fixture(stored, None, duration)
         return result
 
     def fail(self, error: Exception | SystemExit) -> ToolError:
@@ -175,19 +175,19 @@ class RecordedCall:
             OutputError: the fixture cannot be written.
         """
         duration = time.perf_counter() - self._started
-        failure = failure_of(error)
-        self._calls.secrets.learn(failure.message, made=False)
-        failure = failure.model_copy(update={"message": self._calls.secrets.redactor.text(failure.message)})
+        failure = describe_failure(error)
+        self._calls.secrets.find_in(failure.message, made=False)
+        failure = failure.model_copy(update={"message": self._calls.secrets.redactor.redact_text(failure.message)})
         try:
-            self._keep(None, failure, duration)
+            self._store_fixture(None, failure, duration)
         except EikonError as fault:
-            self._calls.remember(fault)
+            self._calls.note_fault(fault)
             raise
-        return public_error(self._made.tool, failure)
+        return tool_error(self._made.tool, failure)
 
-    def _keep(self, result: JsonValue, failure: Failure | None, duration: float) -> None:
+    def _store_fixture(self, result: JsonValue, failure: ToolFailureRecord | None, duration: float) -> None:
         made = self._made
-        self._calls.keep(
+        self._calls.write_fixture(
             Fixture(
                 run_id=self._calls.run_id,
                 tool=made.tool,
@@ -202,9 +202,9 @@ class RecordedCall:
                 duration_seconds=duration,
             )
         )
-        self._tell(result, failure, duration)
+        self._notify(result, failure, duration)
 
-    def _tell(self, result: JsonValue, failure: Failure | None, duration: float) -> None:
-        self._calls.reader.answered(
-            CallAnswered(made=self._made, source="executed", result=result, error=failure, latency_ms=duration * 1000)
+    def _notify(self, result: JsonValue, failure: ToolFailureRecord | None, duration: float) -> None:
+        self._calls.observer.on_call_finished(
+            ToolCallEnd(start=self._made, source="executed", result=result, error=failure, latency_ms=duration * 1000)
         )

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.outcome.events import (
+    ActionPerformed,
     ActionStart,
-    ActionTaken,
     ObservationMade,
     RecordedAction,
     RecordedSkill,
-    SkillUsed,
+    SkillRun,
 )
 from eikon_engine.outcome.stored import InlineValue
-from eikon_engine.replay.label import label
-from eikon_engine.scenario.tools.browser import NAME as BROWSER
+from eikon_engine.replay.label import action_label
+from eikon_engine.scenario.tools.browser import BROWSER_TOOL as BROWSER
 from eikon_engine.trace.execution import Failed, Succeeded
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.completions import Answered
+    from eikon_engine.completions import ServedResponse
     from eikon_engine.record.recorder import MissionRecorder
-    from eikon_engine.scenario.calls import CallAnswered, CallMade
+    from eikon_engine.scenario.calls import ToolCallEnd, ToolCallStart
     from eikon_engine.scenario.model import SkillStep
     from eikon_engine.scenario.run_events import RunEvents
     from eikon_engine.trace.actions import Action
@@ -35,58 +35,58 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
 
 
-class RecordedPages:
+class RecordingPages:
     """Drive a recorder and emit its events."""
 
     def __init__(self, recorder: MissionRecorder, events: RunEvents) -> None:
         """Record with `recorder`."""
         self._recorder = recorder
         self._events = events
-        self._is_inside = False
-        self._failed_seen = 0
+        self._is_in_subgoal = False
+        self._reported_failures = 0
 
     @asynccontextmanager
     async def subgoal(self, description: str, subgoal_id: str) -> AsyncIterator[None]:
         """Group the steps inside the block as one attempt."""
         async with self._recorder.subgoal(description, subgoal_id=subgoal_id):
-            self._is_inside = True
+            self._is_in_subgoal = True
             try:
                 yield
             finally:
-                self._is_inside = False
+                self._is_in_subgoal = False
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Do nothing: a tool call is noted with its result."""
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         """Note a tool call among the actions of the mission; those of `browser` are actions themselves."""
-        if self._is_inside and answered.made.tool != BROWSER:
+        if self._is_in_subgoal and answered.start.tool != BROWSER:
             error = "" if answered.error is None else f"{answered.error.type}: {answered.error.message}"
-            self._recorder.tool(answered.made.tool, answered.made.args, result=answered.result, error=error)
+            self._recorder.tool(answered.start.tool, answered.start.args, result=answered.result, error=error)
 
-    def completed(self, answered: Answered) -> None:
+    def on_completion(self, answered: ServedResponse) -> None:
         """Note a model response among the actions of the mission."""
-        if self._is_inside:
+        if self._is_in_subgoal:
             self._recorder.completion(answered.response)
 
-    async def perform(self, action: Action) -> Observation:
+    async def run(self, action: Action) -> Observation:
         """Perform one action.
 
         Raises:
             ActionError: it failed.
-            GateFailedError: it exceeds a limit.
+            GateExceededError: it exceeds a limit.
         """
         events = self._events
-        text = self._recorder.clean_text(label(action))
-        events.take(ActionStart(subgoal=events.subgoal, sequence=events.sequence, action=action.type, label=text))
-        events.demand_within_limits()
+        text = self._recorder.redact_text(action_label(action))
+        events.emit(ActionStart(subgoal=events.subgoal, sequence=events.sequence, action=action.type, label=text))
+        events.require_within_limits()
         before = self._recorder.last_action
         try:
-            return await self._recorder.perform(action)
+            return await self._recorder.run(action)
         finally:
             done = self._recorder.last_action
             if done is not None and done is not before:
-                self._tell_action(done, text)
+                self._emit_action(done, text)
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:
         """Run a skill; its output is redacted, as in a replay.
@@ -99,25 +99,25 @@ class RecordedPages:
         try:
             output = await self._recorder.skill(step.skill, page=step.page, frame=step.frame, parameters=parameters)
         except (SkillError, CompletionError) as error:
-            failed = Failed(code=error.code, message=self._recorder.clean_text(error.message))
-            self._tell_skill(step, parameters, failed, None, began)
+            failed = Failed(code=error.code, message=self._recorder.redact_text(error.message))
+            self._emit_skill(step, parameters, failed, None, began)
             raise
-        clean = self._recorder.clean_value(output)
-        self._tell_skill(step, parameters, Succeeded(), clean, began)
+        clean = self._recorder.redact_value(output)
+        self._emit_skill(step, parameters, Succeeded(), clean, began)
         return clean
 
-    async def repeat(self, action: Action) -> None:
+    async def replay_tool_action(self, action: Action) -> None:
         """Do nothing: the tool performs it."""
 
     async def finish(self) -> None:
         """Do nothing: the recorder ends with its block."""
 
-    def _tell_action(self, done: ActionTrace, text: str) -> None:
+    def _emit_action(self, done: ActionTrace, text: str) -> None:
         events = self._events
         if done.observation is not None:
             failed = self._recorder.failed_requests
-            begin, self._failed_seen = self._failed_seen, len(failed or ())
-            events.take(
+            begin, self._reported_failures = self._reported_failures, len(failed or ())
+            events.emit(
                 ObservationMade(
                     subgoal=events.subgoal,
                     sequence=done.sequence,
@@ -135,9 +135,9 @@ class RecordedPages:
             duration_ms=None if began is None or ended is None else (ended - began).total_seconds() * 1000,
             artifacts=done.artifacts,
         )
-        events.take(ActionTaken(subgoal=events.subgoal, outcome=outcome))
+        events.emit(ActionPerformed(subgoal=events.subgoal, outcome=outcome))
 
-    def _tell_skill(
+    def _emit_skill(
         self, step: SkillStep, parameters: dict[str, JsonValue], result: Result, output: JsonValue, began: float
     ) -> None:
         events = self._events
@@ -145,8 +145,8 @@ class RecordedPages:
             id=f"{events.subgoal}_skill_{events.sequence:03d}",
             sequence=events.sequence,
             skill=step.skill,
-            parameters={name: self._recorder.clean_value(each) for name, each in parameters.items()},
+            parameters={name: self._recorder.redact_value(each) for name, each in parameters.items()},
             result=result,
             duration_ms=(time.perf_counter() - began) * 1000,
         )
-        events.take(SkillUsed(subgoal=events.subgoal, outcome=outcome, output=InlineValue(value=output)))
+        events.emit(SkillRun(subgoal=events.subgoal, outcome=outcome, output=InlineValue(value=output)))

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import FixtureError, FixturesIncompleteError
+from eikon_engine.errors import FixtureFolderError, FixturesIncompleteError
 from eikon_engine.scenario.fixture import RECORDING_FILE
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.run_note import FIXTURES, MISSION, RESPONSES, RUN_FILE, RunNote, read_note
+from eikon_engine.scenario.run_note import (
+    FIXTURES_FOLDER,
+    MISSION_FOLDER,
+    RUN_FILE,
+    RUN_RESPONSES_FOLDER,
+    RunRecord,
+    read_run_record,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,25 +28,25 @@ class Recording:
     fixtures: FixtureFolder
     run: Path | None
     """Folder of the run; None if only its fixtures are available."""
-    note: RunNote | None
+    record: RunRecord | None
 
     @property
     def mission(self) -> Path | None:
         """Return the bundle of the page steps; None if there is none."""
-        return self._part(MISSION)
+        return self._part(MISSION_FOLDER)
 
     @property
     def responses(self) -> Path | None:
         """Return the folder of model responses; None if there is none."""
-        return self._part(RESPONSES)
+        return self._part(RUN_RESPONSES_FOLDER)
 
     @property
     def failure(self) -> str | None:
         """Describe the failure of the recorded run; None if it did not fail."""
-        if self.note is None or self.note.state != "failed":
+        if self.record is None or self.record.state != "failed":
             return None
-        reason = "" if self.note.error is None else f": {self.note.error.message} (code {self.note.error.code})"
-        return f"the recorded run {self.note.run_id} failed{reason}"
+        reason = "" if self.record.error is None else f": {self.record.error.message} (code {self.record.error.code})"
+        return f"the recorded run {self.record.run_id} failed{reason}"
 
     def _part(self, name: str) -> Path | None:
         return self.run / name if self.run is not None and (self.run / name).is_dir() else None
@@ -49,35 +56,35 @@ def recording_at(fixtures: Path) -> Recording:
     """Open the recording of a fixtures folder or run folder.
 
     Raises:
-        FixtureError: there are no fixtures, or they belong to another run than the folder around them.
+        FixtureFolderError: there are no fixtures, or they belong to another run than the folder around them.
         FixturesIncompleteError: the run was killed or interrupted, or is still running; a failed one can be replayed.
     """
-    if not (fixtures / RECORDING_FILE).exists() and (fixtures / FIXTURES / RECORDING_FILE).exists():
-        fixtures = fixtures / FIXTURES
+    if not (fixtures / RECORDING_FILE).exists() and (fixtures / FIXTURES_FOLDER / RECORDING_FILE).exists():
+        fixtures = fixtures / FIXTURES_FOLDER
     folder = FixtureFolder(fixtures)
     run = fixtures.resolve().parent
     if not (run / RUN_FILE).exists():
-        return Recording(fixtures=folder, run=None, note=None)
-    note = read_note(run)
-    if note.run_id != folder.note.run_id:
+        return Recording(fixtures=folder, run=None, record=None)
+    note = read_run_record(run)
+    if note.run_id != folder.info.run_id:
         message = (
             f"{fixtures}: expected the fixtures of run {note.run_id}, as in {RUN_FILE}, got those of run "
-            f"{folder.note.run_id}. Use the fixtures of one recording."
+            f"{folder.info.run_id}. Use the fixtures of one recording."
         )
-        raise FixtureError(message)
+        raise FixtureFolderError(message)
     if note.state in {"running", "interrupted"}:
-        message = f"{run}: expected a complete run, got one that is {_said(note)}. Record again."
+        message = f"{run}: expected a complete run, got one that is {_describe_state(note)}. Record again."
         raise FixturesIncompleteError(message)
-    return Recording(fixtures=folder, run=run, note=note)
+    return Recording(fixtures=folder, run=run, record=note)
 
 
 def latest_recording(runs: Path, scenario_id: str) -> Recording:
     """Open the newest complete recording of a scenario.
 
     Raises:
-        FixtureError: there is none, or a run in the folder cannot be read.
+        FixtureFolderError: there is none, or a run in the folder cannot be read.
     """
-    notes = [(read_note(each.parent), each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
+    notes = [(read_run_record(each.parent), each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
     ours = [
         (note, run)
         for note, run in notes
@@ -85,19 +92,19 @@ def latest_recording(runs: Path, scenario_id: str) -> Recording:
     ]
     complete = [(note.started_at, len(run.name), run.name, run) for note, run in ours if note.state == "complete"]
     if not complete:
-        unfit = "; ".join(f"{run.name} is {_said(note)}" for note, run in ours)
+        unfit = "; ".join(f"{run.name} is {_describe_state(note)}" for note, run in ours)
         found = f"none that is complete ({unfit})" if unfit else "none"
         message = f"{runs}: expected a recording of scenario {scenario_id}, got {found}. Record one with --mode record."
-        raise FixturesIncompleteError(message) if unfit else FixtureError(message)
-    return recording_at(max(complete)[-1] / FIXTURES)
+        raise FixturesIncompleteError(message) if unfit else FixtureFolderError(message)
+    return recording_at(max(complete)[-1] / FIXTURES_FOLDER)
 
 
-def passed_over(runs: Path, recording: Recording) -> tuple[str, ...]:
+def skipped_recordings(runs: Path, recording: Recording) -> tuple[str, ...]:
     """Describe the newer incomplete recordings that `latest_recording` skipped."""
-    chosen = recording.note
+    chosen = recording.record
     if chosen is None or chosen.scenario is None:
         return ()
-    notes = [read_note(each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
+    notes = [read_run_record(each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
     newer = [
         each
         for each in notes
@@ -107,8 +114,8 @@ def passed_over(runs: Path, recording: Recording) -> tuple[str, ...]:
         and each.scenario is not None
         and each.scenario.id == chosen.scenario.id
     ]
-    return tuple(f"skipped {each.run_id}, which is newer but {_said(each)}" for each in newer)
+    return tuple(f"skipped {each.run_id}, which is newer but {_describe_state(each)}" for each in newer)
 
 
-def _said(note: RunNote) -> str:
+def _describe_state(note: RunRecord) -> str:
     return "incomplete (killed or still running)" if note.state == "running" else note.state

@@ -9,33 +9,33 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
-from eikon_engine.completions import ReplayExecutor
-from eikon_engine.completions.folder import read_whole_folder
-from eikon_engine.divergence.json_diff import compare_outputs
-from eikon_engine.errors import FixtureError, ReplayDivergenceError, ScenarioDivergedError
+from eikon_engine.completions import ReplayClient
+from eikon_engine.completions.folder import read_complete_folder
+from eikon_engine.divergence.json_diff import diff_json
+from eikon_engine.errors import FixtureFolderError, ReplayDivergenceError, ScenarioDivergedError
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.scenario.check import check_scenario, gates_of, needs_browser, steps_of
-from eikon_engine.scenario.given import variables_for
-from eikon_engine.scenario.hidden_secrets import hidden_args
+from eikon_engine.scenario.check import check_scenario, needs_browser, scenario_gates, scenario_steps
+from eikon_engine.scenario.given import resolve_variables
+from eikon_engine.scenario.hidden_secrets import redact_args
 from eikon_engine.scenario.model import CompletionStep
-from eikon_engine.scenario.nearest_call import told_changes
-from eikon_engine.scenario.open_folder import OpenFolder, output_text
-from eikon_engine.scenario.options import skills_of
+from eikon_engine.scenario.nearest_call import format_changes
+from eikon_engine.scenario.open_folder import RunFolder, serialize_outputs
+from eikon_engine.scenario.options import scenario_skills
 from eikon_engine.scenario.pages import NoPages
-from eikon_engine.scenario.replayed_calls import ReplayedCalls
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
 from eikon_engine.scenario.replayed_pages import ReplayedPages
 from eikon_engine.scenario.run_note import (
-    FIXTURES,
+    FIXTURES_FOLDER,
     OUTPUTS_FILE,
-    REPLAY,
-    RESPONSES,
-    RunNote,
-    ScenarioNote,
+    REPLAY_FOLDER,
+    RUN_RESPONSES_FOLDER,
+    RunRecord,
+    ScenarioRef,
     make_run_folder,
     versions,
 )
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.scenario.walk import Surroundings, Walk
+from eikon_engine.scenario.walk import ScenarioRunner, ScenarioServices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.options import ScenarioOptions
     from eikon_engine.scenario.read import ScenarioFile
     from eikon_engine.scenario.recording import Recording
-    from eikon_engine.scenario.replayed_pages import Turns
+    from eikon_engine.scenario.replayed_pages import LockstepController
 
 
 async def replay_scenario(file: ScenarioFile, recording: Recording, options: ScenarioOptions) -> RunResult:
@@ -61,19 +61,19 @@ async def replay_scenario(file: ScenarioFile, recording: Recording, options: Sce
         EikonError: the run could not start, and nothing was written: the scenario or recording is not usable.
         BaseException: the run was interrupted, or failed internally; its files are written.
     """
-    check_scenario(file, None, partial(skills_of, options))
-    gates = gates_of(file)
-    demand_parts(file, recording)
-    recorded = {} if recording.note is None else recording.note.variables
-    variables = variables_for(file, options.variables, recorded)
-    return await _Replay(file, recording, options, variables).run(gates.watch())
+    check_scenario(file, None, partial(scenario_skills, options))
+    gates = scenario_gates(file)
+    require_parts(file, recording)
+    recorded = {} if recording.record is None else recording.record.variables
+    variables = resolve_variables(file, options.variables, recorded)
+    return await _ScenarioReplay(file, recording, options, variables).run(gates.monitor())
 
 
-def demand_parts(file: ScenarioFile, recording: Recording) -> None:
+def require_parts(file: ScenarioFile, recording: Recording) -> None:
     """Check that a recording has all the parts that a scenario needs.
 
     Raises:
-        FixtureError: the mission or the model responses are missing.
+        FixtureFolderError: the mission or the model responses are missing.
     """
     around = recording.fixtures.folder.parent
     if needs_browser(file) and recording.mission is None:
@@ -81,17 +81,17 @@ def demand_parts(file: ScenarioFile, recording: Recording) -> None:
             f"{around}: expected the run folder with the recorded mission, got none. "
             "Keep the fixtures in the folder of their run."
         )
-        raise FixtureError(message)
-    if any(isinstance(step, CompletionStep) for _, step in steps_of(file)) and recording.responses is None:
+        raise FixtureFolderError(message)
+    if any(isinstance(step, CompletionStep) for _, step in scenario_steps(file)) and recording.responses is None:
         message = (
-            f"{around}: expected the run folder with the model responses in {RESPONSES}/, got none. "
+            f"{around}: expected the run folder with the model responses in {RUN_RESPONSES_FOLDER}/, got none. "
             "Keep the fixtures in the folder of their run."
         )
-        raise FixtureError(message)
+        raise FixtureFolderError(message)
 
 
 @dataclass(frozen=True, slots=True)
-class _Replay:
+class _ScenarioReplay:
     """One replay."""
 
     file: ScenarioFile
@@ -103,96 +103,106 @@ class _Replay:
         options, scenario = self.options, self.file.scenario
         started_at = options.now()
         root = make_run_folder(options.runs, f"{scenario.id}_replay", started_at, options.run_id)
-        note = RunNote(
+        note = RunRecord(
             run_id=root.name,
             mode="replay",
-            scenario=ScenarioNote(id=scenario.id, path=str(self.file.path), digest=self.file.digest),
-            recording=self.recording.fixtures.note.run_id,
+            scenario=ScenarioRef(id=scenario.id, path=str(self.file.path), digest=self.file.digest),
+            recording=self.recording.fixtures.info.run_id,
             started_at=started_at,
             versions=versions(),
         )
-        folder = OpenFolder(root, note, options.now, watch=watch, readers=options.readers)
-        (root / FIXTURES).mkdir()
-        calls = ReplayedCalls(self.recording.fixtures, options.secrets, folder.events)
-        folder.note_fact(variables={name: calls.secrets.redactor.text(value) for name, value in self.variables.items()})
+        folder = RunFolder(root, note, options.now, watch=watch, readers=options.readers)
+        (root / FIXTURES_FOLDER).mkdir()
+        calls = ReplayingCalls(self.recording.fixtures, options.secrets, folder.events)
+        folder.update_record(
+            variables={name: calls.secrets.redactor.redact_text(value) for name, value in self.variables.items()}
+        )
         start = RunStart(
             kind="scenario_replay",
             run_id=root.name,
             mission_id=scenario.id,
-            mission_text=calls.secrets.redactor.text(scenario.goal),
+            mission_text=calls.secrets.redactor.redact_text(scenario.goal),
             network_mode="sealed" if needs_browser(self.file) else None,
             headless=options.headless if needs_browser(self.file) else None,
             subgoals=len(scenario.subgoals),
-            steps=sum(1 for _ in steps_of(self.file)),
+            steps=sum(1 for _ in scenario_steps(self.file)),
         )
         with folder.running(start):
-            self._tell_of_changes(folder)
-            await self._do(folder, calls)
+            self._note_changes(folder)
+            await self._replay_steps(folder, calls)
         return folder.result()
 
-    def _tell_of_changes(self, folder: OpenFolder) -> None:
+    def _note_changes(self, folder: RunFolder) -> None:
         if self.recording.failure is not None:
             folder.events.note(self.recording.failure)
-        recorded = self.recording.note
+        recorded = self.recording.record
         if recorded is not None and recorded.scenario is not None and recorded.scenario.digest != self.file.digest:
             folder.events.note(f"{self.file.path} has changed since {recorded.run_id} was recorded")
 
-    async def _do(self, folder: OpenFolder, calls: ReplayedCalls) -> None:
+    async def _replay_steps(self, folder: RunFolder, calls: ReplayingCalls) -> None:
         redactor = calls.secrets.redactor
-        models = self._models(folder, calls, self.recording.responses)
+        models = self._recorded_model_client(folder, calls, self.recording.responses)
         mission = self.recording.mission
-        asked_by_skills = self._models(folder, calls, None if mission is None else mission / RESPONSES)
-        pages = self._pages(folder, calls, asked_by_skills)
-        around = Surroundings(
-            box=ToolBox.of().answered_by(calls).allowing(self.file.scenario.allowed_tools),
+        asked_by_skills = self._recorded_model_client(
+            folder, calls, None if mission is None else mission / RUN_RESPONSES_FOLDER
+        )
+        pages = self._open_pages(folder, calls, asked_by_skills)
+        around = ScenarioServices(
+            box=ToolBox.of().with_calls(calls).allowing(self.file.scenario.allowed_tools),
             models=models,
             pages=pages,
             events=folder.events,
             redactor=redactor,
         )
-        walk = Walk(self.file.scenario, self.variables, around)
+        walk = ScenarioRunner(self.file.scenario, self.variables, around)
         try:
-            await walk.go()
+            await walk.run()
         except ReplayDivergenceError:
-            folder.note_fact(verdict="diverged")
+            folder.update_record(verdict="diverged")
             raise
         finally:
             if isinstance(pages, ReplayedPages):
-                await pages.give_up()
+                await pages.cancel()
                 if pages.outcome is not None:
-                    folder.note_fact(verdict=pages.outcome.verdict)
+                    folder.update_record(verdict=pages.outcome.verdict)
         calls.close()
-        self._demand_pages_used()
-        _demand_all_used(models)
-        _demand_all_used(asked_by_skills)
-        outputs = hidden_args(walk.outputs, redactor)
+        self._require_pages_used()
+        _require_responses_used(models)
+        _require_responses_used(asked_by_skills)
+        outputs = redact_args(walk.outputs, redactor)
         folder.write_outputs(outputs)
-        self._demand_same(outputs)
+        self._require_same_outputs(outputs)
 
-    def _models(self, folder: OpenFolder, calls: ReplayedCalls, responses: Path | None) -> ReplayExecutor | None:
+    def _recorded_model_client(
+        self, folder: RunFolder, calls: ReplayingCalls, responses: Path | None
+    ) -> ReplayClient | None:
         """Return a client that serves the recorded responses; None if there are none."""
         if responses is None or not responses.is_dir():
             return None
-        recorded = read_whole_folder(responses)
-        return ReplayExecutor(recorded, clean=calls.secrets.redactor.text, watch=folder.events.completed)
+        recorded = read_complete_folder(responses)
+        return ReplayClient(
+            recorded, redact=calls.secrets.redactor.redact_text, on_response=folder.events.on_completion
+        )
 
-    def _pages(self, folder: OpenFolder, calls: ReplayedCalls, ask: ReplayExecutor | None) -> ReplayedPages | NoPages:
+    def _open_pages(
+        self, folder: RunFolder, calls: ReplayingCalls, ask: ReplayClient | None
+    ) -> ReplayedPages | NoPages:
         mission = self.recording.mission
         if mission is None or not needs_browser(self.file):
             return NoPages()
 
-        async def replay(turns: Turns) -> ReplayOutcome:
+        async def replay(turns: LockstepController) -> ReplayOutcome:
             from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - keeps scenarios without pages fast
             from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
 
             chosen = ReplayOptions(
                 headless=self.options.headless,
                 browser_path=self.options.browser_path,
-                artifacts_dir=folder.folder / REPLAY,
+                artifacts_dir=folder.folder / REPLAY_FOLDER,
                 network="sealed",
                 secrets=self.options.secrets,
-                skills=skills_of(self.options),
-                ask=ask,
+                skills=scenario_skills(self.options),
+                model_client=ask,
                 controller=turns,
                 readers=(pages.forward,),
                 now=self.options.now,
@@ -202,7 +212,7 @@ class _Replay:
         pages = ReplayedPages(replay, folder.events, calls.secrets.redactor)
         return pages
 
-    def _demand_pages_used(self) -> None:
+    def _require_pages_used(self) -> None:
         """Check that a recorded mission is replayed at all; `ReplayedPages.finish` checks its steps."""
         if self.recording.mission is not None and not needs_browser(self.file):
             message = (
@@ -211,31 +221,31 @@ class _Replay:
             )
             raise ScenarioDivergedError(message)
 
-    def _demand_same(self, outputs: dict[str, JsonValue]) -> None:
+    def _require_same_outputs(self, outputs: dict[str, JsonValue]) -> None:
         """Compare the outputs with the recorded ones, if the recording is complete."""
-        run, note = self.recording.run, self.recording.note
+        run, note = self.recording.run, self.recording.record
         if run is None or note is None:
             return
         path = run / OUTPUTS_FILE
         if not path.is_file():
             if note.state == "complete":
                 message = f"{path}: expected the recorded outputs, got no file. Restore it, or record again."
-                raise FixtureError(message)
+                raise FixtureFolderError(message)
             return
-        if path.read_bytes() == output_text(outputs):
+        if path.read_bytes() == serialize_outputs(outputs):
             return
         try:
             recorded: JsonValue = from_json(path.read_bytes())
         except ValueError as error:
             message = f"{path}: expected the recorded outputs, got invalid JSON ({error}). Record again."
-            raise FixtureError(message) from error
-        changes = compare_outputs(recorded, json.loads(output_text(outputs)))
-        differences = told_changes(changes) if changes else "their order changed"
+            raise FixtureFolderError(message) from error
+        changes = diff_json(recorded, json.loads(serialize_outputs(outputs)))
+        differences = format_changes(changes) if changes else "their order changed"
         message = f"outputs differ from {path}: {differences}. Run the scenario that was recorded, or record again."
         raise ScenarioDivergedError(message)
 
 
-def _demand_all_used(models: ReplayExecutor | None) -> None:
+def _require_responses_used(models: ReplayClient | None) -> None:
     unused = () if models is None else models.unused
     if unused:
         listed = ", ".join(each.file_name for each in unused)

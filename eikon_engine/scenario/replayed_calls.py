@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import EikonError, FixtureMissingError, ToolArgumentsError, ToolCallsDivergedError
 from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.calls import CallAnswered, CallMade, Recorded, SilentReader
-from eikon_engine.scenario.executed import public_error
-from eikon_engine.scenario.fixture import BLOBS, RECORDING_FILE
-from eikon_engine.scenario.hidden_secrets import KnownSecrets, hidden_args, shown
-from eikon_engine.scenario.nearest_call import called, explain_miss
+from eikon_engine.scenario.calls import NullObserver, RecordedResult, ToolCallEnd, ToolCallStart
+from eikon_engine.scenario.executed import tool_error
+from eikon_engine.scenario.fixture import BLOBS_FOLDER, RECORDING_FILE
+from eikon_engine.scenario.hidden_secrets import KnownSecrets, redact_args, restore_value
+from eikon_engine.scenario.nearest_call import explain_miss, format_call
 from eikon_engine.scenario.stored_result import restore_result
 from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic import JsonValue
 
-    from eikon_engine.scenario.calls import Reader
+    from eikon_engine.scenario.calls import ToolCallObserver
     from eikon_engine.scenario.fixture import Fixture
     from eikon_engine.scenario.fixture_folder import FixtureFolder
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.stored_result import ToolResultValue
 
-_LISTED = 5
+_MAX_LISTED = 5
 """Maximum number of calls listed in one message."""
 
 
-class ReplayedCalls:
+class ReplayingCalls:
     """Serve the calls of one run."""
 
     is_replay = True
@@ -41,29 +41,29 @@ class ReplayedCalls:
         self,
         folder: FixtureFolder,
         secrets: Mapping[str, str],
-        reader: Reader | None = None,
+        reader: ToolCallObserver | None = None,
         *,
         is_ordered: bool = True,
     ) -> None:
         """Serve calls from `folder`; with `is_ordered`, they must be made in the recorded order."""
         self.folder = folder
-        self.secrets = KnownSecrets(secrets, folder.note.secrets)
-        self.reader: Reader = reader or SilentReader()
+        self.secrets = KnownSecrets(secrets, folder.info.secrets)
+        self.observer: ToolCallObserver = reader or NullObserver()
         self._is_ordered = is_ordered
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._given: list[Fixture] = []
+        self._served: list[Fixture] = []
         self._fault: EikonError | None = None
 
-    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded:
+    def start_call(self, tool: str, args: Mapping[str, JsonValue]) -> RecordedResult:
         """Serve a call; if that fails and the agent continues, `close` raises the error again.
 
         Raises:
             FixtureMissingError: it was not recorded; the message names the nearest recorded call.
-            FixtureError: its fixture is not usable.
+            FixtureFolderError: its fixture is not usable.
         """
         try:
-            return self._answer(tool, args)
+            return self._serve(tool, args)
         except ToolArgumentsError:
             raise
         except EikonError as error:
@@ -71,30 +71,30 @@ class ReplayedCalls:
                 self._fault = self._fault or error
             raise
 
-    def _answer(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded:
+    def _serve(self, tool: str, args: Mapping[str, JsonValue]) -> RecordedResult:
         started = time.perf_counter()
         with self._lock:
-            clean = hidden_args(args, self.secrets.redactor)
+            clean = redact_args(args, self.secrets.redactor)
             digest = args_hash(clean)
             self._counts[tool, digest] += 1
             occurrence, order = self._counts[tool, digest], sum(self._counts.values())
-        made = CallMade(
+        made = ToolCallStart(
             call_id=f"call_{order}", tool=tool, args=clean, args_hash=digest, occurrence=occurrence, order=order
         )
-        self.reader.called(made)
+        self.observer.on_call_started(made)
         key = (tool, digest, occurrence)
         if key not in self.folder:
             raise FixtureMissingError(explain_miss(self.folder, made))
-        fixture = self.folder.take(key, clean)
-        result = self._result(fixture)
+        fixture = self.folder.use(key, clean)
+        result = self._restore_result(fixture)
         with self._lock:
-            self._given.append(fixture)
+            self._served.append(fixture)
         latency_ms = (time.perf_counter() - started) * 1000
-        self.reader.answered(
-            CallAnswered(made=made, source="fixture", result=fixture.result, error=fixture.error, latency_ms=latency_ms)
+        self.observer.on_call_finished(
+            ToolCallEnd(start=made, source="fixture", result=fixture.result, error=fixture.error, latency_ms=latency_ms)
         )
-        error = None if fixture.error is None else public_error(tool, fixture.error)
-        return Recorded(result, error)
+        error = None if fixture.error is None else tool_error(tool, fixture.error)
+        return RecordedResult(result, error)
 
     def close(self) -> None:
         """Check that exactly the recorded calls were made, in order.
@@ -102,24 +102,24 @@ class ReplayedCalls:
         Raises:
             FixtureMissingError: an unrecorded call was made, or an unused fixture is missing.
             ToolCallsDivergedError: recorded calls were not made, or in another order.
-            FixtureError: an unused fixture is not usable.
+            FixtureFolderError: an unused fixture is not usable.
         """
         if self._fault is not None:
             raise self._fault
-        self._demand_whole()
+        self._require_all_fixtures()
         lines = self.findings()
         if lines:
             raise ToolCallsDivergedError(f"{self.folder.folder}: {'; '.join(lines)}")
 
-    def _demand_whole(self) -> None:
+    def _require_all_fixtures(self) -> None:
         """Check the number of fixtures against `recording.json`."""
-        calls = self.folder.note.calls or 0
+        calls = self.folder.info.calls or 0
         if len(self.folder) == calls:
             return
-        there = {each.order for each in (*self._given, *self.folder.unused())}
+        there = {each.order for each in (*self._served, *self.folder.unused())}
         gone = ", ".join(str(order) for order in range(1, calls + 1) if order not in there) or "none"
         message = (
-            f"{self.folder.folder}: expected {counted(calls, 'fixture')} as in {RECORDING_FILE}, got "
+            f"{self.folder.folder}: expected {pluralize(calls, 'fixture')} as in {RECORDING_FILE}, got "
             f"{len(self.folder)}. Missing calls: {gone}. Restore them, or record again."
         )
         raise FixtureMissingError(message)
@@ -129,23 +129,25 @@ class ReplayedCalls:
         unused = sorted(self.folder.unused(), key=lambda each: each.order)
         lines = []
         if unused:
-            listed = ", ".join(f"{called(each.tool, each.args)} (call {each.order})" for each in unused[:_LISTED])
-            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+            listed = ", ".join(
+                f"{format_call(each.tool, each.args)} (call {each.order})" for each in unused[:_MAX_LISTED]
+            )
+            more = f" and {len(unused) - _MAX_LISTED} more" if len(unused) > _MAX_LISTED else ""
             kind = "1 recorded tool call was" if len(unused) == 1 else f"{len(unused)} recorded tool calls were"
             lines.append(f"{kind} not made: {listed}{more}")
         if self._is_ordered:
-            lines.extend(self._reordered())
+            lines.extend(self._order_findings())
         return tuple(lines)
 
-    def _reordered(self) -> list[str]:
-        recorded = sorted(self._given, key=lambda each: each.order)
-        for place, (given, wanted) in enumerate(zip(self._given, recorded, strict=True), start=1):
+    def _order_findings(self) -> list[str]:
+        recorded = sorted(self._served, key=lambda each: each.order)
+        for place, (given, wanted) in enumerate(zip(self._served, recorded, strict=True), start=1):
             if given is not wanted:
-                found, expected = called(given.tool, given.args), called(wanted.tool, wanted.args)
+                found, expected = format_call(given.tool, given.args), format_call(wanted.tool, wanted.args)
                 return [f"tool calls were made in another order: expected call {place} to be {expected}, got {found}"]
         return []
 
-    def _result(self, fixture: Fixture) -> Result:
-        blobs = BlobStore(self.folder.folder / fixture.tool / BLOBS)
+    def _restore_result(self, fixture: Fixture) -> ToolResultValue:
+        blobs = BlobStore(self.folder.folder / fixture.tool / BLOBS_FOLDER)
         result = restore_result(fixture.result, blobs)
-        return result if self.secrets.redactor.is_idle else shown(result, self.secrets.redactor)
+        return result if self.secrets.redactor.is_noop else restore_value(result, self.secrets.redactor)

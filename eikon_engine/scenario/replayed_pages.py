@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ActionError, CompletionError, EikonError, ScenarioDivergedError, SkillError
-from eikon_engine.outcome.events import ActionStart, ActionTaken, DivergenceFound, ObservationMade, SkillUsed
+from eikon_engine.outcome.events import ActionPerformed, ActionStart, DivergenceFound, ObservationMade, SkillRun
 from eikon_engine.replay.control import Halt, Proceed
-from eikon_engine.replay.label import label, step_label
+from eikon_engine.replay.label import action_label, step_label
 from eikon_engine.scenario.same_step import action_difference, skill_difference
 from eikon_engine.trace.execution import ActionTrace, Failed, SkillUsage
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.control import Decision
     from eikon_engine.replay.plan import PlannedStep
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.redaction import Redactor
 
-_FORWARDED: Final = (ActionStart, ObservationMade, ActionTaken, SkillUsed, DivergenceFound)
+_FORWARDED_EVENTS: Final = (ActionStart, ObservationMade, ActionPerformed, SkillRun, DivergenceFound)
 """Events of the replay that are forwarded; the scenario emits the others itself."""
 
 
-class Turns:
+class LockstepController:
     """A controller that holds each step of a replay until the scenario reaches it."""
 
     def __init__(self) -> None:
         """Start with no pending step."""
-        self._offered: asyncio.Queue[PlannedStep] = asyncio.Queue()
-        self._decided: asyncio.Queue[Decision] = asyncio.Queue()
+        self._pending_steps: asyncio.Queue[PlannedStep] = asyncio.Queue()
+        self._decisions: asyncio.Queue[Decision] = asyncio.Queue()
 
     async def decide(self, step: PlannedStep) -> Decision:
         """Offer the next step, and wait for the decision of the scenario."""
-        self._offered.put_nowait(step)
-        return await self._decided.get()
+        self._pending_steps.put_nowait(step)
+        return await self._decisions.get()
 
     async def next_step(self, replay: asyncio.Task[ReplayOutcome]) -> PlannedStep | None:
         """Wait until the replay reaches its next step and return it; None if the replay has ended."""
-        if self._offered.empty():
-            offered = asyncio.ensure_future(self._offered.get())
+        if self._pending_steps.empty():
+            offered = asyncio.ensure_future(self._pending_steps.get())
             await asyncio.wait({offered, replay}, return_when=asyncio.FIRST_COMPLETED)
             if offered.done():
                 return offered.result()
             offered.cancel()
             return None
-        return self._offered.get_nowait()
+        return self._pending_steps.get_nowait()
 
-    def answer(self, decision: Decision) -> None:
+    def decide_pending(self, decision: Decision) -> None:
         """Decide on the offered step."""
-        self._decided.put_nowait(decision)
+        self._decisions.put_nowait(decision)
 
 
 class ReplayedPages:
@@ -67,7 +67,7 @@ class ReplayedPages:
 
     def __init__(
         self,
-        run: Callable[[Turns], Coroutine[Any, Any, ReplayOutcome]],
+        run: Callable[[LockstepController], Coroutine[Any, Any, ReplayOutcome]],
         events: RunEvents,
         redactor: Redactor,
     ) -> None:
@@ -75,23 +75,23 @@ class ReplayedPages:
         self._run = run
         self._events = events
         self._redactor = redactor
-        self._turns = Turns()
+        self._controller = LockstepController()
         self._replay: asyncio.Task[ReplayOutcome] | None = None
         self._next: PlannedStep | None = None
         self.outcome: ReplayOutcome | None = None
         """Outcome of the replay; None before its end."""
 
-    def forward(self, line: JournalLine) -> None:
+    def forward(self, line: EventLine) -> None:
         """Forward events of the replay to the run."""
-        if isinstance(line.event, _FORWARDED):
-            self._events.take(line.event)
+        if isinstance(line.event, _FORWARDED_EVENTS):
+            self._events.emit(line.event)
 
     @asynccontextmanager
     async def subgoal(self, description: str, subgoal_id: str) -> AsyncIterator[None]:  # noqa: ARG002 - as Pages
         """Do nothing: the recording has its own subgoals."""
         yield
 
-    async def perform(self, action: Action) -> Observation:
+    async def run(self, action: Action) -> Observation:
         """Replay the next recorded step, which must be this action.
 
         Raises:
@@ -99,15 +99,15 @@ class ReplayedPages:
             ScenarioDivergedError: the recorded step differs.
             ReplayDivergenceError: the page diverged.
         """
-        recorded = await self._due(label(action))
+        recorded = await self._next_recorded(action_label(action))
         if not isinstance(recorded, ActionTrace):
-            raise await self._other(recorded, label(action), "")
+            raise await self._diverged(recorded, action_label(action), "")
         different = action_difference(recorded.action, action, self._redactor)
         if different is not None:
-            raise await self._other(recorded, label(action), different)
-        await self._let_do()
+            raise await self._diverged(recorded, action_label(action), different)
+        await self._replay_next()
         if isinstance(recorded.result, Failed):
-            raise recorded_error(ActionError, recorded.result)
+            raise error_from_recording(ActionError, recorded.result)
         if recorded.observation is None:
             message = f"{recorded.id} was recorded without an observation. Record the scenario again."
             raise ScenarioDivergedError(message)
@@ -123,19 +123,19 @@ class ReplayedPages:
             ReplayDivergenceError: the output of the skill differs.
         """
         attempted = f"skill {step.skill}"
-        recorded = await self._due(attempted)
+        recorded = await self._next_recorded(attempted)
         if not isinstance(recorded, SkillUsage):
-            raise await self._other(recorded, attempted, "")
+            raise await self._diverged(recorded, attempted, "")
         different = skill_difference(recorded, step, parameters, self._redactor)
         if different is not None:
-            raise await self._other(recorded, attempted, different)
-        await self._let_do()
+            raise await self._diverged(recorded, attempted, different)
+        await self._replay_next()
         if isinstance(recorded.result, Failed):
             kind = CompletionError if recorded.result.code.startswith("completion-") else SkillError
-            raise recorded_error(kind, recorded.result)
+            raise error_from_recording(kind, recorded.result)
         return recorded.output
 
-    async def repeat(self, action: Action) -> None:
+    async def replay_tool_action(self, action: Action) -> None:
         """Replay the next recorded step, which must be this action; its result is in the fixture of the tool.
 
         Raises:
@@ -143,7 +143,7 @@ class ReplayedPages:
             ReplayDivergenceError: the page diverged.
         """
         with suppress(ActionError):
-            await self.perform(action)
+            await self.run(action)
 
     async def finish(self) -> None:
         """End the replay, and check that no recorded step is left.
@@ -153,10 +153,10 @@ class ReplayedPages:
             ReplayDivergenceError: something diverged after the last step.
             EikonError: the replay failed.
         """
-        replay = self._started()
-        left = self._next or await self._turns.next_step(replay)
+        replay = self._ensure_started()
+        left = self._next or await self._controller.next_step(replay)
         if left is not None:
-            await self._stop("the scenario ended")
+            await self._halt("the scenario ended")
             message = (
                 f"the scenario ended before recorded step {left.step.id} ({step_label(left.step)}). "
                 "Run the scenario that was recorded, or record again."
@@ -164,50 +164,50 @@ class ReplayedPages:
             raise ScenarioDivergedError(message)
         self.outcome = await replay
 
-    async def give_up(self) -> None:
+    async def cancel(self) -> None:
         """Stop the replay if the scenario failed."""
         if self._replay is not None and not self._replay.done():
-            await self._stop("the scenario stopped")
+            await self._halt("the scenario stopped")
 
-    def _started(self) -> asyncio.Task[ReplayOutcome]:
+    def _ensure_started(self) -> asyncio.Task[ReplayOutcome]:
         if self._replay is None:
-            self._replay = asyncio.ensure_future(self._run(self._turns))
+            self._replay = asyncio.ensure_future(self._run(self._controller))
         return self._replay
 
-    async def _due(self, said: str) -> ActionTrace | SkillUsage:
+    async def _next_recorded(self, said: str) -> ActionTrace | SkillUsage:
         """Return the next recorded step."""
-        replay = self._started()
+        replay = self._ensure_started()
         if self._next is None:
-            self._next = await self._turns.next_step(replay)
+            self._next = await self._controller.next_step(replay)
         if self._next is None:
             await replay
             message = f"no recorded step left for {said}. Run the scenario that was recorded, or record again."
             raise ScenarioDivergedError(message)
         return self._next.step
 
-    async def _let_do(self) -> None:
+    async def _replay_next(self) -> None:
         """Let the replay perform the step, and wait until its events are forwarded."""
-        replay = self._started()
-        self._turns.answer(Proceed())
-        self._next = await self._turns.next_step(replay)
+        replay = self._ensure_started()
+        self._controller.decide_pending(Proceed())
+        self._next = await self._controller.next_step(replay)
         if self._next is None:
             self.outcome = await replay
 
-    async def _other(self, recorded: ActionTrace | SkillUsage, said: str, different: str) -> ScenarioDivergedError:
-        await self._stop("the scenario diverged from the recording")
+    async def _diverged(self, recorded: ActionTrace | SkillUsage, said: str, different: str) -> ScenarioDivergedError:
+        await self._halt("the scenario diverged from the recording")
         reason = f"{said} differs: {different}" if different else f"expected {step_label(recorded)}, got {said}"
         return ScenarioDivergedError(f"{recorded.id}: {reason}. Run the scenario that was recorded, or record again.")
 
-    async def _stop(self, reason: str) -> None:
+    async def _halt(self, reason: str) -> None:
         """Halt the replay so that its artifacts are written; its findings are in its own files."""
-        replay = self._started()
-        self._turns.answer(Halt(reason))
+        replay = self._ensure_started()
+        self._controller.decide_pending(Halt(reason))
         self._next = None
         with suppress(EikonError):
             await replay
 
 
-def recorded_error(kind: type[EikonError], failed: Failed) -> EikonError:
+def error_from_recording(kind: type[EikonError], failed: Failed) -> EikonError:
     """Return the error for a recorded failure."""
     for known in (kind, *kind.__subclasses__()):
         if known.code == failed.code:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import GateFailedError
+from eikon_engine.errors import GateExceededError
 from eikon_engine.outcome.events import (
-    CompletionGiven,
+    CompletionReceived,
     Note,
     SubgoalEnd,
     SubgoalStart,
-    TokensSpent,
+    TokenUsage,
     ToolCall,
     ToolFailure,
     ToolResult,
@@ -18,10 +18,10 @@ from eikon_engine.outcome.events import (
 from eikon_engine.outcome.stored import InlineValue
 
 if TYPE_CHECKING:
-    from eikon_engine.completions import Answered
+    from eikon_engine.completions import ServedResponse
     from eikon_engine.outcome.event_log import EventLog
     from eikon_engine.outcome.events import Event
-    from eikon_engine.scenario.calls import CallAnswered, CallMade
+    from eikon_engine.scenario.calls import ToolCallEnd, ToolCallStart
     from eikon_engine.trace.execution import MissionStatus
 
 
@@ -36,39 +36,39 @@ class RunEvents:
         self.sequence = 0
         """Number of the current step in its subgoal."""
 
-    def take(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
         """Write an event."""
-        self.log.take(event)
+        self.log.append(event)
 
-    def demand_within_limits(self) -> None:
+    def require_within_limits(self) -> None:
         """Check that no gate is exceeded.
 
         Raises:
-            GateFailedError: one is, so the run must stop.
+            GateExceededError: one is, so the run must stop.
         """
         if self.log.stop_reason is not None:
-            raise GateFailedError(f"{self.log.stop_reason}; the run stops")
+            raise GateExceededError(f"{self.log.stop_reason}; the run stops")
 
-    def begin_subgoal(self, number: int, subgoal: str, subgoal_id: str, description: str, steps: int) -> None:
+    def start_subgoal(self, number: int, subgoal: str, subgoal_id: str, description: str, steps: int) -> None:
         """Start a subgoal; its steps are numbered from 1."""
         self.subgoal, self.sequence = subgoal, 0
-        self.take(SubgoalStart(number=number, id=subgoal, subgoal_id=subgoal_id, description=description, steps=steps))
+        self.emit(SubgoalStart(number=number, id=subgoal, subgoal_id=subgoal_id, description=description, steps=steps))
 
     def end_subgoal(self, number: int, status: MissionStatus) -> None:
         """End the current subgoal."""
-        self.take(SubgoalEnd(number=number, id=self.subgoal, status=status))
+        self.emit(SubgoalEnd(number=number, id=self.subgoal, status=status))
 
     def note(self, text: str) -> None:
         """Write a note."""
-        self.take(Note(text=text))
+        self.emit(Note(text=text))
 
-    def called(self, made: CallMade) -> None:
+    def on_call_started(self, made: ToolCallStart) -> None:
         """Write the start of a tool call.
 
         Raises:
-            GateFailedError: it exceeds a limit.
+            GateExceededError: it exceeds a limit.
         """
-        self.take(
+        self.emit(
             ToolCall(
                 subgoal=self.subgoal,
                 sequence=self.sequence,
@@ -79,17 +79,17 @@ class RunEvents:
                 occurrence=made.occurrence,
             )
         )
-        self.demand_within_limits()
+        self.require_within_limits()
 
-    def answered(self, answered: CallAnswered) -> None:
+    def on_call_finished(self, answered: ToolCallEnd) -> None:
         """Write the end of a tool call."""
         error = answered.error
-        self.take(
+        self.emit(
             ToolResult(
                 subgoal=self.subgoal,
                 sequence=self.sequence,
-                call_id=answered.made.call_id,
-                tool=answered.made.tool,
+                call_id=answered.start.call_id,
+                tool=answered.start.tool,
                 source=answered.source,
                 result=None if error is not None else InlineValue(value=answered.result),
                 error=None if error is None else ToolFailure(kind=error.type, message=error.message),
@@ -97,11 +97,11 @@ class RunEvents:
             )
         )
 
-    def completed(self, answered: Answered) -> None:
+    def on_completion(self, answered: ServedResponse) -> None:
         """Write the response of a model."""
         response = answered.response
-        self.take(
-            CompletionGiven(
+        self.emit(
+            CompletionReceived(
                 subgoal=self.subgoal,
                 sequence=self.sequence,
                 metric_id=response.metric_id,
@@ -110,7 +110,7 @@ class RunEvents:
                 source=answered.source,
                 response=None if response.response is None else InlineValue(value=response.response),
                 error=None if response.error is None else f"{response.error.code}: {response.error.message}",
-                usage=TokensSpent(**dict(response.usage)),
+                usage=TokenUsage(**dict(response.usage)),
                 latency_ms=answered.latency_seconds * 1000,
             )
         )

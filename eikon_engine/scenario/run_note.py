@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from eikon_engine.errors import FixtureError, OutputError
+from eikon_engine.errors import FixtureFolderError, OutputError
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.file_name import file_name_for
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.whole_file import cannot_write, write_whole
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.file_name import safe_file_name
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.whole_file import write_atomically, write_error_message
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
 RUN_FILE: Final = "run.json"
-FIXTURES: Final = "fixtures"
-RESPONSES: Final = "responses"
-MISSION: Final = "mission"
-REPLAY: Final = "replay"
+FIXTURES_FOLDER: Final = "fixtures"
+RUN_RESPONSES_FOLDER: Final = "responses"
+MISSION_FOLDER: Final = "mission"
+REPLAY_FOLDER: Final = "replay"
 OUTPUTS_FILE: Final = "outputs.json"
 SUMMARY_FILE: Final = "summary.txt"
 
-Mode: TypeAlias = Literal["record", "replay"]
-State: TypeAlias = Literal["running", "complete", "failed", "interrupted"]
+RunMode: TypeAlias = Literal["record", "replay"]
+RunState: TypeAlias = Literal["running", "complete", "failed", "interrupted"]
 
 
-class ScenarioNote(Record):
+class ScenarioRef(FileModel):
     """The scenario of a run."""
 
     id: str
@@ -40,28 +40,28 @@ class ScenarioNote(Record):
     """SHA-256 of the file, hexadecimal."""
 
 
-class EndedBy(Record):
+class RunError(FileModel):
     """The error that ended a run."""
 
     code: str
     message: str
 
 
-class RunNote(Record):
+class RunRecord(FileModel):
     """The metadata of one run; a state of `running` without a live process means that it was killed."""
 
     format_version: Literal[1] = 1
     run_id: str = Field(min_length=1)
-    mode: Mode
-    state: State = "running"
-    scenario: ScenarioNote | None = None
+    mode: RunMode
+    state: RunState = "running"
+    scenario: ScenarioRef | None = None
     """None for an agent run without a scenario."""
     recording: str | None = None
     """In a replay, the id of the replayed run."""
     variables: dict[str, str] = Field(default_factory=dict)
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    error: EndedBy | None = None
+    error: RunError | None = None
     certified: str | None = None
     """Certification status of the mission; None if it was not certified."""
     verdict: Verdict | None = None
@@ -84,7 +84,7 @@ def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | N
     Raises:
         OutputError: it cannot be created, or a run with this id exists.
     """
-    wanted = run_id or f"{started_at:%Y%m%d_%H%M%S}_{file_name_for(name, 'run')}"
+    wanted = run_id or f"{started_at:%Y%m%d_%H%M%S}_{safe_file_name(name, 'run')}"
     number = 1
     while True:
         folder = runs / (wanted if number == 1 else f"{wanted}_{number}")
@@ -97,32 +97,32 @@ def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | N
                 raise OutputError(message) from error
             number += 1
         except OSError as error:
-            raise OutputError(cannot_write(folder, error)) from error
+            raise OutputError(write_error_message(folder, error)) from error
         else:
             return folder
 
 
-def write_note(folder: Path, note: RunNote) -> None:
+def write_run_record(folder: Path, note: RunRecord) -> None:
     """Write run.json atomically.
 
     Raises:
         OutputError: it cannot be written.
     """
-    write_whole(folder / RUN_FILE, note.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(folder / RUN_FILE, note.model_dump_json(indent=1).encode() + b"\n")
 
 
-def read_note(folder: Path) -> RunNote:
+def read_run_record(folder: Path) -> RunRecord:
     """Read run.json.
 
     Raises:
-        FixtureError: it is missing or invalid.
+        FixtureFolderError: it is missing or invalid.
     """
     path = folder / RUN_FILE
     try:
         data = path.read_bytes()
-        return RunNote.model_validate_json(data)
+        return RunRecord.model_validate_json(data)
     except OSError as error:
         message = f"{path}: expected the metadata of a run, got no readable file ({error.strerror}). Check the path."
-        raise FixtureError(message) from error
+        raise FixtureFolderError(message) from error
     except ValidationError as error:
-        raise FixtureError(trace_error(error, data, str(path)).message) from error
+        raise FixtureFolderError(validation_error(error, data, str(path)).message) from error

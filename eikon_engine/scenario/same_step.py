@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from eikon_engine.divergence.json_diff import compare_outputs
-from eikon_engine.scenario.nearest_call import told_changes
+from eikon_engine.divergence.json_diff import diff_json
+from eikon_engine.scenario.nearest_call import format_changes
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.redaction import Redactor
 
-_KNOWN_BY_RECORDING: Final = frozenset({"identity", "under", "alternatives"})
+_RECORDER_FIELDS: Final = frozenset({"identity", "under", "alternatives"})
 """Fields of targets that the recorder adds."""
 
 
@@ -24,8 +24,8 @@ def action_difference(recorded: Action, asked: Action, redactor: Redactor) -> st
 
     A text recorded as a secret matches any text, because its value is not stored.
     """
-    wanted = _plain(recorded.model_dump(mode="json"))
-    found = _plain(redactor.redact_texts(asked.model_dump(mode="json")))
+    wanted = _without_recorder_fields(recorded.model_dump(mode="json"))
+    found = _without_recorder_fields(redactor.redact_json(asked.model_dump(mode="json")))
     if isinstance(wanted, dict) and isinstance(found, dict):
         text = wanted.get("text")
         if isinstance(text, dict) and isinstance(found.get("text"), str):
@@ -41,22 +41,24 @@ def skill_difference(
     wanted: JsonValue = {"skill": recorded.skill, "parameters": dict(recorded.parameters), "frame": frame}
     found: JsonValue = {
         "skill": asked.skill,
-        "parameters": redactor.redact_texts(parameters),
+        "parameters": redactor.redact_json(parameters),
         "frame": asked.frame,
     }
     return _difference(wanted, found)
 
 
 def _difference(wanted: JsonValue, found: JsonValue) -> str | None:
-    changes = compare_outputs(wanted, found)
-    return told_changes(changes) if changes else None
+    changes = diff_json(wanted, found)
+    return format_changes(changes) if changes else None
 
 
-def _plain(value: JsonValue) -> JsonValue:
+def _without_recorder_fields(value: JsonValue) -> JsonValue:
     match value:
         case dict():
-            return {name: _plain(each) for name, each in value.items() if name not in _KNOWN_BY_RECORDING}
+            return {
+                name: _without_recorder_fields(each) for name, each in value.items() if name not in _RECORDER_FIELDS
+            }
         case list():
-            return [_plain(each) for each in value]
+            return [_without_recorder_fields(each) for each in value]
         case _:
             return cast("JsonValue", value)

@@ -10,8 +10,8 @@ from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from eikon_engine.errors import FixtureCorruptError
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-class Sealed(Record):
+class DigestedRecord(FileModel):
     """A record with a digest of its other fields."""
 
     digest: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     """SHA-256 of the other fields as canonical JSON; empty until written."""
 
 
-Kind = TypeVar("Kind", bound=Sealed)
+RecordType = TypeVar("RecordType", bound=DigestedRecord)
 
 
-def sealed_text(record: Sealed) -> bytes:
+def digested_text(record: DigestedRecord) -> bytes:
     """Serialize a record with its digest."""
     content: JsonValue = from_json(record.model_dump_json())
-    sealed = record.model_copy(update={"digest": _digest(content)})
+    sealed = record.model_copy(update={"digest": _content_digest(content)})
     return sealed.model_dump_json(indent=1).encode() + b"\n"
 
 
-def read_sealed(kind: type[Kind], path: Path) -> Kind:
-    """Read a record that `sealed_text` serialized, and verify its digest.
+def read_digested(kind: type[RecordType], path: Path) -> RecordType:
+    """Read a record that `digested_text` serialized, and verify its digest.
 
     Raises:
         FixtureCorruptError: it cannot be read, is invalid, or was changed.
@@ -50,9 +50,9 @@ def read_sealed(kind: type[Kind], path: Path) -> Kind:
     try:
         record = kind.model_validate_json(data)
     except ValidationError as error:
-        raise FixtureCorruptError(trace_error(error, data, str(path)).message) from error
+        raise FixtureCorruptError(validation_error(error, data, str(path)).message) from error
     try:
-        found = _digest(from_json(data, allow_inf_nan=False))
+        found = _content_digest(from_json(data, allow_inf_nan=False))
     except ValueError as error:
         message = f"{path}: expected JSON with a digest, got {error}. Record again."
         raise FixtureCorruptError(message) from error
@@ -66,7 +66,7 @@ def read_sealed(kind: type[Kind], path: Path) -> Kind:
     return record
 
 
-def _digest(content: JsonValue) -> str:
+def _content_digest(content: JsonValue) -> str:
     """Return the digest of parsed JSON, serialized like `canonical_json`."""
     if isinstance(content, dict):
         content = {name: value for name, value in content.items() if name != "digest"}

@@ -6,25 +6,25 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.events import (
-    ActionTaken,
-    CompletionGiven,
+    ActionPerformed,
+    CompletionReceived,
     DivergenceFound,
-    JournalLine,
-    SkillUsed,
+    EventLine,
+    SkillRun,
     ToolResult,
 )
-from eikon_engine.outcome.printable import printable
-from eikon_engine.scenario.run_note import REPLAY
-from eikon_engine.trace.wording import counted
+from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.scenario.run_note import REPLAY_FOLDER
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eikon_engine.outcome.gate_result import GateResult
-    from eikon_engine.scenario.run_note import RunNote
+    from eikon_engine.scenario.run_note import RunRecord
 
 
-class Tally:
+class EventCounts:
     """Count events."""
 
     def __init__(self) -> None:
@@ -32,17 +32,17 @@ class Tally:
         self.counts: Counter[str] = Counter()
         self.divergences: list[str] = []
 
-    def read(self, line: JournalLine) -> None:
+    def read(self, line: EventLine) -> None:
         """Count an event."""
         match line.event:
-            case ActionTaken():
+            case ActionPerformed():
                 self.counts["action"] += 1
-            case SkillUsed():
+            case SkillRun():
                 self.counts["skill"] += 1
             case ToolResult(source=source, error=error):
                 self.counts[f"tool {source}"] += 1
                 self.counts["tool failed"] += error is not None
-            case CompletionGiven(source=source):
+            case CompletionReceived(source=source):
                 self.counts[f"completion {source}"] += 1
             case DivergenceFound(divergence=found):
                 where = f"{found.code} in {found.subgoal_id}, sequence {found.sequence}"
@@ -51,12 +51,12 @@ class Tally:
                 pass
 
 
-def render_summary(note: RunNote, gates: Sequence[GateResult], tally: Tally) -> str:
+def render_scenario_summary(note: RunRecord, gates: Sequence[GateResult], tally: EventCounts) -> str:
     """Render the result of a run as plain text."""
-    return "".join(f"{printable(line)}\n" for line in _lines(note, gates, tally))
+    return "".join(f"{escape_control_characters(line)}\n" for line in _summary_lines(note, gates, tally))
 
 
-def _lines(note: RunNote, gates: Sequence[GateResult], tally: Tally) -> Iterator[str]:
+def _summary_lines(note: RunRecord, gates: Sequence[GateResult], tally: EventCounts) -> Iterator[str]:
     counts = tally.counts
     name = note.scenario.id if note.scenario is not None else "(no scenario)"
     yield f"{'Recording' if note.mode == 'record' else 'Replay'} of {name}: {note.state}"
@@ -71,17 +71,17 @@ def _lines(note: RunNote, gates: Sequence[GateResult], tally: Tally) -> Iterator
     yield f"tool calls: {calls}, {counts['tool failed']} of them failed"
     yield f"completions: {counts['completion captured']} recorded, {counts['completion replayed']} replayed"
     if note.verdict is not None:
-        yield f"mission: {note.verdict}; see {REPLAY}/replay_summary.txt"
+        yield f"mission: {note.verdict}; see {REPLAY_FOLDER}/replay_summary.txt"
     if note.certified is not None:
         yield f"mission: {note.certified}"
     if tally.divergences:
-        yield f"{counted(len(tally.divergences), 'divergence')}:"
+        yield f"{pluralize(len(tally.divergences), 'divergence')}:"
         yield from (f"  {each}" for each in tally.divergences)
     if gates:
         yield ""
-        yield from map(gate_line, gates)
+        yield from map(format_gate, gates)
 
 
-def gate_line(gate: GateResult) -> str:
+def format_gate(gate: GateResult) -> str:
     """Render the result of a gate as one line."""
     return f"gate {gate.gate}: {gate.word}: {gate.message}"

@@ -19,7 +19,7 @@ from pydantic import (
 
 from eikon_engine.errors import ToolArgumentsError, UsageError
 from eikon_engine.scenario.fixture import RECORDING_FILE
-from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.field_errors import validation_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ class Tool:
         if not TOOL_NAME.fullmatch(self.name) or self.name == RECORDING_FILE:
             message = f"expected a tool name of letters, digits, '_', '-' and '.', got {self.name!r}. Pass a name."
             raise UsageError(message)
-        self._parameters = _parameters(function, self.name)
+        self._parameters = _keyword_parameters(function, self.name)
 
     @property
     def description(self) -> str:
@@ -56,7 +56,7 @@ class Tool:
     @property
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""
-        return self._arguments().model_json_schema()
+        return self._argument_model().model_json_schema()
 
     def bind(self, args: Mapping[str, JsonValue]) -> dict[str, Any]:
         """Return the arguments validated and converted for the function.
@@ -70,13 +70,13 @@ class Tool:
             message = f"tool {self.name}: expected JSON arguments, got {error}. Pass plain values."
             raise ToolArgumentsError(message) from error
         try:
-            model = self._arguments().model_validate_json(text)
+            model = self._argument_model().model_validate_json(text)
         except ValidationError as error:
-            raise ToolArgumentsError(trace_error(error, text, f"tool {self.name}").message) from error
+            raise ToolArgumentsError(validation_error(error, text, f"tool {self.name}").message) from error
         given = {field.alias or name: getattr(model, name) for name, field in type(model).model_fields.items()}
         return {**given, **(model.model_extra or {})}
 
-    def _arguments(self) -> type[BaseModel]:
+    def _argument_model(self) -> type[BaseModel]:
         """Build the model of the arguments once, on first use; replays do not need it."""
         if self._model is None:
             fields: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def _parameters(function: Callable[..., Any], name: str) -> tuple[inspect.Parameter, ...]:
+def _keyword_parameters(function: Callable[..., Any], name: str) -> tuple[inspect.Parameter, ...]:
     parameters = tuple(_signature(function).parameters.values())
     for each in parameters:
         if each.kind in {each.POSITIONAL_ONLY, each.VAR_POSITIONAL}:

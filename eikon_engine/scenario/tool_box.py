@@ -8,10 +8,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from eikon_engine.errors import GateFailedError, ToolNotAllowedError, UnknownToolError, UsageError
-from eikon_engine.scenario.aside import run_aside
-from eikon_engine.scenario.calls import Recorded
-from eikon_engine.scenario.executed import Executed
+from eikon_engine.errors import GateExceededError, ToolNotPermittedError, UnknownToolError, UsageError
+from eikon_engine.scenario.aside import run_in_daemon_thread
+from eikon_engine.scenario.calls import RecordedResult
+from eikon_engine.scenario.executed import DirectCalls
 from eikon_engine.scenario.tool import Tool
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.scenario.calls import Calls
+    from eikon_engine.scenario.calls import CallHandler
 
 
 class ToolBox:
     """Call tools by name; immutable, so extending or restricting it returns a new box."""
 
     def __init__(
-        self, tools: Mapping[str, Tool], *, calls: Calls | None = None, allowed: frozenset[str] | None = None
+        self, tools: Mapping[str, Tool], *, calls: CallHandler | None = None, allowed: frozenset[str] | None = None
     ) -> None:
         """Hold `tools`; `allowed` restricts them, and `calls` handles their calls, by default without recording."""
         self._tools = MappingProxyType(dict(tools))
-        self._calls: Calls = calls or Executed()
+        self._calls: CallHandler = calls or DirectCalls()
         self._allowed = allowed
 
     @classmethod
@@ -66,10 +66,10 @@ class ToolBox:
         allowed = frozenset(names)
         for name in sorted(allowed):
             if not self._calls.is_replay:
-                self.named(name)
+                self.get(name)
         return ToolBox(self._tools, calls=self._calls, allowed=allowed)
 
-    def answered_by(self, calls: Calls) -> ToolBox:
+    def with_calls(self, calls: CallHandler) -> ToolBox:
         """Return a new box whose calls are handled by `calls`."""
         return ToolBox(self._tools, calls=calls, allowed=self._allowed)
 
@@ -82,7 +82,7 @@ class ToolBox:
         """Iterate over the tools, sorted by name."""
         return (self._tools[name] for name in self.names)
 
-    def named(self, name: str) -> Tool:
+    def get(self, name: str) -> Tool:
         """Return the tool with this name.
 
         Raises:
@@ -102,23 +102,23 @@ class ToolBox:
         Raises:
             ToolError: the tool failed, now or in the recording.
             UnknownToolError: the tool does not exist.
-            ToolNotAllowedError: the tool is not allowed.
+            ToolNotPermittedError: the tool is not allowed.
             ToolArgumentsError: the arguments are invalid.
             ResultNotStorableError: the result cannot be recorded.
             FixtureMissingError: in a replay, the call was not recorded.
             UsageError: the tool is asynchronous; use `acall`.
         """
         given = dict(args or {})
-        work = self._work(name, given)
+        work = self._prepare(name, given)
         if work.is_asynchronous:
             message = f"tool {name} is asynchronous. Use `await tools.acall({name!r}, …)` instead of `call`."
             raise UsageError(message)
-        call = self._calls.begin(name, given)
-        if isinstance(call, Recorded):
-            return call.give()
+        call = self._calls.start_call(name, given)
+        if isinstance(call, RecordedResult):
+            return call.get()
         try:
-            result = work.do()
-        except GateFailedError:
+            result = work.run()
+        except GateExceededError:
             raise
         except (Exception, SystemExit) as error:
             raise call.fail(error) from error
@@ -131,37 +131,37 @@ class ToolBox:
             EikonError: as `call`.
         """
         given = dict(args or {})
-        work = self._work(name, given)
-        call = self._calls.begin(name, given)
-        if isinstance(call, Recorded):
-            return call.give()
+        work = self._prepare(name, given)
+        call = self._calls.start_call(name, given)
+        if isinstance(call, RecordedResult):
+            return call.get()
         try:
-            result = await (work.do() if work.is_asynchronous else run_aside(work.do))
-        except GateFailedError:
+            result = await (work.run() if work.is_asynchronous else run_in_daemon_thread(work.run))
+        except GateExceededError:
             raise
         except (Exception, SystemExit) as error:
             raise call.fail(error) from error
         return call.succeed(result)
 
-    def _work(self, name: str, args: Mapping[str, JsonValue]) -> _Work:
+    def _prepare(self, name: str, args: Mapping[str, JsonValue]) -> _PreparedCall:
         """Check that a tool is allowed and its arguments are valid; a replay only checks the former."""
         if self._allowed is not None and name not in self._allowed:
             allowed = ", ".join(sorted(self._allowed)) or "none"
             message = f"tool {name!r} is not allowed: expected one of {allowed}. Allow it, or call another."
-            raise ToolNotAllowedError(message)
+            raise ToolNotPermittedError(message)
         if self._calls.is_replay:
-            return _Work(_nothing, is_asynchronous=False)
-        tool = self.named(name)
-        return _Work(partial(tool.function, **tool.bind(args)), is_asynchronous=tool.is_asynchronous)
+            return _PreparedCall(_do_nothing, is_asynchronous=False)
+        tool = self.get(name)
+        return _PreparedCall(partial(tool.function, **tool.bind(args)), is_asynchronous=tool.is_asynchronous)
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _PreparedCall:
     """The function to run for a call."""
 
-    do: Callable[[], Any]
+    run: Callable[[], Any]
     is_asynchronous: bool
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing; a replay executes no tool."""

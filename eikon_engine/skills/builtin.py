@@ -14,10 +14,10 @@ from eikon_engine.skills.extract_listing import ExtractListing
 from eikon_engine.skills.extract_metadata import ExtractMetadata
 from eikon_engine.skills.extract_prices import ExtractPrices
 from eikon_engine.skills.extract_table import ExtractTable
-from eikon_engine.skills.installed import InstalledSkills
+from eikon_engine.skills.installed import SkillEntryPoints
 from eikon_engine.skills.registry import SkillRegistry
 
-BUILT_IN = (
+BUILT_IN_SKILLS = (
     AskPage(),
     DetectLoginForm(),
     DetectPageIntent(),
@@ -35,4 +35,4 @@ BUILT_IN = (
 
 def default_skills() -> SkillRegistry:
     """Return a registry of the built-in skills; skills of installed distributions are imported on first use."""
-    return SkillRegistry.of(*BUILT_IN, installed=InstalledSkills())
+    return SkillRegistry.of(*BUILT_IN_SKILLS, installed=SkillEntryPoints())

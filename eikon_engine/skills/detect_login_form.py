@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.skills.document import Document, parent_element, selector_of
 from eikon_engine.skills.form_owner import form_action, form_owner
-from eikon_engine.skills.login_form import Confidence, FormScope, LoginForm, is_button, judge, kind_of
+from eikon_engine.skills.login_form import (
+    Confidence,
+    FormScope,
+    LoginForm,
+    classify_login_form,
+    control_type,
+    is_button,
+)
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.skills.typed_skill import Output, TypedSkill
@@ -23,7 +30,7 @@ class LoginParameters(Parameters):
     """No parameters."""
 
 
-class FoundLogin(Output):
+class LoginFormOutput(Output):
     """One login form with the selectors of its controls."""
 
     action: str | None
@@ -36,36 +43,36 @@ class FoundLogin(Output):
     signals: tuple[str, ...]
 
 
-class Logins(Output):
+class LoginForms(Output):
     """The login forms of a page."""
 
     present: bool
-    forms: tuple[FoundLogin, ...]
+    forms: tuple[LoginFormOutput, ...]
 
 
-class DetectLoginForm(TypedSkill[LoginParameters, Logins]):
+class DetectLoginForm(TypedSkill[LoginParameters, LoginForms]):
     """Return the login forms of a page with the selectors of their controls."""
 
     name = "detect_login_form"
     version = 1
     description = "Detect login forms and the selectors of their fields."
     parameters = LoginParameters
-    output = Logins
+    output = LoginForms
     example = SkillInput(
         html="<form id=signin method=post><input name=user><input type=password><button>Log in</button></form>",
         url="https://site.example/",
     )
 
-    def look(self, document: Document, parameters: LoginParameters) -> Logins:  # noqa: ARG002 - no parameters
+    def analyze(self, document: Document, parameters: LoginParameters) -> LoginForms:  # noqa: ARG002 - no parameters
         """Classify every form; a page without a login form is a result, not an error."""
-        forms = tuple(_described(document, login) for login in find_logins(document))
-        return Logins(present=bool(forms), forms=forms)
+        forms = tuple(_to_output(document, login) for login in find_login_forms(document))
+        return LoginForms(present=bool(forms), forms=forms)
 
 
-def find_logins(document: Document) -> Iterator[LoginForm]:
+def find_login_forms(document: Document) -> Iterator[LoginForm]:
     """Yield the login forms of a page in document order."""
     for scope in _scopes(document):
-        login = judge(scope)
+        login = classify_login_form(scope)
         if login is not None:
             yield login
 
@@ -75,7 +82,7 @@ def _scopes(document: Document) -> Iterator[FormScope]:
     owned: dict[int, list[LexborNode]] = {}
     loose: list[LexborNode] = []
     for control in document.tree.css(_CONTROLS):
-        if control.tag == "input" and kind_of(control) == "hidden":
+        if control.tag == "input" and control_type(control) == "hidden":
             continue
         owner = form_owner(document, control)
         if owner is None:
@@ -85,14 +92,14 @@ def _scopes(document: Document) -> Iterator[FormScope]:
     for form in document.tree.css("form"):
         if form.mem_id in owned:
             yield FormScope(form=form, controls=tuple(owned[form.mem_id]))
-    yield from _loose_scopes(loose)
+    yield from _scopes_outside_forms(loose)
 
 
-def _loose_scopes(loose: list[LexborNode]) -> Iterator[FormScope]:
+def _scopes_outside_forms(loose: list[LexborNode]) -> Iterator[FormScope]:
     """Group controls outside forms by the nearest ancestor of a password field that also contains a button."""
     known = {control.mem_id for control in loose}
     done: set[int] = set()
-    for password in (control for control in loose if kind_of(control) == "password"):
+    for password in (control for control in loose if control_type(control) == "password"):
         if password.mem_id in done:
             continue
         inside: tuple[LexborNode, ...] = (password,)
@@ -106,19 +113,19 @@ def _loose_scopes(loose: list[LexborNode]) -> Iterator[FormScope]:
         yield FormScope(form=None, controls=inside)
 
 
-def _described(document: Document, login: LoginForm) -> FoundLogin:
+def _to_output(document: Document, login: LoginForm) -> LoginFormOutput:
     form = login.scope.form
     method = "post" if form is not None and (form.attributes.get("method") or "").lower() == "post" else "get"
-    return FoundLogin(
+    return LoginFormOutput(
         action=None if form is None else form_action(document, form),
         method=None if form is None else ("post" if method == "post" else "get"),
-        username_selector=_selector(document, login.username),
-        password_selector=_selector(document, login.password),
-        submit_selector=_selector(document, login.submit),
+        username_selector=_optional_selector(document, login.username),
+        password_selector=_optional_selector(document, login.password),
+        submit_selector=_optional_selector(document, login.submit),
         confidence=login.confidence,
         signals=login.signals,
     )
 
 
-def _selector(document: Document, node: LexborNode | None) -> str | None:
+def _optional_selector(document: Document, node: LexborNode | None) -> str | None:
     return None if node is None else selector_of(document, node)

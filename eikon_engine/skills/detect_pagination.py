@@ -7,8 +7,8 @@ import unicodedata
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.skills.document import clean, parent_element, selector_of, text_of
-from eikon_engine.skills.pager_words import Step, says_more, step_of
+from eikon_engine.skills.document import normalize_text, parent_element, selector_of, text_of
+from eikon_engine.skills.pager_words import Direction, is_load_more, pager_direction
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.skills.typed_skill import Output, TypedSkill
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 PaginationKind: TypeAlias = Literal["numbered", "steps", "load_more", "infinite", "none"]
 
-_NUMBER: Final = re.compile(
+_PAGE_NUMBER: Final = re.compile(
     r"(?:(?:page|seite|página|pagina|страница|第)\s*)?(\d{1,6})(?:\s*[页ページ頁])?", re.IGNORECASE
 )
 _CURRENT: Final = re.compile(r"(?:^|[\s_-])(?:current|active|selected|is-active|on)(?:$|[\s_-])", re.IGNORECASE)
 _DISABLED: Final = re.compile(r"(?:^|[\s_-])disabled(?:$|[\s_-])", re.IGNORECASE)
-_PAGER: Final = re.compile(r"pag(?:ination|inator|er|ing|es)|pagenav|page-?numbers|seiten", re.IGNORECASE)
-_INFINITE: Final = re.compile(
+_PAGER_NAME: Final = re.compile(r"pag(?:ination|inator|er|ing|es)|pagenav|page-?numbers|seiten", re.IGNORECASE)
+_INFINITE_SCROLL: Final = re.compile(
     r"infinite-?(?:scroll|loader|list)|endless|load-?on-?scroll|scroll-?sentinel", re.IGNORECASE
 )
-_HIGHEST_UP: Final = 3
-_PRESSED: Final = "a,button,[role=button],[role=link],input[type=button],input[type=submit]"
+_MAX_ANCESTORS: Final = 3
+_CONTROLS: Final = "a,button,[role=button],[role=link],input[type=button],input[type=submit]"
 
 
 class PaginationParameters(Parameters):
@@ -83,13 +83,13 @@ class DetectPagination(TypedSkill[PaginationParameters, Pagination]):
         url="https://shop.example/?p=2",
     )
 
-    def look(self, document: Document, parameters: PaginationParameters) -> Pagination:  # noqa: ARG002 - no parameters
+    def analyze(self, document: Document, parameters: PaginationParameters) -> Pagination:  # noqa: ARG002 - no parameters
         """Find next and previous links, page numbers and "load more"; no pagination is a result, not an error."""
-        controls = [(node, _label(node)) for node in document.tree.css(_PRESSED)]
-        steps = _steps(document, controls)
-        pages = _pages(document, controls)
-        more = next((node for node, label in controls if says_more(label) and not _is_disabled(node)), None)
-        infinite = _infinite(document)
+        controls = [(node, _label(node)) for node in document.tree.css(_CONTROLS)]
+        steps = _find_steps(document, controls)
+        pages = _find_pages(document, controls)
+        more = next((node for node, label in controls if is_load_more(label) and not _is_disabled(node)), None)
+        infinite = _has_infinite_scroll(document)
         current = next((page.number for page in pages if page.current), None)
         kind: PaginationKind = "none"
         if pages:
@@ -120,26 +120,26 @@ class DetectPagination(TypedSkill[PaginationParameters, Pagination]):
 
 def _label(node: LexborNode) -> str:
     attributes = node.attributes
-    return text_of(node) or clean(
+    return text_of(node) or normalize_text(
         attributes.get("aria-label") or attributes.get("value") or attributes.get("title") or ""
     )
 
 
-def _steps(document: Document, controls: list[tuple[LexborNode, str]]) -> dict[Step, StepLink]:
+def _find_steps(document: Document, controls: list[tuple[LexborNode, str]]) -> dict[Direction, StepLink]:
     """Find the next and previous page by `rel` in the body, then by words and arrows, then by `rel` in the head."""
     html = document.tree.css_first("html")
     body = document.tree.body
     directions = [node.attributes.get("dir") for node in (html, body) if node is not None]
     right_to_left = "rtl" in [(each or "").lower() for each in directions]
-    relations: tuple[tuple[str, Step], ...] = (("next", "next"), ("prev", "previous"))
-    found: dict[Step, StepLink] = {}
+    relations: tuple[tuple[str, Direction], ...] = (("next", "next"), ("prev", "previous"))
+    found: dict[Direction, StepLink] = {}
     for relation, step in relations:
         linked = document.tree.css_first(f"a[rel~={relation}][href]")
         if linked is not None and not _is_disabled(linked):
             found[step] = _step_link(document, linked)
     for node, label in controls:
-        aria = clean(node.attributes.get("aria-label") or "")
-        way = step_of(label, right_to_left=right_to_left) or step_of(aria, right_to_left=right_to_left)
+        aria = normalize_text(node.attributes.get("aria-label") or "")
+        way = pager_direction(label, right_to_left=right_to_left) or pager_direction(aria, right_to_left=right_to_left)
         if way is not None and way not in found and not _is_disabled(node) and _is_pager(node, label):
             found[way] = _step_link(document, node)
     for relation, step in relations:
@@ -153,43 +153,43 @@ def _is_pager(node: LexborNode, label: str) -> bool:
     """Distinguish a pager from a carousel: a link with a URL, or a control inside an element named like a pager."""
     if node.tag == "a" and (node.attributes.get("href") or "#").strip() not in {"", "#"} and len(label) > 1:
         return True
-    return _pager_around(node)
+    return _has_pager_ancestor(node)
 
 
-def _pager_around(node: LexborNode) -> bool:
+def _has_pager_ancestor(node: LexborNode) -> bool:
     current: LexborNode | None = node
     while current is not None and current.tag not in {"body", "html"}:
         attributes = current.attributes
         names = " ".join(attributes.get(name) or "" for name in ("class", "id", "aria-label", "data-testid"))
-        if _PAGER.search(names):
+        if _PAGER_NAME.search(names):
             return True
         current = parent_element(current)
     return False
 
 
-def _pages(document: Document, controls: list[tuple[LexborNode, str]]) -> tuple[PageLink, ...]:
+def _find_pages(document: Document, controls: list[tuple[LexborNode, str]]) -> tuple[PageLink, ...]:
     """Find the first group of numbers that has two consecutive ones or is named like a pager."""
     groups: dict[int, list[tuple[int, LexborNode]]] = {}
     holders: dict[int, LexborNode] = {}
     for node, label in controls:
-        found = _NUMBER.fullmatch(label)
-        holder = _holder(node)
+        found = _PAGE_NUMBER.fullmatch(label)
+        holder = _number_container(node)
         if found is not None and holder is not None:
             holders[holder.mem_id] = holder
             groups.setdefault(holder.mem_id, []).append((_digits(found[1]), node))
     for key, members in groups.items():
         holder = holders[key]
-        shown = _shown_number(holder, {node.mem_id for _, node in members})
+        shown = _current_number(holder, {node.mem_id for _, node in members})
         numbers = sorted({number for number, _ in members} | ({shown} if shown is not None else set()))
         follow = any(after - before == 1 for before, after in pairwise(numbers))
         if (follow and (shown is not None or any(_is_current(node) for _, node in members))) or (
-            _pager_around(holder) and (follow or shown is not None)
+            _has_pager_ancestor(holder) and (follow or shown is not None)
         ):
             return _page_links(document, members, shown)
     return ()
 
 
-def _holder(node: LexborNode) -> LexborNode | None:
+def _number_container(node: LexborNode) -> LexborNode | None:
     """Return the element that contains all numbers: the list around an item, else the parent."""
     parent = parent_element(node)
     if parent is not None and parent.tag in {"li", "span", "div", "td"} and len(list(parent.iter())) == 1:
@@ -197,11 +197,11 @@ def _holder(node: LexborNode) -> LexborNode | None:
     return parent
 
 
-def _shown_number(holder: LexborNode, linked: set[int]) -> int | None:
+def _current_number(holder: LexborNode, linked: set[int]) -> int | None:
     """Return the number between the links that is not a link itself: the current page."""
     for node in holder.css("span,b,strong,em,li,[aria-current]"):
-        found = _NUMBER.fullmatch(text_of(node))
-        inside = any(each.mem_id in linked for each in node.css(_PRESSED))
+        found = _PAGE_NUMBER.fullmatch(text_of(node))
+        inside = any(each.mem_id in linked for each in node.css(_CONTROLS))
         if found is not None and not inside and node.mem_id not in linked:
             above = parent_element(node)
             if above is None or above.mem_id not in linked:
@@ -259,9 +259,9 @@ def _step_link(document: Document, node: LexborNode) -> StepLink:
     )
 
 
-def _infinite(document: Document) -> bool:
+def _has_infinite_scroll(document: Document) -> bool:
     for node in document.tree.css("[class*=infinite],[class*=endless],[class*=sentinel],[id*=infinite],[id*=sentinel]"):
         attributes = node.attributes
-        if _INFINITE.search(f"{attributes.get('class') or ''} {attributes.get('id') or ''}"):
+        if _INFINITE_SCROLL.search(f"{attributes.get('class') or ''} {attributes.get('id') or ''}"):
             return True
     return document.tree.css_first("[data-infinite-scroll],[data-infinite],[role=feed]") is not None

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 SHADOW_ATTRIBUTE: Final = "shadowrootmode"
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_ABSOLUTE: Final = re.compile(r"https?://[^\s/?#\[\]]", re.IGNORECASE)
+_ABSOLUTE_URL: Final = re.compile(r"https?://[^\s/?#\[\]]", re.IGNORECASE)
 _ORIGIN: Final = re.compile(r"https?://[^\s/?#\[\]]+(?=[/?#]|$)")
-_FROM_ROOT: Final = re.compile(r"(?:/[\w%~+,=-][\w%~+,=.-]*)+/?(?:\?[\w%~+,=&.-]+)?")
+_ROOT_RELATIVE_URL: Final = re.compile(r"(?:/[\w%~+,=-][\w%~+,=.-]*)+/?(?:\?[\w%~+,=&.-]+)?")
 """URL paths that only need the origin prepended; all others go through `urljoin`."""
 _INVISIBLE: Final = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
-SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
-INLINE: Final = frozenset(
+TEXTLESS_TAGS: Final = frozenset({"script", "style", "noscript", "template", "head"})
+INLINE_TAGS: Final = frozenset(
     [
         "a",
         "abbr",
@@ -76,7 +76,7 @@ class Document:
     """Base URL of relative URLs."""
     origin: str
     """Scheme and host of the base URL; empty if it has none."""
-    own_start: str
+    site_prefix: str
     """Prefix of URLs of the page's own site; empty if relative URLs lead to another site."""
 
     def select(self, css: str, purpose: str) -> tuple[LexborNode, ...]:
@@ -88,16 +88,16 @@ class Document:
         try:
             return tuple(self.tree.css(css))
         except SelectolaxError as error:
-            raise SkillError(_bad_selector(css, purpose)) from error
+            raise SkillError(_selector_error(css, purpose)) from error
 
     def absolute(self, address: str | None) -> str | None:
         """Resolve a URL of the page; None if it is missing or malformed."""
         if address is None:
             return None
         wanted = address.strip()
-        if _ABSOLUTE.match(wanted):
+        if _ABSOLUTE_URL.match(wanted):
             return wanted
-        if self.origin and _FROM_ROOT.fullmatch(wanted):
+        if self.origin and _ROOT_RELATIVE_URL.fullmatch(wanted):
             return f"{self.origin}{wanted}"
         try:
             return urljoin(self.base_url, wanted)
@@ -108,16 +108,16 @@ class Document:
 def parse_document(page: SkillInput) -> Document:
     """Parse a page. Declarative shadow roots become children of their `<template>`; other templates stay inert."""
     tree = LexborHTMLParser(page.html.encode("utf-8", "replace"))
-    _open_shadow_roots(tree)
+    _inline_shadow_roots(tree)
     url = page.url.encode("utf-8", "replace").decode()
     base_url = _base_url(tree, url)
     found = _ORIGIN.match(base_url)
     origin = "" if found is None else found.group()
     own_start = f"{origin}/" if origin and url.startswith(f"{origin}/") else ""
-    return Document(tree=tree, url=url, base_url=base_url, origin=origin, own_start=own_start)
+    return Document(tree=tree, url=url, base_url=base_url, origin=origin, site_prefix=own_start)
 
 
-def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:
+def select_descendants(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:
     """Return the descendants of an element that a CSS selector matches, in document order.
 
     Raises:
@@ -126,17 +126,17 @@ def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode,
     try:
         return tuple(found for found in node.css(css) if found.mem_id != node.mem_id)
     except SelectolaxError as error:
-        raise SkillError(_bad_selector(css, purpose)) from error
+        raise SkillError(_selector_error(css, purpose)) from error
 
 
-def clean(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Remove invisible characters and collapse whitespace."""
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
     return " ".join(text.split())
 
 
-def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
+def text_of(node: LexborNode, *, excluded: frozenset[str] = frozenset()) -> str:
     """Return the text of an element, whitespace collapsed.
 
     Blocks and line breaks separate words, inline elements do not. Scripts, styles, inert templates and elements whose
@@ -146,23 +146,23 @@ def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
     if only is None:
         return ""
     if only.is_text_node and only.next is None:
-        return clean(only.text_content or "")
+        return normalize_text(only.text_content or "")
     parts: list[str] = []
-    _collect(node, (SILENT | without) if without else SILENT, parts)
-    return clean("".join(parts))
+    _collect_text(node, (TEXTLESS_TAGS | excluded) if excluded else TEXTLESS_TAGS, parts)
+    return normalize_text("".join(parts))
 
 
-def texts_of(node: LexborNode, *, apart: frozenset[str]) -> tuple[str, str]:
+def text_with_and_without(node: LexborNode, *, excluded: frozenset[str]) -> tuple[str, str]:
     """Return the text of an element with and without the tags in `apart`, in one traversal."""
     parts: list[str] = []
     cut: list[slice] = []
-    _collect(node, SILENT, parts, _Apart(apart, cut))
-    whole = clean("".join(parts))
+    _collect_text(node, TEXTLESS_TAGS, parts, _SeparateText(excluded, cut))
+    whole = normalize_text("".join(parts))
     if not cut:
         return whole, whole
     for each in reversed(cut):
         del parts[each]
-    return whole, clean("".join(parts))
+    return whole, normalize_text("".join(parts))
 
 
 def is_shadow_root(node: LexborNode) -> bool:
@@ -176,7 +176,7 @@ def parent_element(node: LexborNode) -> LexborNode | None:
     return parent if parent is not None and parent.is_element_node else None
 
 
-def selector_of(document: Document, node: LexborNode, *, crossing: str = " > ") -> str:
+def selector_of(document: Document, node: LexborNode, *, shadow_combinator: str = " > ") -> str:
     """Return a CSS path to this element: from the nearest unique id, else from the document root.
 
     `crossing` is the combinator between a shadow host and its shadow tree. Playwright's CSS engine reads the child
@@ -186,22 +186,22 @@ def selector_of(document: Document, node: LexborNode, *, crossing: str = " > ") 
     current: LexborNode | None = node
     while current is not None:
         if is_shadow_root(current):
-            path = f"{crossing}{path.removeprefix(' > ')}"
+            path = f"{shadow_combinator}{path.removeprefix(' > ')}"
         else:
             anchor = _unique_id(document, current)
             if anchor is not None:
                 return f"{anchor}{path}"
-            step = _step(current)
+            step = _path_step(current)
             path = f"{step}{path}" if current.tag == "html" else f" > {step}{path}"
         current = parent_element(current)
     return path.removeprefix(" > ").strip()
 
 
-def _bad_selector(css: str, purpose: str) -> str:
+def _selector_error(css: str, purpose: str) -> str:
     return f"{purpose}: expected a standard CSS selector, got {css!r}. Playwright selectors need a browser."
 
 
-def _open_shadow_roots(tree: LexborHTMLParser) -> None:
+def _inline_shadow_roots(tree: LexborHTMLParser) -> None:
     pending = list(tree.template_fragments())
     while pending:
         fragment = pending.pop()
@@ -225,15 +225,17 @@ def _base_url(tree: LexborHTMLParser, url: str) -> str:
         return url
 
 
-class _Apart(NamedTuple):
-    """The elements whose text is collected separately, for `texts_of`."""
+class _SeparateText(NamedTuple):
+    """The elements whose text is collected separately, for `text_with_and_without`."""
 
     tags: frozenset[str]
-    places: list[slice]
+    slices: list[slice]
     """Slices of the collected parts that belong to these elements."""
 
 
-def _collect(node: LexborNode, silent: frozenset[str], parts: list[str], apart: _Apart | None = None) -> None:
+def _collect_text(
+    node: LexborNode, textless: frozenset[str], parts: list[str], separate: _SeparateText | None = None
+) -> None:
     """Append the text of an element, with a space around each block.
 
     Iterative, because pages can be deeply nested; recurses one level for elements in `apart`.
@@ -249,14 +251,14 @@ def _collect(node: LexborNode, silent: frozenset[str], parts: list[str], apart: 
         child = current.next
         if tag == "-text":
             parts.append(current.text_content or "")
-        elif tag != "-comment" and (tag not in silent or is_shadow_root(current)):
-            space = "" if tag in INLINE else " "
-            if apart and tag in apart.tags:
+        elif tag != "-comment" and (tag not in textless or is_shadow_root(current)):
+            space = "" if tag in INLINE_TAGS else " "
+            if separate and tag in separate.tags:
                 begin = len(parts)
                 parts.append(space)
-                _collect(current, silent, parts)
+                _collect_text(current, textless, parts)
                 parts.append(space)
-                apart.places.append(slice(begin, len(parts)))
+                separate.slices.append(slice(begin, len(parts)))
             elif (first := current.first_child) is not None:
                 parts.append(space)
                 around.append((child, closing))
@@ -272,7 +274,7 @@ def _unique_id(document: Document, node: LexborNode) -> str | None:
     return f"#{name}" if len(document.tree.css(f"#{name}")) == 1 else None
 
 
-def _step(node: LexborNode) -> str:
+def _path_step(node: LexborNode) -> str:
     tag = node.tag or ""
     if tag in {"html", "body"}:
         return tag

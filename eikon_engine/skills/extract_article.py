@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.errors import SkillError
-from eikon_engine.skills.document import clean, text_of
-from eikon_engine.skills.main_text import Block, find_main, read_blocks
+from eikon_engine.skills.document import normalize_text, text_of
+from eikon_engine.skills.main_text import Block, find_main_text, read_blocks
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.structured_data import read_json_ld, text_member, types_of
+from eikon_engine.skills.structured_data import first_text, read_json_ld, types_of
 from eikon_engine.skills.typed_skill import Output, TypedSkill
 from eikon_engine.skills.written_dates import find_dates, iso_date
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
     from eikon_engine.skills.document import Document
-    from eikon_engine.skills.structured_data import Node
+    from eikon_engine.skills.structured_data import JsonLdNode
 
 BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "code", "caption"]
 
 _NAME: Final = "extract_article"
 _ARTICLE_TYPE: Final = re.compile(r"Article|Posting|Report|Review$")
-_SUFFIX: Final = re.compile(r"\s+[|\u2013\u2014\u00b7\u00bb-]\s+[^|\u2013\u2014\u00b7\u00bb]{1,40}$")
+_TITLE_SUFFIX: Final = re.compile(r"\s+[|\u2013\u2014\u00b7\u00bb-]\s+[^|\u2013\u2014\u00b7\u00bb]{1,40}$")
 _BYLINE: Final = "[rel=author],[itemprop=author],.byline,.author,.post-author,.entry-author,[class*=byline]"
-_BY: Final = re.compile(r"^(?:by|von|par|por|di|door|av|af|автор:?)\s+", re.IGNORECASE)
-_LONGEST_BYLINE: Final = 120
+_BYLINE_PREFIX: Final = re.compile(r"^(?:by|von|par|por|di|door|av|af|автор:?)\s+", re.IGNORECASE)
+_MAX_BYLINE_LENGTH: Final = 120
 
 
 class ArticleParameters(Parameters):
@@ -69,10 +69,10 @@ class Article(Output):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Page:
+class _Sources:
     """The sources of title, author and date, in order of priority."""
 
-    node: Node
+    node: JsonLdNode
     """JSON-LD node of the article; empty if there is none."""
     metas: dict[str, str]
     root: LexborNode
@@ -96,15 +96,15 @@ class ExtractArticle(TypedSkill[ArticleParameters, Article]):
         url="https://blog.example/ripe",
     )
 
-    def look(self, document: Document, parameters: ArticleParameters) -> Article:
+    def analyze(self, document: Document, parameters: ArticleParameters) -> Article:
         """Find and read the main text.
 
         Raises:
             SkillError: the page has no article, or the selector does not match exactly one element.
         """
-        root = _root(document, parameters.selector)
+        root = _article_root(document, parameters.selector)
         blocks = tuple(TextBlock(kind=each.kind, level=each.level, text=each.text) for each in read_blocks(root))
-        page = _Page(node=_article_node(document), metas=_metas(document), root=root)
+        page = _Sources(node=_article_json_ld(document), metas=_metas(document), root=root)
         title = _title(document, page)
         shown = tuple(each for each in blocks if each.level != 1 or each.text != title)
         html = document.tree.css_first("html")
@@ -123,13 +123,13 @@ class ExtractArticle(TypedSkill[ArticleParameters, Article]):
 
 def article_blocks(document: Document) -> tuple[Block, ...]:
     """Return the blocks of the main text; empty if the page has no article."""
-    root = find_main(document)
+    root = find_main_text(document)
     return () if root is None else tuple(read_blocks(root))
 
 
-def _root(document: Document, selector: str | None) -> LexborNode:
+def _article_root(document: Document, selector: str | None) -> LexborNode:
     if selector is None:
-        root = find_main(document)
+        root = find_main_text(document)
         if root is None:
             message = f"{_NAME}: no main text found. Select it with the parameter 'selector'."
             raise SkillError(message)
@@ -141,7 +141,7 @@ def _root(document: Document, selector: str | None) -> LexborNode:
     return found[0]
 
 
-def _article_node(document: Document) -> Node:
+def _article_json_ld(document: Document) -> JsonLdNode:
     nodes = read_json_ld(document).nodes
     return next((node for node in nodes if any(_ARTICLE_TYPE.search(each) for each in types_of(node))), {})
 
@@ -153,43 +153,43 @@ def _metas(document: Document) -> dict[str, str]:
         attributes = meta.attributes
         name = (attributes.get("property") or attributes.get("name") or "").strip().lower()
         for each in (name, name.rpartition(":")[2]):
-            found.setdefault(each, clean(attributes.get("content") or ""))
+            found.setdefault(each, normalize_text(attributes.get("content") or ""))
     return found
 
 
-def _title(document: Document, page: _Page) -> str | None:
+def _title(document: Document, page: _Sources) -> str | None:
     own, everywhere = (_headings(page.root.css("h1")), _headings(document.tree.css("h1")))
     if len(own) == 1 or len(everywhere) == 1:
         return own[0] if len(own) == 1 else everywhere[0]
-    declared = text_member(page.node, "headline", "name") or page.metas.get("og:title")
+    declared = first_text(page.node, "headline", "name") or page.metas.get("og:title")
     if declared:
-        return clean(declared)
+        return normalize_text(declared)
     if own:
         return own[0]
     title = document.tree.css_first("head > title")
-    shown = clean(title.text()) if title is not None else ""
-    return _SUFFIX.sub("", shown) or None
+    shown = normalize_text(title.text()) if title is not None else ""
+    return _TITLE_SUFFIX.sub("", shown) or None
 
 
 def _headings(nodes: Iterable[LexborNode]) -> list[str]:
     return [text for text in map(text_of, nodes) if text]
 
 
-def _byline(page: _Page, document: Document) -> str | None:
-    declared = text_member(page.node, "author") or page.metas.get("author") or ""
+def _byline(page: _Sources, document: Document) -> str | None:
+    declared = first_text(page.node, "author") or page.metas.get("author") or ""
     if declared and not declared.startswith(("http:", "https:")):
-        return clean(declared)
+        return normalize_text(declared)
     for scope in (page.root, document.tree.body):
         for node in scope.css(_BYLINE) if scope is not None else ():
             text = text_of(node)
-            if text and len(text) <= _LONGEST_BYLINE:
-                return _BY.sub("", text)
+            if text and len(text) <= _MAX_BYLINE_LENGTH:
+                return _BYLINE_PREFIX.sub("", text)
     return None
 
 
-def _date(page: _Page, document: Document | None, members: tuple[str, ...], metas: tuple[str, ...]) -> str | None:
+def _date(page: _Sources, document: Document | None, members: tuple[str, ...], metas: tuple[str, ...]) -> str | None:
     """Return the first declared date; with a document, fall back to the first `<time>`, then to the byline."""
-    declared = (text_member(page.node, *members), *(page.metas.get(each) for each in metas))
+    declared = (first_text(page.node, *members), *(page.metas.get(each) for each in metas))
     stated = next((iso for each in declared if each and (iso := iso_date(each)) is not None), None)
     if stated is not None or document is None:
         return stated

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.skills.document import clean
+from eikon_engine.skills.document import normalize_text
 from eikon_engine.skills.inline_text import text_runs
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.scope import select_scopes
 from eikon_engine.skills.structured_data import read_json_ld
 from eikon_engine.skills.typed_skill import Output, TypedSkill
-from eikon_engine.skills.written_dates import Order, find_dates, iso_date
+from eikon_engine.skills.written_dates import DayOrder, find_dates, iso_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
     from eikon_engine.skills.document import Document
-    from eikon_engine.skills.structured_data import Node
+    from eikon_engine.skills.structured_data import JsonLdNode
 
 DateSource: TypeAlias = Literal["time", "json-ld", "meta", "text"]
 
 _NAME: Final = "extract_dates"
-_MEMBER: Final = re.compile(r"date|time|birthday|expires|validFrom|validThrough", re.IGNORECASE)
-_TIME: Final = frozenset({"time"})
-_META: Final = re.compile(r"date|time$|published|modified|expires", re.IGNORECASE)
+_DATE_MEMBER: Final = re.compile(r"date|time|birthday|expires|validFrom|validThrough", re.IGNORECASE)
+_TIME_TAGS: Final = frozenset({"time"})
+_DATE_META: Final = re.compile(r"date|time$|published|modified|expires", re.IGNORECASE)
 
 
 class DatesParameters(Parameters):
@@ -35,11 +35,11 @@ class DatesParameters(Parameters):
 
     selector: str | None = None
     """CSS selector of the parts to read; if None, the whole page including its head."""
-    order: Order | None = None
+    order: DayOrder | None = None
     """Order of day and month in 03/04/2025; if None, such a date is ambiguous."""
 
 
-class FoundDate(Output):
+class DateOutput(Output):
     """One date."""
 
     text: str
@@ -57,7 +57,7 @@ class Dates(Output):
     """The dates of a page: declared ones first, then those in its content, in document order."""
 
     count: int
-    dates: tuple[FoundDate, ...]
+    dates: tuple[DateOutput, ...]
 
 
 class ExtractDates(TypedSkill[DatesParameters, Dates]):
@@ -73,50 +73,50 @@ class ExtractDates(TypedSkill[DatesParameters, Dates]):
         url="https://blog.example/",
     )
 
-    def look(self, document: Document, parameters: DatesParameters) -> Dates:
+    def analyze(self, document: Document, parameters: DatesParameters) -> Dates:
         """Extract all dates; a page without dates is a result, not an error.
 
         Raises:
             SkillError: the selector is not standard CSS, or matches nothing.
         """
-        found = list(_declared(document)) if parameters.selector is None else []
-        for scope in scopes(document, parameters.selector, _NAME):
-            found.extend(_in_content(scope, parameters.order))
+        found = list(_declared_dates(document)) if parameters.selector is None else []
+        for scope in select_scopes(document, parameters.selector, _NAME):
+            found.extend(_content_dates(scope, parameters.order))
         return Dates(count=len(found), dates=tuple(found))
 
 
-def _in_content(scope: LexborNode, order: Order | None) -> Iterator[FoundDate]:
+def _content_dates(scope: LexborNode, order: DayOrder | None) -> Iterator[DateOutput]:
     """Yield the dates of `<time>` elements by their `datetime` attribute, all others by their text."""
-    for run in text_runs(scope, apart=_TIME):
+    for run in text_runs(scope, separate=_TIME_TAGS):
         stated = iso_date(run.node.attributes.get("datetime") or "") if run.node.tag == "time" else None
         if stated is not None:
-            yield FoundDate(text=run.text, iso=stated, source="time", name=None, readings=())
+            yield DateOutput(text=run.text, iso=stated, source="time", name=None, readings=())
         else:
-            yield from _written(run.text, order)
+            yield from _dates_in_text(run.text, order)
 
 
-def _written(text: str, order: Order | None) -> Iterator[FoundDate]:
+def _dates_in_text(text: str, order: DayOrder | None) -> Iterator[DateOutput]:
     for each in find_dates(text, order):
         sure = each.readings[0] if len(each.readings) == 1 else None
-        yield FoundDate(
+        yield DateOutput(
             text=each.text, iso=sure, source="text", name=None, readings=() if sure is not None else each.readings
         )
 
 
-def _declared(document: Document) -> Iterator[FoundDate]:
+def _declared_dates(document: Document) -> Iterator[DateOutput]:
     for node in read_json_ld(document).nodes:
-        yield from _of_node(node)
+        yield from _json_ld_dates(node)
     for meta in document.tree.css("meta[content]"):
         attributes = meta.attributes
         name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
-        content = clean(attributes.get("content") or "")
-        iso = iso_date(content) if _META.search(name) else None
+        content = normalize_text(attributes.get("content") or "")
+        iso = iso_date(content) if _DATE_META.search(name) else None
         if iso is not None:
-            yield FoundDate(text=content, iso=iso, source="meta", name=clean(name), readings=())
+            yield DateOutput(text=content, iso=iso, source="meta", name=normalize_text(name), readings=())
 
 
-def _of_node(node: Node) -> Iterator[FoundDate]:
+def _json_ld_dates(node: JsonLdNode) -> Iterator[DateOutput]:
     for name, value in node.items():
-        iso = iso_date(value) if isinstance(value, str) and _MEMBER.search(name) else None
+        iso = iso_date(value) if isinstance(value, str) and _DATE_MEMBER.search(name) else None
         if iso is not None and isinstance(value, str):
-            yield FoundDate(text=value, iso=iso, source="json-ld", name=name, readings=())
+            yield DateOutput(text=value, iso=iso, source="json-ld", name=name, readings=())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.skills.document import clean, parent_element, selector_of, text_of
-from eikon_engine.skills.field_label import Labels, group_label
+from eikon_engine.skills.document import normalize_text, parent_element, selector_of, text_of
+from eikon_engine.skills.field_label import FormLabels, group_label
 from eikon_engine.skills.form_owner import form_action, form_owner
-from eikon_engine.skills.login_form import kind_of
+from eikon_engine.skills.login_form import control_type
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.scope import select_scopes
 from eikon_engine.skills.typed_skill import Output, TypedSkill
 
 if TYPE_CHECKING:
@@ -23,9 +23,19 @@ if TYPE_CHECKING:
 Method: TypeAlias = Literal["get", "post", "dialog"]
 
 _NAME: Final = "extract_forms"
-_BUTTONS: Final = frozenset({"submit", "image", "button", "reset"})
-_CHECKED: Final = frozenset({"checkbox", "radio"})
-_BOUNDS: Final = ("min", "max", "step", "minlength", "maxlength", "pattern", "accept", "autocomplete", "inputmode")
+_BUTTON_TYPES: Final = frozenset({"submit", "image", "button", "reset"})
+_CHECKABLE: Final = frozenset({"checkbox", "radio"})
+_CONSTRAINT_ATTRIBUTES: Final = (
+    "min",
+    "max",
+    "step",
+    "minlength",
+    "maxlength",
+    "pattern",
+    "accept",
+    "autocomplete",
+    "inputmode",
+)
 
 
 class FormsParameters(Parameters):
@@ -85,7 +95,7 @@ class Button(Output):
     selector: str
 
 
-class FoundForm(Output):
+class FormOutput(Output):
     """One form, or all controls outside of forms."""
 
     selector: str | None
@@ -104,7 +114,7 @@ class Forms(Output):
     """The forms of a page in document order; controls outside of forms are last."""
 
     count: int
-    forms: tuple[FoundForm, ...]
+    forms: tuple[FormOutput, ...]
 
 
 class ExtractForms(TypedSkill[FormsParameters, Forms]):
@@ -120,19 +130,19 @@ class ExtractForms(TypedSkill[FormsParameters, Forms]):
         url="https://shop.example/",
     )
 
-    def look(self, document: Document, parameters: FormsParameters) -> Forms:
+    def analyze(self, document: Document, parameters: FormsParameters) -> Forms:
         """Extract the forms; a page without forms is a result, not an error.
 
         Raises:
             SkillError: the selector is not standard CSS, or matches nothing.
         """
-        labels = Labels(document)
+        labels = FormLabels(document)
         forms: dict[int, LexborNode] = {}
         controls: dict[int, list[LexborNode]] = {}
-        for scope in scopes(document, parameters.selector, _NAME):
+        for scope in select_scopes(document, parameters.selector, _NAME):
             forms.update((form.mem_id, form) for form in scope.css("form"))
             for control in scope.css("input,select,textarea,button"):
-                if parameters.hidden or kind_of(control) != "hidden":
+                if parameters.hidden or control_type(control) != "hidden":
                     owner = form_owner(document, control)
                     forms.update({} if owner is None else {owner.mem_id: owner})
                     controls.setdefault(0 if owner is None else owner.mem_id, []).append(control)
@@ -142,10 +152,10 @@ class ExtractForms(TypedSkill[FormsParameters, Forms]):
         return Forms(count=len(found), forms=tuple(found))
 
 
-def _form(document: Document, labels: Labels, form: LexborNode | None, controls: list[LexborNode]) -> FoundForm:
+def _form(document: Document, labels: FormLabels, form: LexborNode | None, controls: list[LexborNode]) -> FormOutput:
     attributes = form.attributes if form is not None else {}
     buttons = [control for control in controls if _is_button(control)]
-    return FoundForm(
+    return FormOutput(
         selector=None if form is None else selector_of(document, form),
         name=attributes.get("name") or attributes.get("id") or None,
         label=None if form is None else _form_label(form),
@@ -158,7 +168,7 @@ def _form(document: Document, labels: Labels, form: LexborNode | None, controls:
 
 
 def _is_button(control: LexborNode) -> bool:
-    return control.tag == "button" or (control.tag == "input" and kind_of(control) in _BUTTONS)
+    return control.tag == "button" or (control.tag == "input" and control_type(control) in _BUTTON_TYPES)
 
 
 def _method(text: str | None) -> Method:
@@ -172,27 +182,27 @@ def _method(text: str | None) -> Method:
 
 
 def _form_label(form: LexborNode) -> str | None:
-    named = clean(form.attributes.get("aria-label") or "")
+    named = normalize_text(form.attributes.get("aria-label") or "")
     heading = form.css_first("h1,h2,h3,h4,h5,h6,legend")
     return named or (text_of(heading) if heading is not None else "") or None
 
 
-def _field(document: Document, labels: Labels, control: LexborNode) -> FormField:
+def _field(document: Document, labels: FormLabels, control: LexborNode) -> FormField:
     attributes = control.attributes
-    kind = (kind_of(control) or "text") if control.tag == "input" else (control.tag or "")
+    kind = (control_type(control) or "text") if control.tag == "input" else (control.tag or "")
     return FormField(
         name=attributes.get("name") or None,
         type=kind,
-        label=labels.of(control),
+        label=labels.label_of(control),
         group=group_label(control),
         value=_value(control, kind, attributes),
-        checked="checked" in attributes if kind in _CHECKED else None,
+        checked="checked" in attributes if kind in _CHECKABLE else None,
         required="required" in attributes or attributes.get("aria-required") == "true",
         disabled=_is_disabled(control),
         readonly="readonly" in attributes,
         multiple="multiple" in attributes,
         placeholder=attributes.get("placeholder") or None,
-        constraints={name: attributes.get(name) or "" for name in _BOUNDS if name in attributes},
+        constraints={name: attributes.get(name) or "" for name in _CONSTRAINT_ATTRIBUTES if name in attributes},
         options=_options(document, control),
         selector=selector_of(document, control),
     )
@@ -245,8 +255,8 @@ def _button(document: Document, control: LexborNode) -> Button:
     attributes = control.attributes
     shown = text_of(control) if control.tag == "button" else attributes.get("value") or attributes.get("alt") or ""
     return Button(
-        text=clean(shown) or clean(attributes.get("aria-label") or attributes.get("title") or ""),
-        type=kind_of(control),
+        text=normalize_text(shown) or normalize_text(attributes.get("aria-label") or attributes.get("title") or ""),
+        type=control_type(control),
         name=attributes.get("name") or None,
         value=attributes.get("value"),
         disabled=_is_disabled(control),

@@ -9,10 +9,10 @@ from urllib.parse import urldefrag, urlsplit
 
 from pydantic import Field
 
-from eikon_engine.skills.document import clean, text_of
+from eikon_engine.skills.document import normalize_text, text_of
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.scope import select_scopes
 from eikon_engine.skills.typed_skill import Output, TypedSkill
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ LinkKind: TypeAlias = Literal[
 ]
 
 _NAME: Final = "extract_links"
-_FILE: Final = re.compile(
+_FILE_EXTENSION: Final = re.compile(
     r"\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|tar|dmg|exe|msi|deb|rpm|apk|iso|csv|tsv|xlsx?|ods|docx?|odt|rtf|pptx?|odp"
     r"|epub|mobi|mp3|ogg|wav|flac|mp4|mkv|webm|avi|mov|ics|vcf)$",
     re.IGNORECASE,
 )
-_OF_SCHEME: Final[dict[str, LinkKind]] = {"mailto": "mailto", "tel": "tel", "javascript": "script"}
-_WEB: Final = frozenset({"http", "https"})
+_KIND_OF_SCHEME: Final[dict[str, LinkKind]] = {"mailto": "mailto", "tel": "tel", "javascript": "script"}
+_HTTP_SCHEMES: Final = frozenset({"http", "https"})
 
 
 class LinksParameters(Parameters):
@@ -80,21 +80,21 @@ class ExtractLinks(TypedSkill[LinksParameters, Links]):
         url="https://shop.example/",
     )
 
-    def look(self, document: Document, parameters: LinksParameters) -> Links:
+    def analyze(self, document: Document, parameters: LinksParameters) -> Links:
         """Extract the links of the requested kinds.
 
         Raises:
             SkillError: the selector is not standard CSS, or matches nothing.
         """
-        found = (_link(document, node) for node in _nodes(document, parameters.selector))
+        found = (_link(document, node) for node in _link_elements(document, parameters.selector))
         kinds = parameters.kinds
         wanted = (link for link in found if kinds is None or link.kind in kinds)
         links = tuple(islice(wanted, parameters.limit))
         return Links(count=len(links), links=links)
 
 
-def _nodes(document: Document, selector: str | None) -> Iterator[LexborNode]:
-    for scope in scopes(document, selector, _NAME):
+def _link_elements(document: Document, selector: str | None) -> Iterator[LexborNode]:
+    for scope in select_scopes(document, selector, _NAME):
         yield from scope.css("a[href],area[href]")
 
 
@@ -115,14 +115,14 @@ def _label(node: LexborNode, attributes: Mapping[str, str | None]) -> str:
     picture = node.css_first("img[alt],svg[aria-label]")
     shown = picture.attributes if picture is not None else {}
     named = (attributes.get("aria-label"), shown.get("alt"), shown.get("aria-label"))
-    return next((clean(each) for each in (*named, attributes.get("alt"), attributes.get("title")) if each), "")
+    return next((normalize_text(each) for each in (*named, attributes.get("alt"), attributes.get("title")) if each), "")
 
 
 def _kind(document: Document, href: str, url: str | None, *, is_download: bool) -> LinkKind:
     if url is None:
         return "malformed"
-    if document.own_start and url.startswith(document.own_start) and "#" not in url:
-        return "download" if is_download or _FILE.search(url.partition("?")[0]) else "internal"
+    if document.site_prefix and url.startswith(document.site_prefix) and "#" not in url:
+        return "download" if is_download or _FILE_EXTENSION.search(url.partition("?")[0]) else "internal"
     return _kind_by_parts(document, href, url, is_download=is_download)
 
 
@@ -132,10 +132,10 @@ def _kind_by_parts(document: Document, href: str, url: str, *, is_download: bool
         host, own_host = parts.hostname or "", here.hostname or ""
     except ValueError:
         return "malformed"
-    if parts.scheme not in _WEB:
-        return _OF_SCHEME.get(parts.scheme, "other" if parts.scheme else "internal")
+    if parts.scheme not in _HTTP_SCHEMES:
+        return _KIND_OF_SCHEME.get(parts.scheme, "other" if parts.scheme else "internal")
     if href.startswith("#") or ("#" in url and urldefrag(url).url == urldefrag(document.url).url):
         return "anchor"
-    if is_download or _FILE.search(parts.path):
+    if is_download or _FILE_EXTENSION.search(parts.path):
         return "download"
     return "internal" if host.removeprefix("www.") == own_host.removeprefix("www.") else "external"

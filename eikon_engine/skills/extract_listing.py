@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from eikon_engine.errors import SkillError
-from eikon_engine.skills.document import Document, parent_element, select_within, text_of, texts_of
+from eikon_engine.skills.document import Document, parent_element, select_descendants, text_of, text_with_and_without
 from eikon_engine.skills.listing_group import find_listing
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _NAME: Final = "extract_listing"
-_PARTS: Final = "h1,h2,h3,h4,h5,h6,[role=heading],a[href],img"
+_CARD_PARTS: Final = "h1,h2,h3,h4,h5,h6,[role=heading],a[href],img"
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_CROSSED_OUT: Final = frozenset({"del", "s", "strike"})
-_SIGNS: Final = r"(?:[$€£¥₹₽₩₺₪₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD)\b|\b(?:zł|kr|Kč)(?!\w))"
+_STRUCK_TAGS: Final = frozenset({"del", "s", "strike"})
+_CURRENCY: Final = r"(?:[$€£¥₹₽₩₺₪₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD)\b|\b(?:zł|kr|Kč)(?!\w))"
 _AMOUNT: Final = r"\d{1,3}(?:[ .,'\u2019]\d{3})*(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
-_PRICE: Final = re.compile(rf"{_SIGNS} ?-?(?:{_AMOUNT})|(?<![\d.,])(?:{_AMOUNT}) ?{_SIGNS}")
+_PRICE: Final = re.compile(rf"{_CURRENCY} ?-?(?:{_AMOUNT})|(?<![\d.,])(?:{_AMOUNT}) ?{_CURRENCY}")
 _PRICE_STARTS: Final = re.compile(
     r"[\d$€£¥₹₽₩₺₪₴฿UEGCJSNDPAzkK](?:(?<=[^A-Zzk\d])|(?<=\d)(?<![\d.,]\d)"
     r"|(?<=[A-Z])(?=[A-Z]{2} ?-?\d)|(?<=[zkK])(?=[łrč] ?-?\d))"
 )
 """Possible starts of a price: matching at these positions only is faster than `_PRICE.search`."""
-_NO_ADDRESS: Final = ("#", "javascript:")
+_NON_URL_PREFIXES: Final = ("#", "javascript:")
 
 
 class ListingParameters(Parameters):
@@ -80,7 +80,7 @@ class ExtractListing(TypedSkill[ListingParameters, Listing]):
         url="https://shop.example/fruit",
     )
 
-    def look(self, document: Document, parameters: ListingParameters) -> Listing:
+    def analyze(self, document: Document, parameters: ListingParameters) -> Listing:
         """Find and read the cards.
 
         Raises:
@@ -94,22 +94,22 @@ class ExtractListing(TypedSkill[ListingParameters, Listing]):
         if not cards:
             message = f"{_NAME}: no element matches selector {selector!r}"
             raise SkillError(message)
-        items = tuple(_item(document, card, parameters.fields) for card in cards[: parameters.limit])
+        items = tuple(_read_card(document, card, parameters.fields) for card in cards[: parameters.limit])
         return Listing(selector=selector, count=len(items), items=items)
 
 
-def _item(document: Document, card: LexborNode, fields: Mapping[str, str] | None) -> Card:
-    parts = card.css(_PARTS)
+def _read_card(document: Document, card: LexborNode, fields: Mapping[str, str] | None) -> Card:
+    parts = card.css(_CARD_PARTS)
     heading = next(filter(_is_heading, parts), None)
     link = _link(card, heading, parts)
-    text, valid = texts_of(card, apart=_CROSSED_OUT)
+    text, valid = text_with_and_without(card, excluded=_STRUCK_TAGS)
     return Card(
         title=_title(card, heading, link),
         url=document.absolute(link.attributes.get("href")) if link is not None else None,
         price=find_price(valid),
         image=_image(document, parts),
         text=text,
-        fields=None if fields is None else {name: _field(card, name, css) for name, css in fields.items()},
+        fields=None if fields is None else {name: _read_field(card, name, css) for name, css in fields.items()},
     )
 
 
@@ -129,22 +129,22 @@ def _is_heading(node: LexborNode) -> bool:
 def _link(card: LexborNode, heading: LexborNode | None, parts: Sequence[LexborNode]) -> LexborNode | None:
     """Choose the link in the heading, else the link around it, else the card itself, else its first link."""
     if heading is not None:
-        inside = next((node for node in heading.css("a[href]") if _leads_somewhere(node)), None)
+        inside = next((node for node in heading.css("a[href]") if _has_target(node)), None)
         if inside is not None:
             return inside
         around = parent_element(heading)
         while around is not None and around.mem_id != card.mem_id:
-            if around.tag == "a" and _leads_somewhere(around):
+            if around.tag == "a" and _has_target(around):
                 return around
             around = parent_element(around)
-    if card.tag == "a" and _leads_somewhere(card):
+    if card.tag == "a" and _has_target(card):
         return card
-    return next((node for node in parts if node.tag == "a" and _leads_somewhere(node)), None)
+    return next((node for node in parts if node.tag == "a" and _has_target(node)), None)
 
 
-def _leads_somewhere(link: LexborNode) -> bool:
+def _has_target(link: LexborNode) -> bool:
     href = (link.attributes.get("href") or "").strip()
-    return bool(href) and not href.lower().startswith(_NO_ADDRESS)
+    return bool(href) and not href.lower().startswith(_NON_URL_PREFIXES)
 
 
 def find_price(text: str) -> str | None:
@@ -167,6 +167,6 @@ def _image(document: Document, parts: Sequence[LexborNode]) -> str | None:
     return None
 
 
-def _field(card: LexborNode, name: str, css: str) -> str | None:
-    found = select_within(card, css, f"{_NAME}: parameter 'fields.{name}'")
+def _read_field(card: LexborNode, name: str, css: str) -> str | None:
+    found = select_descendants(card, css, f"{_NAME}: parameter 'fields.{name}'")
     return text_of(found[0]) if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.skills.document import clean
+from eikon_engine.skills.document import normalize_text
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.skills.structured_data import read_json_ld
@@ -44,7 +44,7 @@ class Icon(Output):
     sizes: str | None
 
 
-class JsonLdFault(Output):
+class InvalidJsonLdBlock(Output):
     """An invalid JSON-LD block."""
 
     block: int
@@ -76,7 +76,7 @@ class Metadata(Output):
     icons: tuple[Icon, ...]
     json_ld: tuple[dict[str, JsonValue], ...]
     """Nodes of all blocks, with lists and `@graph` flattened."""
-    json_ld_errors: tuple[JsonLdFault, ...]
+    json_ld_errors: tuple[InvalidJsonLdBlock, ...]
 
 
 class ExtractMetadata(TypedSkill[MetadataParameters, Metadata]):
@@ -92,9 +92,9 @@ class ExtractMetadata(TypedSkill[MetadataParameters, Metadata]):
         url="https://shop.example/banana?ref=1",
     )
 
-    def look(self, document: Document, parameters: MetadataParameters) -> Metadata:  # noqa: ARG002 - no parameters
+    def analyze(self, document: Document, parameters: MetadataParameters) -> Metadata:  # noqa: ARG002 - no parameters
         """Read the head; a page without metadata is a result, not an error."""
-        named, properties = _metas(document)
+        named, properties = _meta_values(document)
         robots = {name: tuple(_directives(contents)) for name, contents in named.items() if name in _ROBOTS}
         graph = {name: tuple(found) for name, found in properties.items() if name.startswith(_OPEN_GRAPH)}
         twitter = {name: tuple(found) for name, found in properties.items() if name.startswith("twitter:")}
@@ -118,23 +118,23 @@ class ExtractMetadata(TypedSkill[MetadataParameters, Metadata]):
             feeds=tuple(_alternate(document, link) for _, link in links["feed"]),
             icons=tuple(_icon(document, rel, link) for rel, link in links["icon"]),
             json_ld=data.nodes,
-            json_ld_errors=tuple(JsonLdFault(block=block, error=error) for block, error in data.faults),
+            json_ld_errors=tuple(InvalidJsonLdBlock(block=block, error=error) for block, error in data.errors),
         )
 
 
 def _title(document: Document) -> str | None:
     """Return the text of the first `<title>` outside SVG."""
     found = document.tree.css_first("head > title") or document.tree.css_first("body > title")
-    return (clean(found.text()) or None) if found is not None else None
+    return (normalize_text(found.text()) or None) if found is not None else None
 
 
-def _metas(document: Document) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _meta_values(document: Document) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return values by `name`, and values by `property` or `name`, as many pages mix the two up."""
     named: dict[str, list[str]] = {}
     either: dict[str, list[str]] = {}
     for meta in document.tree.css("meta[content]"):
         attributes = meta.attributes
-        content = clean(attributes.get("content") or "")
+        content = normalize_text(attributes.get("content") or "")
         name, prop = ((attributes.get(each) or "").strip().lower() for each in ("name", "property"))
         if name:
             named.setdefault(name, []).append(content)
@@ -151,7 +151,7 @@ def _directives(contents: list[str]) -> list[str]:
 def _charset(document: Document) -> str | None:
     declared = document.tree.css_first("meta[charset]")
     if declared is not None and declared.attributes.get("charset"):
-        return clean(declared.attributes.get("charset") or "").lower()
+        return normalize_text(declared.attributes.get("charset") or "").lower()
     for meta in document.tree.css("meta[http-equiv][content]"):
         if (meta.attributes.get("http-equiv") or "").strip().lower() == "content-type":
             found = _CHARSET.search(meta.attributes.get("content") or "")

@@ -11,7 +11,7 @@ from eikon_engine.skills.inline_text import text_runs
 from eikon_engine.skills.money import Amount, find_money, read_amount
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.scope import select_scopes
 from eikon_engine.skills.structured_data import read_json_ld
 from eikon_engine.skills.typed_skill import Output, TypedSkill
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.skills.document import Document
     from eikon_engine.skills.money import Money
-    from eikon_engine.skills.structured_data import Node
+    from eikon_engine.skills.structured_data import JsonLdNode
     from eikon_engine.trace.json_value import JsonValue
 
 _NAME: Final = "extract_prices"
 _DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
 _CODE: Final = re.compile(r"[A-Za-z]{3}")
-_DEPTH: Final = 6
+_MAX_DEPTH: Final = 6
 
 
 class PricesParameters(Parameters):
@@ -88,20 +88,20 @@ class ExtractPrices(TypedSkill[PricesParameters, Prices]):
         html="<html lang=de><p><del>1.299,00 €</del> 999,- € <p>ab 5 bis 10 EUR", url="https://shop.example/"
     )
 
-    def look(self, document: Document, parameters: PricesParameters) -> Prices:
+    def analyze(self, document: Document, parameters: PricesParameters) -> Prices:
         """Extract all prices; a page without prices is a result, not an error.
 
         Raises:
             SkillError: the selector is not standard CSS, or matches nothing.
         """
-        declared = tuple(dict.fromkeys(_declared(document)))
+        declared = tuple(dict.fromkeys(_declared_prices(document)))
         currencies = {each.currency for each in declared if each.currency is not None}
         currency = parameters.currency or (next(iter(currencies)) if len(currencies) == 1 else None)
         html = document.tree.css_first("html")
         language = parameters.language or (html.attributes.get("lang") if html is not None else None)
         prices = tuple(
-            _price(money, old=run.struck)
-            for scope in scopes(document, parameters.selector, _NAME)
+            _price(money, old=run.is_struck)
+            for scope in select_scopes(document, parameters.selector, _NAME)
             for run in text_runs(scope)
             for money in find_money(run.text, language, currency)
         )
@@ -110,11 +110,11 @@ class ExtractPrices(TypedSkill[PricesParameters, Prices]):
 
 def _price(money: Money, *, old: bool) -> Price:
     ends: tuple[Amount, ...] = (money.low,) if money.high is None else (money.low, money.high)
-    unsure = any(end.certain is None for end in ends)
+    unsure = any(end.unambiguous is None for end in ends)
     return Price(
         text=money.text,
-        amount=money.low.certain,
-        amount_to=None if money.high is None else money.high.certain,
+        amount=money.low.unambiguous,
+        amount_to=None if money.high is None else money.high.unambiguous,
         currency=money.currency,
         sign=money.sign,
         old=old,
@@ -122,16 +122,16 @@ def _price(money: Money, *, old: bool) -> Price:
     )
 
 
-def _declared(document: Document) -> Iterator[DeclaredPrice]:
+def _declared_prices(document: Document) -> Iterator[DeclaredPrice]:
     for node in read_json_ld(document).nodes:
-        yield from _offers(node, 0)
+        yield from _offer_prices(node, 0)
     metas = {meta.attributes.get("property"): meta.attributes.get("content") for meta in document.tree.css("meta")}
     for prefix in ("product:price", "og:price", "product:sale_price"):
-        yield from _one(metas.get(f"{prefix}:amount"), None, metas.get(f"{prefix}:currency"), "meta")
+        yield from _declared_price(metas.get(f"{prefix}:amount"), None, metas.get(f"{prefix}:currency"), "meta")
     currencies = [_content(node) for node in document.tree.css("[itemprop=priceCurrency]")]
     for price in document.tree.css("[itemprop=price]"):
         only = currencies[0] if len(set(currencies)) == 1 else None
-        yield from _one(_content(price), None, only, "microdata")
+        yield from _declared_price(_content(price), None, only, "microdata")
 
 
 def _content(node: LexborNode) -> str:
@@ -139,32 +139,32 @@ def _content(node: LexborNode) -> str:
     return str(attributes.get("content") or node.text()).strip()
 
 
-def _offers(node: Node, depth: int) -> Iterator[DeclaredPrice]:
+def _offer_prices(node: JsonLdNode, depth: int) -> Iterator[DeclaredPrice]:
     """Yield the prices of a node and of its nested offers."""
     low, high = node.get("price", node.get("lowPrice")), node.get("highPrice")
-    yield from _one(low, high, node.get("priceCurrency"), "json-ld")
+    yield from _declared_price(low, high, node.get("priceCurrency"), "json-ld")
     for name in ("offers", "priceSpecification", "mainEntity", "itemListElement", "item", "hasVariant"):
         below = node.get(name)
         for each in below if isinstance(below, list) else [below]:
-            if isinstance(each, dict) and depth < _DEPTH:
-                yield from _offers(each, depth + 1)
+            if isinstance(each, dict) and depth < _MAX_DEPTH:
+                yield from _offer_prices(each, depth + 1)
 
 
-def _one(
+def _declared_price(
     low: JsonValue, high: JsonValue, currency: JsonValue, source: Literal["json-ld", "meta", "microdata"]
 ) -> Iterator[DeclaredPrice]:
-    amount = _amount(low)
+    amount = _declared_amount(low)
     if amount is not None:
         code = currency.strip().upper() if isinstance(currency, str) else ""
         known = code if _CODE.fullmatch(code) else None
-        yield DeclaredPrice(amount=amount, amount_to=_amount(high), currency=known, source=source)
+        yield DeclaredPrice(amount=amount, amount_to=_declared_amount(high), currency=known, source=source)
 
 
-def _amount(value: JsonValue) -> str | None:
+def _declared_amount(value: JsonValue) -> str | None:
     """Read a declared amount: schema.org demands a decimal point; other formats count only if unambiguous."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     text = str(value).strip()
     if _DECIMAL.fullmatch(text):
         return text
-    return read_amount(text, None, None).certain if re.fullmatch(r"\d[\d.,]*\d", text) else None
+    return read_amount(text, None, None).unambiguous if re.fullmatch(r"\d[\d.,]*\d", text) else None

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _NAME: Final = "extract_table"
-_NO_DATA: Final = frozenset({"presentation", "none"})
-_LISTED: Final = 10
+_PRESENTATION_ROLES: Final = frozenset({"presentation", "none"})
+_MAX_LISTED: Final = 10
 
 Header = Literal["auto", "first-row", "none"]
 
@@ -54,27 +54,27 @@ class ExtractTable(TypedSkill[TableParameters, Table]):
         html="<table><tr><th>Name<th>Price</tr><tr><td>Banana<td>1.99</tr></table>", url="https://shop.example/"
     )
 
-    def look(self, document: Document, parameters: TableParameters) -> Table:
+    def analyze(self, document: Document, parameters: TableParameters) -> Table:
         """Extract the selected table.
 
         Raises:
             SkillError: not exactly one table matches.
         """
-        rows = read_grid(_wanted_table(document, parameters.selector))
-        head = _head_length(rows, parameters.header)
+        rows = read_grid(_select_table(document, parameters.selector))
+        head = _count_head_rows(rows, parameters.header)
         width = max((len(row.texts) for row in rows), default=0)
-        columns = _unique_names(_joined(rows[:head], column) for column in range(width))
+        columns = _unique_names(_column_name(rows[:head], column) for column in range(width))
         padding = (None,) * width
         records = tuple(dict(zip(columns, row.texts + padding[len(row.texts) :], strict=True)) for row in rows[head:])
         return Table(columns=columns, rows=records, row_count=len(records))
 
 
-def _wanted_table(document: Document, selector: str | None) -> LexborNode:
+def _select_table(document: Document, selector: str | None) -> LexborNode:
     if selector is None:
-        tables = [node for node in document.tree.css("table") if node.attributes.get("role") not in _NO_DATA]
+        tables = [node for node in document.tree.css("table") if node.attributes.get("role") not in _PRESENTATION_ROLES]
         if len(tables) == 1:
             return tables[0]
-        raise SkillError(_not_one_table(tables))
+        raise SkillError(_ambiguous_table_message(tables))
     found = document.select(selector, f"{_NAME}: parameter 'selector'")
     if len(found) != 1:
         message = f"{_NAME}: expected one table for selector {selector!r}, got {len(found)} elements"
@@ -85,31 +85,33 @@ def _wanted_table(document: Document, selector: str | None) -> LexborNode:
     return found[0]
 
 
-def _not_one_table(tables: Sequence[LexborNode]) -> str:
+def _ambiguous_table_message(tables: Sequence[LexborNode]) -> str:
     if not tables:
         return f"{_NAME}: the page has no table"
-    listed = "; ".join(_described(number, table) for number, table in enumerate(tables[:_LISTED], start=1))
-    more = f"; and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
+    listed = "; ".join(_describe_table(number, table) for number, table in enumerate(tables[:_MAX_LISTED], start=1))
+    more = f"; and {len(tables) - _MAX_LISTED} more" if len(tables) > _MAX_LISTED else ""
     return f"{_NAME}: expected one table, got {len(tables)} ({listed}{more}). Select one with the parameter 'selector'."
 
 
-def _described(number: int, table: LexborNode) -> str:
+def _describe_table(number: int, table: LexborNode) -> str:
     caption = next((text_of(child) for child in table.iter() if child.tag == "caption"), "")
     identity = table.attributes.get("id")
-    rows = sum(1 for row in table.css("tr") if (around := _table_of(row)) is not None and around.mem_id == table.mem_id)
+    rows = sum(
+        1 for row in table.css("tr") if (around := _enclosing_table(row)) is not None and around.mem_id == table.mem_id
+    )
     size = "1 row" if rows == 1 else f"{rows} rows"
     parts = (f"table {number}", f'"{caption}"' if caption else "", f"id={identity}" if identity else "", size)
     return ", ".join(part for part in parts if part)
 
 
-def _table_of(node: LexborNode) -> LexborNode | None:
+def _enclosing_table(node: LexborNode) -> LexborNode | None:
     current = parent_element(node)
     while current is not None and current.tag != "table":
         current = parent_element(current)
     return current
 
 
-def _head_length(rows: Sequence[GridRow], header: Header) -> int:
+def _count_head_rows(rows: Sequence[GridRow], header: Header) -> int:
     if header == "none":
         return 0
     if header == "first-row":
@@ -120,7 +122,7 @@ def _head_length(rows: Sequence[GridRow], header: Header) -> int:
     return next((index for index, row in enumerate(rows) if not row.only_headers), len(rows))
 
 
-def _joined(head: Sequence[GridRow], column: int) -> str:
+def _column_name(head: Sequence[GridRow], column: int) -> str:
     """Join the distinct header texts of a column, outermost first."""
     texts = (row.texts[column] for row in head if column < len(row.texts))
     return " / ".join(dict.fromkeys(text for text in texts if text))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.json_value import JsonValue
 
 
-class ForeignSkill:
+class InstalledSkill:
     """A third-party skill: its exceptions become `SkillError`, its output is validated against its model."""
 
     def __init__(self, skill: Skill, origin: str) -> None:
@@ -42,12 +42,12 @@ class ForeignSkill:
         except (Exception, SystemExit) as fault:  # third-party code: its failure must not end the mission
             message = (
                 f"{self.name}: the skill of {self.origin} raised {type(fault).__name__}: {fault} "
-                f"({_place(fault)}). Report this to its authors."
+                f"({_location(fault)}). Report this to its authors."
             )
             raise SkillError(message) from fault
-        return self._checked(output)
+        return self._validate(output)
 
-    def _checked(self, output: JsonValue) -> JsonValue:
+    def _validate(self, output: JsonValue) -> JsonValue:
         try:
             self.output.model_validate_json(canonical_json(output).encode())
         except (TraceFieldError, UnicodeEncodeError, ValidationError) as error:
@@ -59,7 +59,7 @@ class ForeignSkill:
         return output
 
 
-def lacking(skill: object, entry_name: str) -> str | None:
+def find_skill_defect(skill: object, entry_name: str) -> str | None:
     """Return why an object is not a skill of this name, or None if it is."""
     name, version = getattr(skill, "name", None), getattr(skill, "version", None)
     description = getattr(skill, "description", None)
@@ -76,7 +76,7 @@ def lacking(skill: object, entry_name: str) -> str | None:
     return None if callable(getattr(skill, "run", None)) else "it has no method `run`"
 
 
-def _place(fault: BaseException) -> str:
+def _location(fault: BaseException) -> str:
     last = traceback.extract_tb(fault.__traceback__)[-1]
     return f"{last.name}, line {last.lineno}"
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.skills.document import INLINE, SILENT, clean, is_shadow_root
+from eikon_engine.skills.document import INLINE_TAGS, TEXTLESS_TAGS, is_shadow_root, normalize_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,28 +31,28 @@ class TextRun:
     text: str
     node: LexborNode
     """The element in which the run starts."""
-    struck: bool
+    is_struck: bool
 
 
 @dataclass(slots=True)
-class _Runs:
+class _RunBuilder:
     """The current run and the completed ones."""
 
     parts: list[str] = field(default_factory=list)
     node: LexborNode | None = None
     struck: bool = False
-    done: list[TextRun] = field(default_factory=list)
+    finished: list[TextRun] = field(default_factory=list)
 
-    def end(self) -> None:
-        text = clean("".join(self.parts))
+    def finish_run(self) -> None:
+        text = normalize_text("".join(self.parts))
         if text and self.node is not None:
-            self.done.append(TextRun(text=text, node=self.node, struck=self.struck))
+            self.finished.append(TextRun(text=text, node=self.node, is_struck=self.struck))
         self.parts.clear()
         self.node = None
 
     def add(self, text: str, node: LexborNode, *, struck: bool) -> None:
         if struck != self.struck:
-            self.end()
+            self.finish_run()
             self.struck = struck
         if self.node is None and text.strip():
             self.node = node
@@ -68,50 +68,50 @@ class _Level:
     """The element itself, or the ancestor in `apart` that owns the run."""
     struck: bool
     ends_run: bool
-    is_apart: bool
+    is_separate: bool
 
 
-def text_runs(scope: LexborNode, *, apart: frozenset[str] = frozenset()) -> tuple[TextRun, ...]:
+def text_runs(scope: LexborNode, *, separate: frozenset[str] = frozenset()) -> tuple[TextRun, ...]:
     """Return the text runs of an element in document order; elements whose tag is in `apart` are separate runs.
 
     Elements with `aria-hidden` are skipped: they repeat visually what screen readers get elsewhere. Two digits in a
     `<sup>` right after a digit are the cents of a price: `19<sup>99</sup>` reads `19.99`.
     """
-    runs = _Runs()
-    stack = [_Level(scope.iter(include_text=True), scope, _is_struck(scope), ends_run=True, is_apart=False)]
+    runs = _RunBuilder()
+    stack = [_Level(scope.iter(include_text=True), scope, _is_struck(scope), ends_run=True, is_separate=False)]
     while stack:
         level = stack[-1]
         for child in level.children:
             tag = child.tag or ""
             if tag == "-text":
                 runs.add(child.text_content or "", level.element, struck=level.struck)
-            elif _is_read(child, tag):
-                is_apart = level.is_apart or tag in apart
-                ends_run = tag not in INLINE or tag in apart
+            elif _has_text(child, tag):
+                is_apart = level.is_separate or tag in separate
+                ends_run = tag not in INLINE_TAGS or tag in separate
                 if ends_run:
-                    runs.end()
+                    runs.finish_run()
                 if tag == "sup":
-                    _part_cents(runs, child)
-                owner = level.element if level.is_apart else child
+                    _separate_cents(runs, child)
+                owner = level.element if level.is_separate else child
                 struck = level.struck or _is_struck(child)
                 stack.append(_Level(child.iter(include_text=True), owner, struck, ends_run, is_apart))
                 break
         else:
             if level.ends_run:
-                runs.end()
+                runs.finish_run()
             stack.pop()
-    return tuple(runs.done)
+    return tuple(runs.finished)
 
 
-def _is_read(child: LexborNode, tag: str) -> bool:
-    if tag == "-comment" or (tag in SILENT and not is_shadow_root(child)):
+def _has_text(child: LexborNode, tag: str) -> bool:
+    if tag == "-comment" or (tag in TEXTLESS_TAGS and not is_shadow_root(child)):
         return False
     return child.attributes.get("aria-hidden") != "true"
 
 
-def _part_cents(runs: _Runs, raised: LexborNode) -> None:
+def _separate_cents(runs: _RunBuilder, raised: LexborNode) -> None:
     before = "".join(runs.parts[-1:]).rstrip()
-    if before[-1:].isdigit() and _CENTS.fullmatch(clean(raised.text())):
+    if before[-1:].isdigit() and _CENTS.fullmatch(normalize_text(raised.text())):
         runs.parts.append(".")
 
 

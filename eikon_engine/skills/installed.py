@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from eikon_engine.errors import SkillBrokenError
-from eikon_engine.skills.foreign_skill import ForeignSkill, lacking
+from eikon_engine.skills.foreign_skill import InstalledSkill, find_skill_defect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,80 +24,82 @@ GROUP: Final = "eikon_engine.skills"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class SkillEntryPoint:
     """One entry point of the group and its distribution."""
 
     name: str
-    entry: metadata.EntryPoint | None
+    entry_point: metadata.EntryPoint | None
     """None if the entry points of the distribution cannot be read."""
     origin: str
     """Name and version of the distribution."""
 
 
-class InstalledSkills:
+class SkillEntryPoints:
     """The entry points of installed skills, imported on demand."""
 
     @cached_property
-    def offers(self) -> Mapping[str, tuple[Offer, ...]]:
+    def by_name(self) -> Mapping[str, tuple[SkillEntryPoint, ...]]:
         """Return the entry points of all distributions by name; a name must be unique to be loaded."""
-        found: dict[str, tuple[Offer, ...]] = {}
-        for offer in sorted(_offers(), key=lambda each: (each.name, each.origin)):
+        found: dict[str, tuple[SkillEntryPoint, ...]] = {}
+        for offer in sorted(_discover(), key=lambda each: (each.name, each.origin)):
             found[offer.name] = (*found.get(offer.name, ()), offer)
         return MappingProxyType(found)
 
     @cached_property
-    def _loaded(self) -> dict[str, ForeignSkill]:
+    def _loaded(self) -> dict[str, InstalledSkill]:
         return {}
 
-    def load(self, name: str) -> ForeignSkill:
+    def load(self, name: str) -> InstalledSkill:
         """Import the skill of this name.
 
         Raises:
             SkillBrokenError: two distributions provide it, it cannot be imported, or it is no valid skill.
         """
         if name not in self._loaded:
-            self._loaded[name] = _load(name, self.offers[name])
+            self._loaded[name] = _load(name, self.by_name[name])
         return self._loaded[name]
 
 
-def _offers() -> Iterator[Offer]:
+def _discover() -> Iterator[SkillEntryPoint]:
     for distribution in metadata.distributions():
-        if GROUP not in (distribution.read_text("entry_points.txt") or "") or _is_hidden(distribution):
+        if GROUP not in (distribution.read_text("entry_points.txt") or "") or _is_shadowed(distribution):
             continue
         origin = f"{distribution.name} {distribution.version}"
         try:
             entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
         except (TypeError, ValueError):
             entries = []
-            yield Offer(name="", entry=None, origin=origin)
+            yield SkillEntryPoint(name="", entry_point=None, origin=origin)
         for entry in entries:
-            yield Offer(name=entry.name, entry=entry, origin=origin)
+            yield SkillEntryPoint(name=entry.name, entry_point=entry, origin=origin)
 
 
-def _is_hidden(distribution: metadata.Distribution) -> bool:
+def _is_shadowed(distribution: metadata.Distribution) -> bool:
     """Whether another version of the distribution precedes this one on the path and shadows it."""
     first = metadata.distribution(distribution.name)
     return first.locate_file("") != distribution.locate_file("")
 
 
-def _load(name: str, offers: tuple[Offer, ...]) -> ForeignSkill:
-    if len(offers) > 1:
-        among = " and ".join(offer.origin for offer in offers)
+def _load(name: str, candidates: tuple[SkillEntryPoint, ...]) -> InstalledSkill:
+    if len(candidates) > 1:
+        among = " and ".join(offer.origin for offer in candidates)
         message = f"skill {name!r} is provided by several distributions: {among}. Uninstall all but one."
         raise SkillBrokenError(message)
-    (offer,) = offers
-    if offer.entry is None:
+    (offer,) = candidates
+    if offer.entry_point is None:
         message = f"{offer.origin}: its entry points for skills cannot be read. Reinstall it."
         raise SkillBrokenError(message)
-    skill = _imported(offer, offer.entry)
-    missing = lacking(skill, name)
+    skill = _import(offer, offer.entry_point)
+    missing = find_skill_defect(skill, name)
     if missing is not None:
-        message = f"skill {name!r} of {offer.origin} ({offer.entry.value}): {missing}. Update or remove {offer.origin}."
+        message = (
+            f"skill {name!r} of {offer.origin} ({offer.entry_point.value}): {missing}. Update or remove {offer.origin}."
+        )
         raise SkillBrokenError(message)
-    return ForeignSkill(cast("Skill", skill), offer.origin)
+    return InstalledSkill(cast("Skill", skill), offer.origin)
 
 
-def _imported(offer: Offer, entry: metadata.EntryPoint) -> object:
+def _import(offer: SkillEntryPoint, entry: metadata.EntryPoint) -> object:
     """Import an entry point; a class is instantiated without arguments."""
     try:
         found = entry.load()

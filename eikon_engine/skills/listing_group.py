@@ -13,9 +13,9 @@ from eikon_engine.skills.document import Document, is_shadow_root, parent_elemen
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-CARD_MARKS: Final = "a[href],h1,h2,h3,h4,h5,h6,[role=heading]"
-_SURROUNDINGS: Final = "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=menu]"
-_NEVER_CARDS: Final = frozenset(
+CARD_CONTENT: Final = "a[href],h1,h2,h3,h4,h5,h6,[role=heading]"
+_PAGE_FURNITURE: Final = "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=menu]"
+_NON_CARD_TAGS: Final = frozenset(
     [
         "html",
         "head",
@@ -42,10 +42,10 @@ _NEVER_CARDS: Final = frozenset(
         "picture",
     ]
 )
-_STATES: Final = frozenset({"odd", "even", "first", "last", "active", "selected", "current"})
+_STATE_CLASSES: Final = frozenset({"odd", "even", "first", "last", "active", "selected", "current"})
 _PLAIN_CLASS: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _PLAIN_TAG: Final = re.compile(r"[a-z][a-z0-9-]*")
-_FEWEST: Final = 2
+_MIN_CARDS: Final = 2
 
 _Signature = tuple[int, str, tuple[str, ...]]
 
@@ -66,7 +66,7 @@ def find_listing(document: Document) -> str | None:
     members have content besides links; then size; then text length; then document order.
     """
     groups = _groups(document)
-    candidates = [group for group in groups if _is_rich(group)] or groups
+    candidates = [group for group in groups if _has_own_content(group)] or groups
     if not candidates:
         return None
     largest = max(len(group.members) for group in candidates)
@@ -76,10 +76,10 @@ def find_listing(document: Document) -> str | None:
 
 
 def _groups(document: Document) -> list[_Group]:
-    outside = {node.mem_id for node in document.tree.css(_SURROUNDINGS)}
+    outside = {node.mem_id for node in document.tree.css(_PAGE_FURNITURE)}
     members: dict[_Signature, dict[int, LexborNode]] = {}
     seen: set[int] = set()
-    for mark in document.tree.css(CARD_MARKS):
+    for mark in document.tree.css(CARD_CONTENT):
         chain: dict[int, tuple[LexborNode, LexborNode | None]] = {}
         current: LexborNode | None = mark
         while current is not None and (identity := current.mem_id) not in seen and identity not in outside:
@@ -92,31 +92,33 @@ def _groups(document: Document) -> list[_Group]:
             continue
         for identity, (node, parent) in chain.items():
             tag = node.tag or ""
-            if tag not in _NEVER_CARDS and parent is not None and not is_shadow_root(node):
-                signature = (parent.mem_id, tag, _kinds(node.attributes.get("class") or ""))
+            if tag not in _NON_CARD_TAGS and parent is not None and not is_shadow_root(node):
+                signature = (parent.mem_id, tag, _stable_classes(node.attributes.get("class") or ""))
                 members.setdefault(signature, {})[identity] = node
-    alike = [(signature, tuple(found.values())) for signature, found in members.items() if _repeats(signature, found)]
+    alike = [
+        (signature, tuple(found.values())) for signature, found in members.items() if _is_repeated(signature, found)
+    ]
     return [_Group(tag, classes, found, order) for order, ((_, tag, classes), found) in enumerate(alike)]
 
 
-def _repeats(signature: _Signature, found: dict[int, LexborNode]) -> bool:
-    return len(found) >= _FEWEST and bool(_PLAIN_TAG.fullmatch(signature[1]))
+def _is_repeated(signature: _Signature, found: dict[int, LexborNode]) -> bool:
+    return len(found) >= _MIN_CARDS and bool(_PLAIN_TAG.fullmatch(signature[1]))
 
 
 @lru_cache(maxsize=1024)
-def _kinds(classes: str) -> tuple[str, ...]:
+def _stable_classes(classes: str) -> tuple[str, ...]:
     tokens = classes.split()
-    return tuple(sorted({token for token in tokens if token not in _STATES and "--" not in token}))
+    return tuple(sorted({token for token in tokens if token not in _STATE_CLASSES and "--" not in token}))
 
 
-def _is_rich(group: _Group) -> bool:
+def _has_own_content(group: _Group) -> bool:
     enough = (len(group.members) + 1) // 2
-    rich = filter(_says_more_than_links, group.members)
+    rich = filter(_has_content_besides_links, group.members)
     return sum(1 for _ in islice(rich, enough)) == enough
 
 
-def _says_more_than_links(node: LexborNode) -> bool:
-    return bool(node.css_first("img,h1,h2,h3,h4,h5,h6,[role=heading]") or text_of(node, without=frozenset({"a"})))
+def _has_content_besides_links(node: LexborNode) -> bool:
+    return bool(node.css_first("img,h1,h2,h3,h4,h5,h6,[role=heading]") or text_of(node, excluded=frozenset({"a"})))
 
 
 def _text_length(group: _Group) -> int:
@@ -130,4 +132,4 @@ def _selector(document: Document, group: _Group) -> str:
     if parent is None:
         return step
     joint = " " if is_shadow_root(parent) else " > "
-    return f"{selector_of(document, parent, crossing=' ').removesuffix(' ')}{joint}{step}"
+    return f"{selector_of(document, parent, shadow_combinator=' ').removesuffix(' ')}{joint}{step}"

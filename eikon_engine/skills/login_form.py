@@ -25,11 +25,11 @@ SIGN_UP_WORDS: Final = re.compile(
     r"|inscri|reg\u00edstr|crear (?:una )?cuenta|iscriv|change[ _-]?password|reset[ _-]?password",
     re.IGNORECASE,
 )
-_USER_WORDS: Final = re.compile(r"user|e-?mail|login|account|benutzer|identifi|usuario|phone|member", re.IGNORECASE)
+_USERNAME_WORDS: Final = re.compile(r"user|e-?mail|login|account|benutzer|identifi|usuario|phone|member", re.IGNORECASE)
 _USER_AUTOCOMPLETE: Final = frozenset({"username", "email", "webauthn"})
 _TEXT_TYPES: Final = frozenset({"", "text", "email", "tel"})
 _SUBMIT_TYPES: Final = frozenset({"", "submit", "image"})
-_NO_SUBMIT_WORDS: Final = re.compile(r"show|hide|forgot|reveal|cancel|google|facebook|github|apple", re.IGNORECASE)
+_OTHER_BUTTON_WORDS: Final = re.compile(r"show|hide|forgot|reveal|cancel|google|facebook|github|apple", re.IGNORECASE)
 
 Confidence = Literal["high", "low"]
 
@@ -55,26 +55,26 @@ class LoginForm:
     signals: tuple[str, ...]
 
 
-def judge(scope: FormScope) -> LoginForm | None:
+def classify_login_form(scope: FormScope) -> LoginForm | None:
     """Return the login form that these controls form, or None if they serve another purpose.
 
     Applies the rules of `docs/skills.md` in their order.
     """
-    passwords = [control for control in scope.controls if kind_of(control) == "password"]
+    passwords = [control for control in scope.controls if control_type(control) == "password"]
     autocompletes = [_autocomplete(control) for control in scope.controls]
     if len(passwords) > 1 or any("new-password" in tokens for tokens in autocompletes):
         return None
-    submit = _submit(scope)
-    wording = _wording(scope, submit)
+    submit = _find_submit(scope)
+    wording = _collect_wording(scope, submit)
     says_login = bool(LOGIN_WORDS.search(wording))
     if SIGN_UP_WORDS.search(wording) and not says_login:
         return None
     password = passwords[0] if passwords else None
-    username = _username(scope.controls, password)
+    username = _find_username(scope.controls, password)
     if password is None:
-        return _first_step(scope, username, submit, says_login=says_login)
+        return _username_only_login(scope, username, submit, says_login=says_login)
     known = any("current-password" in tokens for tokens in autocompletes)
-    signals = _present(
+    signals = _true_signals(
         ("one password field", True),
         ("username field", username is not None),
         ("autocomplete=current-password", known),
@@ -86,7 +86,7 @@ def judge(scope: FormScope) -> LoginForm | None:
     )
 
 
-def kind_of(control: LexborNode) -> str:
+def control_type(control: LexborNode) -> str:
     """Return the type of a control in lower case; by default `submit` for a button, empty for an input."""
     kind = (control.attributes.get("type") or "").strip().lower()
     return kind or ("submit" if control.tag == "button" else "")
@@ -94,10 +94,10 @@ def kind_of(control: LexborNode) -> str:
 
 def is_button(control: LexborNode) -> bool:
     """Whether a control is a button."""
-    return control.tag != "input" or kind_of(control) in {"submit", "image", "button", "reset"}
+    return control.tag != "input" or control_type(control) in {"submit", "image", "button", "reset"}
 
 
-def _first_step(
+def _username_only_login(
     scope: FormScope, username: LexborNode | None, submit: LexborNode | None, *, says_login: bool
 ) -> LoginForm | None:
     """Classify a form without a password field: a login form needs both wording and `autocomplete=username`."""
@@ -107,7 +107,7 @@ def _first_step(
     return LoginForm(scope=scope, username=username, password=None, submit=submit, confidence="low", signals=signals)
 
 
-def _present(*signals: tuple[str, bool]) -> tuple[str, ...]:
+def _true_signals(*signals: tuple[str, bool]) -> tuple[str, ...]:
     return tuple(name for name, holds in signals if holds)
 
 
@@ -115,42 +115,42 @@ def _autocomplete(control: LexborNode) -> Sequence[str]:
     return (control.attributes.get("autocomplete") or "").lower().split()
 
 
-def _username(controls: Iterable[LexborNode], password: LexborNode | None) -> LexborNode | None:
+def _find_username(controls: Iterable[LexborNode], password: LexborNode | None) -> LexborNode | None:
     """Choose by autocomplete, then type, then name, then the last text field before the password."""
     fields: list[LexborNode] = []
     for control in controls:
         if password is not None and control.mem_id == password.mem_id:
             break
-        if control.tag == "input" and kind_of(control) in _TEXT_TYPES:
+        if control.tag == "input" and control_type(control) in _TEXT_TYPES:
             fields.append(control)
     completed = (field for field in fields if not _USER_AUTOCOMPLETE.isdisjoint(_autocomplete(field)))
-    addressed = (field for field in fields if kind_of(field) == "email")
-    named = (field for field in fields if _USER_WORDS.search(_naming(field)))
+    addressed = (field for field in fields if control_type(field) == "email")
+    named = (field for field in fields if _USERNAME_WORDS.search(_field_names(field)))
     return next(chain(completed, addressed, named, reversed(fields)), None)
 
 
-def _naming(control: LexborNode) -> str:
+def _field_names(control: LexborNode) -> str:
     attributes = control.attributes
     return " ".join(attributes.get(name) or "" for name in ("name", "id", "placeholder", "aria-label"))
 
 
-def _submit(scope: FormScope) -> LexborNode | None:
+def _find_submit(scope: FormScope) -> LexborNode | None:
     """Choose the first "log in" button, else the first submit button; outside a form any button qualifies."""
-    buttons = [control for control in scope.controls if is_button(control) and kind_of(control) != "reset"]
-    submitting = [button for button in buttons if scope.form is None or kind_of(button) in _SUBMIT_TYPES]
-    fitting = [button for button in submitting if not _NO_SUBMIT_WORDS.search(_label(button))]
-    saying = [button for button in fitting if LOGIN_WORDS.search(_label(button))]
+    buttons = [control for control in scope.controls if is_button(control) and control_type(control) != "reset"]
+    submitting = [button for button in buttons if scope.form is None or control_type(button) in _SUBMIT_TYPES]
+    fitting = [button for button in submitting if not _OTHER_BUTTON_WORDS.search(_button_label(button))]
+    saying = [button for button in fitting if LOGIN_WORDS.search(_button_label(button))]
     return next(iter((*saying, *fitting)), None)
 
 
-def _label(button: LexborNode) -> str:
+def _button_label(button: LexborNode) -> str:
     attributes = button.attributes
     shown = text_of(button) or attributes.get("value") or attributes.get("alt") or ""
     return f"{shown} {attributes.get('aria-label') or ''}".strip()
 
 
-def _wording(scope: FormScope, submit: LexborNode | None) -> str:
-    words = [_label(submit)] if submit is not None else []
+def _collect_wording(scope: FormScope, submit: LexborNode | None) -> str:
+    words = [_button_label(submit)] if submit is not None else []
     if scope.form is not None:
         attributes = scope.form.attributes
         words.extend(attributes.get(name) or "" for name in ("action", "id", "name", "class", "aria-label"))

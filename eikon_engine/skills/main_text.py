@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.skills.document import INLINE, SILENT, is_shadow_root, parent_element, text_of
+from eikon_engine.skills.document import INLINE_TAGS, TEXTLESS_TAGS, is_shadow_root, parent_element, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "code", "caption"]
 
 _PARAGRAPHS: Final = "p,pre,blockquote,td,section > br,div > br"
-_SHORTEST: Final = 25
-_FEWEST_POINTS: Final = 4.0
-_FEWEST_POINTS_OF_ONE: Final = 6.0
+_MIN_TEXT_LENGTH: Final = 25
+_MIN_SCORE: Final = 4.0
+_MIN_SINGLE_SCORE: Final = 6.0
 """Minimum score if there is only one paragraph."""
-_MOST_FOR_LENGTH: Final = 3
-_AROUND: Final = frozenset({"nav", "aside", "footer", "form", "dialog", "menu", "button", "select", "figure"})
-_AROUND_ROLES: Final = frozenset({"navigation", "complementary", "contentinfo", "dialog", "search", "menu"})
-_UNWANTED: Final = re.compile(
+_MAX_LENGTH_SCORE: Final = 3
+_FURNITURE_TAGS: Final = frozenset({"nav", "aside", "footer", "form", "dialog", "menu", "button", "select", "figure"})
+_FURNITURE_ROLES: Final = frozenset({"navigation", "complementary", "contentinfo", "dialog", "search", "menu"})
+_FURNITURE_NAME: Final = re.compile(
     r"comment|sidebar|share|social|related|recommend|promo|sponsor|advert|\bads?\b|newsletter|subscribe|breadcrumb"
     r"|cookie|consent|footer|masthead|pagination|disqus|toolbar|byline|author-?(?:box|bio)|tags?\b|meta\b",
     re.IGNORECASE,
 )
-_WANTED: Final = re.compile(r"article|body|content|entry|main|page|post|story|text|blog", re.IGNORECASE)
+_CONTENT_NAME: Final = re.compile(r"article|body|content|entry|main|page|post|story|text|blog", re.IGNORECASE)
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _KINDS: Final[dict[str, BlockKind]] = {
     "li": "item",
@@ -44,7 +44,7 @@ _KINDS: Final[dict[str, BlockKind]] = {
     "figcaption": "caption",
     "caption": "caption",
 }
-_MOST_LINKED: Final = 0.5
+_MAX_LINK_RATIO: Final = 0.5
 _COMMAS: Final = ",\u060c\u3001\uff0c"
 
 
@@ -57,7 +57,7 @@ class Block:
     text: str
 
 
-def find_main(document: Document) -> LexborNode | None:
+def find_main_text(document: Document) -> LexborNode | None:
     """Return the element that contains the main text; None if no element scores high enough.
 
     A single `<article>`, `<main>` or `itemprop=articleBody` with at least half of the best score is preferred.
@@ -66,7 +66,7 @@ def find_main(document: Document) -> LexborNode | None:
     counts: Counter[int] = Counter()
     nodes: dict[int, LexborNode] = {}
     for paragraph in _paragraphs(document):
-        share = _points(paragraph)
+        share = _score_paragraph(paragraph)
         parent = parent_element(paragraph) if share else None
         for weight in (1.0, 0.5, 0.25):
             if parent is None:
@@ -76,14 +76,14 @@ def find_main(document: Document) -> LexborNode | None:
             points[parent.mem_id] = points.get(parent.mem_id, 0.0) + share * weight
             parent = parent_element(parent)
     enough = {
-        key: found + _bonus(nodes[key])
+        key: found + _container_bonus(nodes[key])
         for key, found in points.items()
-        if found >= (_FEWEST_POINTS if counts[key] > 1 else _FEWEST_POINTS_OF_ONE)
+        if found >= (_MIN_SCORE if counts[key] > 1 else _MIN_SINGLE_SCORE)
     }
     if not enough:
         return None
     best = max(enough, key=lambda key: enough[key])
-    return _marked(document, nodes[best], points[best], points) or nodes[best]
+    return _marked_container(document, nodes[best], points[best], points) or nodes[best]
 
 
 def read_blocks(root: LexborNode) -> Iterator[Block]:
@@ -95,12 +95,16 @@ def read_blocks(root: LexborNode) -> Iterator[Block]:
     while stack:
         node, quoted = stack.pop()
         tag = node.tag or ""
-        if node.mem_id != root.mem_id and (tag in SILENT or _is_unwanted(node)) and not is_shadow_root(node):
+        if (
+            node.mem_id != root.mem_id
+            and (tag in TEXTLESS_TAGS or _is_page_furniture(node))
+            and not is_shadow_root(node)
+        ):
             continue
         inside = quoted or tag == "blockquote"
         if _holds_blocks(node):
             yield from _own_text(node, quoted=inside)
-            stack.extend((child, inside) for child in reversed(list(node.iter())) if child.tag not in INLINE)
+            stack.extend((child, inside) for child in reversed(list(node.iter())) if child.tag not in INLINE_TAGS)
             continue
         block = _block(node, quoted=inside)
         if block is not None:
@@ -117,18 +121,18 @@ def _paragraphs(document: Document) -> list[LexborNode]:
     return list(found.values())
 
 
-def _points(paragraph: LexborNode) -> float:
+def _score_paragraph(paragraph: LexborNode) -> float:
     """Score a paragraph by its commas, its length and its share of text outside links."""
     text = text_of(paragraph)
-    if len(text) < _SHORTEST or _is_around(paragraph):
+    if len(text) < _MIN_TEXT_LENGTH or _is_inside_furniture(paragraph):
         return 0.0
     commas = sum(text.count(comma) for comma in _COMMAS)
-    return (1 + commas + min(len(text) // 100, _MOST_FOR_LENGTH)) * (1 - min(1.0, _linked(paragraph, text)))
+    return (1 + commas + min(len(text) // 100, _MAX_LENGTH_SCORE)) * (1 - min(1.0, _link_ratio(paragraph, text)))
 
 
-def _bonus(node: LexborNode) -> float:
+def _container_bonus(node: LexborNode) -> float:
     names = _names(node)
-    named = (5.0 if _WANTED.search(names) else 0.0) - (10.0 if _UNWANTED.search(names) else 0.0)
+    named = (5.0 if _CONTENT_NAME.search(names) else 0.0) - (10.0 if _FURNITURE_NAME.search(names) else 0.0)
     return named + (5.0 if node.tag in {"article", "main"} else 0.0)
 
 
@@ -137,30 +141,30 @@ def _names(node: LexborNode) -> str:
     return f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
 
 
-def _is_around(node: LexborNode) -> bool:
+def _is_inside_furniture(node: LexborNode) -> bool:
     current: LexborNode | None = node
     while current is not None and current.tag not in {"body", "article", "main"}:
-        if _is_unwanted(current):
+        if _is_page_furniture(current):
             return True
         current = parent_element(current)
     return False
 
 
-def _is_unwanted(node: LexborNode) -> bool:
-    if node.tag in _AROUND and node.tag != "figure":
+def _is_page_furniture(node: LexborNode) -> bool:
+    if node.tag in _FURNITURE_TAGS and node.tag != "figure":
         return True
     attributes = node.attributes
-    if (attributes.get("role") or "").lower() in _AROUND_ROLES or "hidden" in attributes:
+    if (attributes.get("role") or "").lower() in _FURNITURE_ROLES or "hidden" in attributes:
         return True
     names = _names(node)
-    return bool(_UNWANTED.search(names)) and not _WANTED.search(names) and node.tag != "body"
+    return bool(_FURNITURE_NAME.search(names)) and not _CONTENT_NAME.search(names) and node.tag != "body"
 
 
-def _linked(node: LexborNode, text: str) -> float:
+def _link_ratio(node: LexborNode, text: str) -> float:
     return sum(len(text_of(link)) for link in node.css("a")) / len(text) if text else 0.0
 
 
-def _marked(document: Document, best: LexborNode, most: float, points: dict[int, float]) -> LexborNode | None:
+def _marked_container(document: Document, best: LexborNode, most: float, points: dict[int, float]) -> LexborNode | None:
     for selector in ("[itemprop=articleBody]", "article", "main,[role=main]"):
         found = document.tree.css(selector)
         if len(found) == 1 and points.get(found[0].mem_id, 0.0) >= most / 2:
@@ -174,13 +178,15 @@ def _marked(document: Document, best: LexborNode, most: float, points: dict[int,
 
 
 def _holds_blocks(node: LexborNode) -> bool:
-    return node.tag not in _LEVELS and any(child.tag not in INLINE and child.tag != "br" for child in _deep(node))
+    return node.tag not in _LEVELS and any(
+        child.tag not in INLINE_TAGS and child.tag != "br" for child in _children_through_inline(node)
+    )
 
 
-def _deep(node: LexborNode) -> Iterator[LexborNode]:
+def _children_through_inline(node: LexborNode) -> Iterator[LexborNode]:
     """Yield the children of an element, and those of its inline children."""
     for child in node.iter():
-        if child.tag in INLINE and child.tag != "a":
+        if child.tag in INLINE_TAGS and child.tag != "a":
             yield from child.iter()
         yield child
 
@@ -191,10 +197,10 @@ def _own_text(node: LexborNode, *, quoted: bool) -> Iterator[Block]:
     for child in node.iter(include_text=True):
         if child.tag == "-text":
             parts.append(child.text_content or "")
-        elif child.tag in INLINE:
+        elif child.tag in INLINE_TAGS:
             parts.append(text_of(child))
     text = " ".join(" ".join(parts).split())
-    if len(text) >= _SHORTEST:
+    if len(text) >= _MIN_TEXT_LENGTH:
         yield Block(kind="quote" if quoted else _KINDS.get(node.tag or "", "paragraph"), level=None, text=text)
 
 
@@ -206,6 +212,6 @@ def _block(node: LexborNode, *, quoted: bool) -> Block | None:
     level = _LEVELS.get(tag)
     if level is not None:
         return Block(kind="heading", level=level, text=text)
-    if _linked(node, text) > _MOST_LINKED:
+    if _link_ratio(node, text) > _MAX_LINK_RATIO:
         return None
     return Block(kind="quote" if quoted else _KINDS.get(tag, "paragraph"), level=None, text=text)

@@ -14,9 +14,9 @@ _CODES: Final = (
     "USD EUR GBP CHF JPY CNY SEK NOK DKK ISK PLN CZK HUF RON BGN TRY RUB UAH CAD AUD NZD MXN BRL ARS CLP COP INR "
     "KRW THB IDR MYR PHP SGD HKD TWD VND ILS AED SAR QAR KWD BHD OMR JOD EGP MAD TND ZAR NGN KES"
 )
-CODES: Final = frozenset(_CODES.split())
+CURRENCY_CODES: Final = frozenset(_CODES.split())
 """Recognized ISO 4217 codes."""
-_OF_SIGN: Final = {
+_CURRENCY_OF_SIGN: Final = {
     "€": "EUR",
     "£": "GBP",
     "₹": "INR",
@@ -53,23 +53,28 @@ _OF_SIGN: Final = {
     "元": "CNY",
     "円": "JPY",
 }
-_SHARED: Final = ("$", "¥", "kr")
+_AMBIGUOUS_SIGNS: Final = ("$", "¥", "kr")
 """Signs that several currencies share."""
-_BARE: Final = frozenset({"JPY", "KRW", "VND", "CLP", "ISK"})
+_ZERO_DECIMAL_CURRENCIES: Final = frozenset({"JPY", "KRW", "VND", "CLP", "ISK"})
 """Currencies without decimals: a separator always groups thousands."""
-_THREE_PLACES: Final = frozenset({"KWD", "BHD", "OMR", "JOD", "TND"})
-_COMMA: Final = "de fr es it pt nl sv da nb nn no fi pl cs sk hu ro bg ru uk tr el hr sl sr lt lv et is ca gl eu id vi"
-_POINT: Final = "en ja zh ko th he ms"
+_THREE_DECIMAL_CURRENCIES: Final = frozenset({"KWD", "BHD", "OMR", "JOD", "TND"})
+_COMMA_LANGUAGES: Final = (
+    "de fr es it pt nl sv da nb nn no fi pl cs sk hu ro bg ru uk tr el hr sl sr lt lv et is ca gl eu id vi"
+)
+_POINT_LANGUAGES: Final = "en ja zh ko th he ms"
 _POINT_REGIONS: Final = frozenset({"ch", "li", "mx", "gt", "hn", "ni", "pa", "pe", "pr", "sv", "do"})
 """Regions that use a decimal point although the language uses a comma elsewhere."""
-_MARKS: Final = {**dict.fromkeys(_COMMA.split(" "), ","), **dict.fromkeys(_POINT.split(" "), ".")}
+_DECIMAL_MARKS: Final = {
+    **dict.fromkeys(_COMMA_LANGUAGES.split(" "), ","),
+    **dict.fromkeys(_POINT_LANGUAGES.split(" "), "."),
+}
 """Decimal mark by language."""
 
 
 def _sign_pattern() -> str:
-    letters = [*CODES, *(sign for sign in (*_OF_SIGN, "kr") if sign[0].isalpha() and sign[-1] != "$")]
+    letters = [*CURRENCY_CODES, *(sign for sign in (*_CURRENCY_OF_SIGN, "kr") if sign[0].isalpha() and sign[-1] != "$")]
     worded = "|".join(re.escape(sign) for sign in sorted(letters, key=len, reverse=True))
-    dollars = "|".join(re.escape(sign) for sign in sorted(_OF_SIGN, key=len, reverse=True) if sign[-1] == "$")
+    dollars = "|".join(re.escape(sign) for sign in sorted(_CURRENCY_OF_SIGN, key=len, reverse=True) if sign[-1] == "$")
     return rf"(?:(?<!\w)(?:{dollars})|[$€£¥₹₽₩₺₪₴฿₫₱₦元円]|(?<![^\W\d_])(?:{worded})(?![^\W\d_]))"
 
 
@@ -88,7 +93,7 @@ _MONEY: Final = re.compile(
 )
 _HAS_DIGIT: Final = re.compile(r"\d")
 _HAS_SIGN: Final = re.compile(_SIGN)
-_PLACES: Final = 3
+_GROUP_DIGITS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +104,7 @@ class Amount:
     """Decimal numbers, smallest first; exactly one if unambiguous."""
 
     @property
-    def certain(self) -> str | None:
+    def unambiguous(self) -> str | None:
         """Return the number, or None if it is ambiguous."""
         return self.readings[0] if len(self.readings) == 1 else None
 
@@ -157,9 +162,9 @@ def _readings(plain: str, language: str | None, currency: str | None) -> tuple[s
     grouped = plain.replace(".", "").replace(",", "")
     if len(set(marks)) > 1:
         return (decimal,)
-    if len(marks) > 1 or currency in _BARE:
+    if len(marks) > 1 or currency in _ZERO_DECIMAL_CURRENCIES:
         return (grouped,)
-    if len(places) != _PLACES or whole == "0" or currency in _THREE_PLACES:
+    if len(places) != _GROUP_DIGITS or whole == "0" or currency in _THREE_DECIMAL_CURRENCIES:
         return (decimal,)
     mark = _decimal_mark(language)
     return (grouped, decimal) if mark is None else (decimal,) if last == mark else (grouped,)
@@ -167,10 +172,10 @@ def _readings(plain: str, language: str | None, currency: str | None) -> tuple[s
 
 def _decimal_mark(language: str | None) -> str | None:
     base, _, region = (language or "").lower().replace("_", "-").partition("-")
-    return "." if region in _POINT_REGIONS else _MARKS.get(base)
+    return "." if region in _POINT_REGIONS else _DECIMAL_MARKS.get(base)
 
 
 def _currency(sign: str, currency: str | None) -> str | None:
-    if sign in CODES:
+    if sign in CURRENCY_CODES:
         return sign
-    return currency if sign in _SHARED else _OF_SIGN.get(sign)
+    return currency if sign in _AMBIGUOUS_SIGNS else _CURRENCY_OF_SIGN.get(sign)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, TypeAlias
 
-Step: TypeAlias = Literal["next", "previous"]
+Direction: TypeAlias = Literal["next", "previous"]
 
 _NEXT: Final = (
     r"next(?: page| results)?|older(?: posts| entries)?|nächste(?: seite)?|weiter|(?:page )?suivante?|siguiente"
@@ -32,7 +32,7 @@ _FORWARD: Final = frozenset({"›", "»", ">", "→", "❯", ">>", "▸", "▶"}
 _BACKWARD: Final = frozenset({"‹", "«", "<", "←", "❮", "<<", "◂", "◀"})  # noqa: RUF001 - arrows of pagers
 
 
-def step_of(text: str, *, right_to_left: bool) -> Step | None:
+def pager_direction(text: str, *, right_to_left: bool) -> Direction | None:
     """Return the direction of a label by its words, else by its arrow, which is mirrored in right-to-left text."""
     words = text.strip(_ARROWS).lower()
     if _NEXT_TEXT.fullmatch(words):
@@ -47,6 +47,6 @@ def step_of(text: str, *, right_to_left: bool) -> Step | None:
     return None
 
 
-def says_more(text: str) -> bool:
+def is_load_more(text: str) -> bool:
     """Whether a label means "load more"."""
     return bool(_MORE_TEXT.fullmatch(text.strip(_ARROWS + "+….").lower()))

@@ -21,14 +21,14 @@ class Parameters(BaseModel):
 _ParametersT = TypeVar("_ParametersT", bound=Parameters)
 
 
-def read_parameters(model: type[_ParametersT], page: SkillInput, skill: str) -> _ParametersT:
+def read_parameters(model: type[_ParametersT], skill_input: SkillInput, skill: str) -> _ParametersT:
     """Validate the parameters given with a page against the model of a skill.
 
     Raises:
         SkillError: a name is unknown or a value has the wrong type; the message lists the known names.
     """
     try:
-        return model.model_validate(dict(page.parameters))
+        return model.model_validate(dict(skill_input.parameters))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         known = ", ".join(sorted(model.model_fields)) or "none"

@@ -24,7 +24,7 @@ class SkillInput:
     url: str
     """URL of the document, the base of relative URLs."""
     parameters: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
-    ask: CompletionClient | None = None
+    completion_client: CompletionClient | None = None
     """Client for questions to a language model; None if none is available."""
 
 

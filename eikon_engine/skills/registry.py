@@ -12,7 +12,7 @@ from eikon_engine.errors import SkillBrokenError, UnknownSkillError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eikon_engine.skills.installed import InstalledSkills
+    from eikon_engine.skills.installed import SkillEntryPoints
     from eikon_engine.skills.protocol import Skill
 
 
@@ -21,11 +21,11 @@ class SkillRegistry:
     """Skills by name. Immutable: `extended` returns a new registry."""
 
     _skills: Mapping[str, Skill]
-    _installed: InstalledSkills | None = None
+    _installed: SkillEntryPoints | None = None
     """Fallback for names that are not in the table."""
 
     @classmethod
-    def of(cls, *skills: Skill, installed: InstalledSkills | None = None) -> SkillRegistry:
+    def of(cls, *skills: Skill, installed: SkillEntryPoints | None = None) -> SkillRegistry:
         """Build a registry of these skills, and of `installed` ones if given.
 
         Raises:
@@ -50,16 +50,16 @@ class SkillRegistry:
     @property
     def names(self) -> tuple[str, ...]:
         """Sorted names of all known skills, including broken ones."""
-        offered = () if self._installed is None else self._installed.offers
+        offered = () if self._installed is None else self._installed.by_name
         return tuple(sorted({*self._skills, *offered} - {""}))
 
     @property
-    def broken(self) -> tuple[str, ...]:
+    def errors(self) -> tuple[str, ...]:
         """One message for each installed skill that cannot be used; imports all of them."""
         if self._installed is None:
             return ()
         found: list[str] = []
-        for name, offers in self._installed.offers.items():
+        for name, offers in self._installed.by_name.items():
             if name in self._skills:
                 among = " and ".join(offer.origin for offer in offers)
                 found.append(
@@ -73,7 +73,7 @@ class SkillRegistry:
                 found.append(error.message)
         return tuple(found)
 
-    def named(self, name: str) -> Skill:
+    def get(self, name: str) -> Skill:
         """Return the skill of this name.
 
         Raises:
@@ -83,15 +83,15 @@ class SkillRegistry:
         skill = self._skills.get(name)
         if skill is not None:
             return skill
-        if name and self._installed is not None and name in self._installed.offers:
+        if name and self._installed is not None and name in self._installed.by_name:
             return self._installed.load(name)
-        raise UnknownSkillError(self._unknown(name))
+        raise UnknownSkillError(self._unknown_message(name))
 
     def __iter__(self) -> Iterator[Skill]:
         """Iterate over the usable skills in order of their names; `broken` reports the others."""
         for name in self.names:
             try:
-                skill = self.named(name)
+                skill = self.get(name)
             except SkillBrokenError:
                 continue
             yield skill
@@ -100,7 +100,7 @@ class SkillRegistry:
         """Return the number of names."""
         return len(self.names)
 
-    def _unknown(self, name: str) -> str:
+    def _unknown_message(self, name: str) -> str:
         known = ", ".join(self.names) or "none"
         nearest = difflib.get_close_matches(name, self.names, n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "register it or correct the name"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from eikon_engine.skills.document import Document
 
 
-def scopes(document: Document, selector: str | None, skill: str) -> tuple[LexborNode, ...]:
+def select_scopes(document: Document, selector: str | None, skill: str) -> tuple[LexborNode, ...]:
     """Return the outermost elements that match the selector, or the root of the page if it is None.
 
     Raises:

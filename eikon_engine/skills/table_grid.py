@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-_MOST_COLUMNS_SPANNED: Final = 1000
+_MAX_COLSPAN: Final = 1000
 """Maximum `colspan` in HTML."""
-_MOST_DIGITS: Final = 9
-_MOST_CELLS: Final = 1_000_000
-_CELLS: Final = frozenset({"td", "th"})
-_NESTED: Final = frozenset({"table"})
+_MAX_DIGITS: Final = 9
+_MAX_CELLS: Final = 1_000_000
+_CELL_TAGS: Final = frozenset({"td", "th"})
+_NESTED_TAGS: Final = frozenset({"table"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,18 @@ def read_grid(table: LexborNode) -> tuple[GridRow, ...]:
 
 
 def _group_rows(group: Sequence[LexborNode], spanning: set[int], *, in_head: bool) -> list[GridRow]:
-    cells = [[cell for cell in row.iter() if cell.tag in _CELLS] for row in group]
+    cells = [[cell for cell in row.iter() if cell.tag in _CELL_TAGS] for row in group]
     if spanning and any(cell.mem_id in spanning for row in cells for cell in row):
-        texts = _laid_out(cells, spanning)
+        texts = _lay_out(cells, spanning)
     else:
-        texts = [[text_of(cell, without=_NESTED) for cell in row] for row in cells]
+        texts = [[text_of(cell, excluded=_NESTED_TAGS) for cell in row] for row in cells]
     return [
         GridRow(texts=tuple(slots), only_headers=bool(row) and all(cell.tag == "th" for cell in row), in_head=in_head)
         for row, slots in zip(cells, texts, strict=True)
     ]
 
 
-def _laid_out(rows: Sequence[Sequence[LexborNode]], spanning: set[int]) -> list[list[str | None]]:
+def _lay_out(rows: Sequence[Sequence[LexborNode]], spanning: set[int]) -> list[list[str | None]]:
     """Fill the slots of one row group; a rowspan ends with its group."""
     slots: list[list[str | None]] = [[] for _ in rows]
     taken: list[set[int]] = [set() for _ in rows]
@@ -79,16 +79,16 @@ def _laid_out(rows: Sequence[Sequence[LexborNode]], spanning: set[int]) -> list[
                 column += 1
             width, height = _span(cell, len(rows) - index) if cell.mem_id in spanning else (1, 1)
             filled += width * height
-            _refuse_huge(filled)
-            text = text_of(cell, without=_NESTED)
+            _check_cell_count(filled)
+            text = text_of(cell, excluded=_NESTED_TAGS)
             for below in range(index, index + height):
-                _put(slots[below], range(column, column + width), text)
+                _fill_slots(slots[below], range(column, column + width), text)
                 taken[below].update(range(column, column + width))
             column += width
     return slots
 
 
-def _put(slots: list[str | None], columns: range, text: str) -> None:
+def _fill_slots(slots: list[str | None], columns: range, text: str) -> None:
     if columns.stop > len(slots):
         slots.extend([None] * (columns.stop - len(slots)))
     for column in columns:
@@ -97,17 +97,17 @@ def _put(slots: list[str | None], columns: range, text: str) -> None:
 
 def _span(cell: LexborNode, rows_left: int) -> tuple[int, int]:
     attributes = cell.attributes
-    width = min(_whole_number(attributes.get("colspan"), 1) or 1, _MOST_COLUMNS_SPANNED)
+    width = min(_whole_number(attributes.get("colspan"), 1) or 1, _MAX_COLSPAN)
     height = _whole_number(attributes.get("rowspan"), 1) or rows_left
     return width, min(height, rows_left)
 
 
-def _whole_number(text: str | None, otherwise: int) -> int:
+def _whole_number(text: str | None, default: int) -> int:
     digits = (text or "").strip()
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else otherwise
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS else default
 
 
-def _refuse_huge(cells: int) -> None:
-    if cells > _MOST_CELLS:
-        message = f"extract_table: the spans of this table expand to more than {_MOST_CELLS} cells"
+def _check_cell_count(cells: int) -> None:
+    if cells > _MAX_CELLS:
+        message = f"extract_table: the spans of this table expand to more than {_MAX_CELLS} cells"
         raise SkillError(message)

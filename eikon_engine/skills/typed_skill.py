@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from eikon_engine.skills.document import parse_document
 from eikon_engine.skills.parameters import Parameters, read_parameters
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.json_value import JsonValue
 
 
-class Output(Record):
+class Output(FileModel):
     """Base class of skill outputs: frozen, closed, no type coercion."""
 
 
@@ -43,11 +43,11 @@ class TypedSkill(ABC, Generic[ParametersT, OutputT]):
             SkillError: a parameter is invalid, or the page does not contain what the skill extracts.
         """
         parameters = read_parameters(self.parameters, page, self.name)
-        output: JsonValue = self.look(parse_document(page), parameters).model_dump(mode="json")
+        output: JsonValue = self.analyze(parse_document(page), parameters).model_dump(mode="json")
         return output
 
     @abstractmethod
-    def look(self, document: Document, parameters: ParametersT) -> OutputT:
+    def analyze(self, document: Document, parameters: ParametersT) -> OutputT:
         """Return the output of the skill for a parsed page.
 
         Raises:

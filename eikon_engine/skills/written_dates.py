@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Order: TypeAlias = Literal["dmy", "mdy"]
+DayOrder: TypeAlias = Literal["dmy", "mdy"]
 
 _MONTHS: Final = (
     "january jan januar jänner janvier janv enero ene gennaio gen janeiro januari января январь stycznia styczeń",
@@ -26,8 +26,8 @@ _MONTHS: Final = (
     "november nov novembre noviembre novembro ноября ноябрь listopada listopad",
     "december dec dezember dez décembre déc diciembre dic dicembre dezembro декабря декабрь grudnia grudzień",
 )
-_OF_NAME: Final = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names.split()}
-_NAMES: Final = "|".join(sorted(map(re.escape, _OF_NAME), key=len, reverse=True))
+_MONTH_NUMBER: Final = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names.split()}
+_NAMES: Final = "|".join(sorted(map(re.escape, _MONTH_NUMBER), key=len, reverse=True))
 _YEAR: Final = r"(?:1[5-9]|20|21)\d\d"
 _TIME: Final = r"(?:[T ](?P<time>(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?)(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
 _DATE: Final = re.compile(
@@ -55,7 +55,7 @@ class WrittenDate:
     """ISO 8601, earliest first; exactly one if unambiguous."""
 
 
-def find_dates(text: str, order: Order | None = None) -> Iterator[WrittenDate]:
+def find_dates(text: str, order: DayOrder | None = None) -> Iterator[WrittenDate]:
     """Yield the valid dates of a text in order.
 
     With dots the day comes first; with slashes and hyphens `order` decides.
@@ -73,17 +73,17 @@ def iso_date(text: str) -> str | None:
     found = _ISO.fullmatch(text.strip())
     if found is None:
         return None
-    day = _day(found["y"], found["m"], found["d"])
-    return None if day is None else f"{day}{_clock(found)}"
+    day = _iso_day(found["y"], found["m"], found["d"])
+    return None if day is None else f"{day}{_iso_time(found)}"
 
 
-def _readings(found: re.Match[str], order: Order | None) -> Iterator[str]:
+def _readings(found: re.Match[str], order: DayOrder | None) -> Iterator[str]:
     if found["y"]:
-        day = _day(found["y"], found["m"], found["d"])
-        yield from () if day is None else (f"{day}{_clock(found)}",)
+        day = _iso_day(found["y"], found["m"], found["d"])
+        yield from () if day is None else (f"{day}{_iso_time(found)}",)
         return
     if found["ny"]:
-        yield from _numeric(found, order)
+        yield from _numeric_readings(found, order)
         return
     parts = {
         "cy": (found["cy"], found["cm"], found["cd"]),
@@ -91,13 +91,13 @@ def _readings(found: re.Match[str], order: Order | None) -> Iterator[str]:
         "ey": (found["ey"], found["em"], found["ed"]),
     }
     year, month, number = next(each for each in parts.values() if each[0])
-    day = _day(year, str(_OF_NAME.get(month.lower(), month)), number)
+    day = _iso_day(year, str(_MONTH_NUMBER.get(month.lower(), month)), number)
     yield from () if day is None else (day,)
 
 
-def _numeric(found: re.Match[str], order: Order | None) -> Iterator[str]:
+def _numeric_readings(found: re.Match[str], order: DayOrder | None) -> Iterator[str]:
     first, second, year = found["a"], found["b"], found["ny"]
-    european, american = _day(year, second, first), _day(year, first, second)
+    european, american = _iso_day(year, second, first), _iso_day(year, first, second)
     if found["sep2"] == "." or order == "dmy":
         american = None
     elif order == "mdy":
@@ -105,11 +105,11 @@ def _numeric(found: re.Match[str], order: Order | None) -> Iterator[str]:
     yield from (day for day in (european, american) if day is not None)
 
 
-def _clock(found: re.Match[str]) -> str:
+def _iso_time(found: re.Match[str]) -> str:
     return f"T{found['time']}{found['zone'] or ''}" if found["time"] else ""
 
 
-def _day(year: str, month: str, number: str) -> str | None:
+def _iso_day(year: str, month: str, number: str) -> str | None:
     try:
         return date(int(year), int(month), int(number)).isoformat()
     except ValueError:

@@ -24,7 +24,7 @@ from eikon_engine.trace.conditions import (
     UrlCondition,
 )
 from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 from eikon_engine.trace.target import Identity, Target
 
 __all__ = [
@@ -41,7 +41,7 @@ MouseButton: TypeAlias = Literal["left", "middle", "right"]
 Modifier: TypeAlias = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
 
 
-class SecretRef(Record):
+class SecretRef(FileModel):
     """A reference to a secret, whose value is provided at replay and never written."""
 
     secret: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -50,14 +50,14 @@ class SecretRef(Record):
 Text: TypeAlias = str | SecretRef
 
 
-class Point(Record):
+class Point(FileModel):
     """A position relative to the top left corner of an element, in CSS pixels."""
 
     x: float
     y: float
 
 
-class FileInput(Record):
+class FileInput(FileModel):
     """A file for an upload field; its content is in the bundle."""
 
     name: str
@@ -65,7 +65,7 @@ class FileInput(Record):
     content: BlobRef
 
 
-class _Action(Record):
+class _Action(FileModel):
     page: int = Field(default=0, ge=0)
     """Ordinal of the page in the order of opening."""
     timeout_ms: float = Field(default=DEFAULT_TIMEOUT_MS, gt=0)

@@ -14,18 +14,18 @@ import zstandard
 from pydantic import Field
 
 from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, OutputError
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 COMPRESSION_LEVEL: Final = 3
-MAX_GROWTH: Final = 128 * 1024 // 4
+MAX_DECOMPRESSION_RATIO: Final = 128 * 1024 // 4
 """Upper bound of the decompression ratio: a block takes at least 4 bytes and yields at most 128 KiB
 (RFC 8878, 3.1.1.2)."""
 
 
-class BlobRef(Record):
+class BlobRef(FileModel):
     """A reference to a blob by the digest of its content."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -34,7 +34,7 @@ class BlobRef(Record):
     """Length of the uncompressed content in bytes."""
 
 
-def ref_of(data: bytes) -> BlobRef:
+def blob_ref(data: bytes) -> BlobRef:
     """Return the reference of a content."""
     return BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
@@ -50,7 +50,7 @@ class BlobStore:
         """Return the path of a blob."""
         return self.folder / f"{ref.sha256}.zst"
 
-    def ref(self, path: Path) -> BlobRef:
+    def ref_of_file(self, path: Path) -> BlobRef:
         """Return the reference of a blob file in this folder.
 
         Raises:
@@ -76,11 +76,11 @@ class BlobStore:
         Raises:
             OutputError: the folder cannot be written.
         """
-        ref = ref_of(data)
+        ref = blob_ref(data)
         if not self.has(ref):
             packed = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_content_size=True).compress(data)
             try:
-                _write_whole(self.path(ref), packed)
+                _write_atomically(self.path(ref), packed)
             except OSError as error:
                 message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); choose a writable folder"
                 raise OutputError(message) from error
@@ -94,7 +94,7 @@ class BlobStore:
             AttachmentCorruptError: the content does not match `ref`.
         """
         packed = self._read(ref)
-        data = _inflate(packed, ref.size)
+        data = _decompress(packed, ref.size)
         if data is None:
             raise AttachmentCorruptError(self._corrupt(ref, f"it is not a zstd frame of {ref.size} bytes"))
         found = hashlib.sha256(data).hexdigest()
@@ -124,9 +124,9 @@ class BlobStore:
         return f"{self.path(ref)}: the blob is corrupt: {found}; restore the bundle or record it again"
 
 
-def _inflate(packed: bytes, size: int) -> bytes | None:
+def _decompress(packed: bytes, size: int) -> bytes | None:
     """Decompress exactly one frame of exactly `size` bytes; None otherwise. Never allocates more than that."""
-    if size > len(packed) * MAX_GROWTH:
+    if size > len(packed) * MAX_DECOMPRESSION_RATIO:
         return None
     try:
         if zstandard.get_frame_parameters(packed).content_size != size:
@@ -136,7 +136,7 @@ def _inflate(packed: bytes, size: int) -> bytes | None:
         return None
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def _write_atomically(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:

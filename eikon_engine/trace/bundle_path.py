@@ -10,21 +10,21 @@ from eikon_engine.errors import BundlePathError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_STRAYS: Final = re.compile(r"\A\Z|\A/|\A[A-Za-z]:|\\|\0|(\A|/)\.\.(/|\Z)")
+_ESCAPES: Final = re.compile(r"\A\Z|\A/|\A[A-Za-z]:|\\|\0|(\A|/)\.\.(/|\Z)")
 
 
-def leads_out(relative: str) -> bool:
+def escapes_bundle(relative: str) -> bool:
     """Return whether a path points outside the bundle by its text alone, on any operating system."""
-    return bool(_STRAYS.search(relative))
+    return bool(_ESCAPES.search(relative))
 
 
-def inside(root: Path, relative: str, field: str = "path") -> Path:
+def resolve_inside(root: Path, relative: str, field: str = "path") -> Path:
     """Resolve a path of a bundle; every path read from a file must pass through here.
 
     Raises:
         BundlePathError: the path points outside `root`, by its text or through a symbolic link.
     """
-    if leads_out(relative):
+    if escapes_bundle(relative):
         raise BundlePathError(_message(field, relative, "by its text"))
     path = root / relative
     try:

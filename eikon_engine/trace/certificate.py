@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import EikonError, OutputError
-from eikon_engine.trace.bundle_path import inside
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.serializer import trace_file
-from eikon_engine.trace.whole_file import write_whole
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.bundle_path import resolve_inside
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.serializer import find_trace_file
+from eikon_engine.trace.whole_file import write_atomically
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ CERTIFICATE_VERSION: Final = 1
 CertificateStatus: TypeAlias = Literal["certified", "stale", "none"]
 
 
-class CertifiedAction(Record):
+class CertifiedAction(FileModel):
     """What every run observed after one action."""
 
     subgoal: str
@@ -37,7 +37,7 @@ class CertifiedAction(Record):
     """SHA-256 of the observation, without masked parts and without the page time used."""
 
 
-class Certificate(Record):
+class Certificate(FileModel):
     """How often a bundle was replayed with the same result, and in which environment."""
 
     certificate_version: Literal[1] = CERTIFICATE_VERSION
@@ -69,7 +69,7 @@ class CertificateState:
     """Whether a bundle is certified, and why or why not."""
 
     status: CertificateStatus
-    why: str
+    reason: str
 
 
 def read_certificate(root: Path) -> Certificate | None:
@@ -86,34 +86,34 @@ def write_certificate(root: Path, certificate: Certificate) -> None:
     Raises:
         OutputError: the folder cannot be written.
     """
-    write_whole(root / CERTIFICATE_FILE, certificate.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(root / CERTIFICATE_FILE, certificate.model_dump_json(indent=1).encode() + b"\n")
 
 
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     """Return whether the bundle in a folder is certified as it is now; never raises."""
     if not (root / CERTIFICATE_FILE).is_file():
-        return CertificateState(status="none", why="`eikon certify` has not been run")
+        return CertificateState(status="none", reason="`eikon certify` has not been run")
     certificate = read_certificate(root)
     if certificate is None:
-        return CertificateState(status="stale", why=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
+        return CertificateState(status="stale", reason=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
     try:
         changed = [
             name
             for name, then, now in (
-                ("the trace", certificate.trace_sha256, file_sha256(trace_file(root))),
+                ("the trace", certificate.trace_sha256, file_sha256(find_trace_file(root))),
                 ("the recorded network", certificate.network_sha256, network_sha256(root, trace)),
             )
             if then != now
         ]
     except EikonError as error:
-        return CertificateState(status="stale", why=error.message)
+        return CertificateState(status="stale", reason=error.message)
     if changed:
         why = f"{' and '.join(changed)} changed since the certificate was made; certify the bundle again"
-        return CertificateState(status="stale", why=why)
+        return CertificateState(status="stale", reason=why)
     runs = f"{certificate.runs} equal runs{' under load' if certificate.stress else ''}, {certificate.network_mode}"
     when = certificate.certified_at.date().isoformat()
-    lost = f", {counted(len(certificate.masks), 'mask')}" if certificate.masks else ""
-    return CertificateState(status="certified", why=f"{runs}, on {when} with {certificate.browser}{lost}")
+    lost = f", {pluralize(len(certificate.masks), 'mask')}" if certificate.masks else ""
+    return CertificateState(status="certified", reason=f"{runs}, on {when} with {certificate.browser}{lost}")
 
 
 def file_sha256(path: Path) -> str:
@@ -122,17 +122,17 @@ def file_sha256(path: Path) -> str:
     Raises:
         OutputError: the file cannot be read.
     """
-    return hashlib.sha256(_content(path)).hexdigest()
+    return hashlib.sha256(_read_file(path)).hexdigest()
 
 
 def network_sha256(root: Path, trace: ExecutionTrace) -> str:
     """Return the digest of the index files of the recorded network; they name the bodies by digest."""
     if trace.network is None:
         return ""
-    folder = inside(root, trace.network.folder, "network.folder")
+    folder = resolve_inside(root, trace.network.folder, "network.folder")
     whole = hashlib.sha256()
     for path in sorted(folder.glob("*.jsonl")):
-        whole.update(f"{path.name}\0".encode() + hashlib.sha256(_content(path)).digest())
+        whole.update(f"{path.name}\0".encode() + hashlib.sha256(_read_file(path)).digest())
     return whole.hexdigest()
 
 
@@ -141,7 +141,7 @@ def environment_sha256(environment: Environment) -> str:
     return hashlib.sha256(environment.model_dump_json().encode()).hexdigest()
 
 
-def _content(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Disable the cyclic garbage collector: for code that creates many objects and no reference cycles."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 from eikon_engine.trace.target import Target
 
 
-class SelectorCondition(Record):
+class SelectorCondition(FileModel):
     """True when the target is in the given state."""
 
     kind: Literal["selector"] = "selector"
@@ -18,21 +18,21 @@ class SelectorCondition(Record):
     state: Literal["attached", "detached", "visible", "hidden"] = "visible"
 
 
-class UrlCondition(Record):
+class UrlCondition(FileModel):
     """True when the URL of the page equals `url`; `*` matches any characters."""
 
     kind: Literal["url"] = "url"
     url: str
 
 
-class LoadStateCondition(Record):
+class LoadStateCondition(FileModel):
     """True when the document has reached the load state."""
 
     kind: Literal["load_state"] = "load_state"
     state: Literal["domcontentloaded", "load"] = "load"
 
 
-class FunctionCondition(Record):
+class FunctionCondition(FileModel):
     """True when a JavaScript expression, or the function it evaluates to, returns a truthy value in the main frame."""
 
     kind: Literal["function"] = "function"
@@ -44,14 +44,14 @@ Condition: TypeAlias = Annotated[
 ]
 
 
-class AssertVisible(Record):
+class AssertVisible(FileModel):
     """Assert that the target is visible."""
 
     kind: Literal["visible"] = "visible"
     target: Target
 
 
-class AssertText(Record):
+class AssertText(FileModel):
     """Assert the text of the target, with white space collapsed."""
 
     kind: Literal["text"] = "text"
@@ -60,7 +60,7 @@ class AssertText(Record):
     contains: bool = False
 
 
-class AssertCount(Record):
+class AssertCount(FileModel):
     """Assert how many elements a selector matches."""
 
     kind: Literal["count"] = "count"
@@ -68,7 +68,7 @@ class AssertCount(Record):
     count: int = Field(ge=0)
 
 
-class AssertUrl(Record):
+class AssertUrl(FileModel):
     """Assert the URL of the page; `*` matches any characters."""
 
     kind: Literal["url"] = "url"

@@ -8,5 +8,5 @@ DEFAULT_TIMEOUT_MS: Final = 5_000.0
 """For a target or condition, in page time."""
 DEFAULT_NAVIGATION_TIMEOUT_MS: Final = 30_000.0
 """For a navigation, in wall time."""
-NO_DEADLINE_MS: Final = 300_000.0
+UNBOUNDED_TIMEOUT_MS: Final = 300_000.0
 """For what was recorded without a timeout, since a replay must end."""

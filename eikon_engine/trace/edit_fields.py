@@ -11,10 +11,10 @@ from pydantic import BaseModel, ValidationError
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.actions import Drag
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SkillUsage, SubgoalTrace
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.located import locate, positions, replaced
-from eikon_engine.trace.outdated import forget_after, forget_own, only_looks, without_identities
-from eikon_engine.trace.variables import mark_of, names_in, resolved_action, used_in
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.located import iter_steps, locate_step, replace_step
+from eikon_engine.trace.outdated import invalidate_after, invalidate_step, is_read_only, without_identities
+from eikon_engine.trace.variables import action_variables, referenced_names, resolve_action, variable_reference
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.edits import SetFields, SetVariable
 
-Model = TypeVar("Model", bound=BaseModel)
+EditedModel = TypeVar("EditedModel", bound=BaseModel)
 
-EDITABLE: Final[dict[type[BaseModel], tuple[str, ...]]] = {
+EDITABLE_FIELDS: Final[dict[type[BaseModel], tuple[str, ...]]] = {
     ActionTrace: ("action", "result"),
     SkillUsage: ("skill", "version", "parameters", "result"),
     SubgoalTrace: ("description", "status", "error"),
@@ -32,7 +32,7 @@ EDITABLE: Final[dict[type[BaseModel], tuple[str, ...]]] = {
 }
 """Fields that define the mission. All others are recorded by runs and cannot be edited."""
 
-_PART: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_PATH_PART: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 def set_fields(trace: ExecutionTrace, edit: SetFields) -> ExecutionTrace:
@@ -42,15 +42,15 @@ def set_fields(trace: ExecutionTrace, edit: SetFields) -> ExecutionTrace:
         TraceFieldError: the step or field does not exist, or the value does not fit it.
     """
     if not edit.step:
-        return _edited(trace, edit, "the trace")
-    located = locate(trace, edit.step)
+        return _edit_model(trace, edit, "the trace")
+    located = locate_step(trace, edit.step)
     match located.step:
         case None:
-            return replaced(trace, located.attempt, _edited(located.attempt, edit, edit.step))
+            return replace_step(trace, located.attempt, _edit_model(located.attempt, edit, edit.step))
         case SkillUsage() as usage:
-            return replaced(trace, usage, _edited_skill(usage, edit))
+            return replace_step(trace, usage, _edit_skill(usage, edit))
         case action:
-            return _with_action(trace, action, edit)
+            return _replace_action(trace, action, edit)
 
 
 def set_variable(trace: ExecutionTrace, edit: SetVariable) -> ExecutionTrace:
@@ -59,8 +59,8 @@ def set_variable(trace: ExecutionTrace, edit: SetVariable) -> ExecutionTrace:
     Raises:
         TraceFieldError: the variable is new, and an action already contains its reference as plain text.
     """
-    mark = mark_of(edit.name)
-    actions = [step for _, step in positions(trace) if isinstance(step, ActionTrace)]
+    mark = variable_reference(edit.name)
+    actions = [step for _, step in iter_steps(trace) if isinstance(step, ActionTrace)]
     if edit.name not in trace.variables:
         literal = next((step for step in actions if mark in step.action.model_dump_json()), None)
         if literal is not None:
@@ -75,21 +75,21 @@ def set_variable(trace: ExecutionTrace, edit: SetVariable) -> ExecutionTrace:
     if edit.value is None:
         return changed  # data recorded for the old value is dropped once a new value is given
     for step in actions:
-        if _resolved(step, before) != _resolved(step, values):
-            changed = _outdated(changed, step, step)
-            if not only_looks(step):
+        if _resolve(step, before) != _resolve(step, values):
+            changed = _invalidate(changed, step, step)
+            if not is_read_only(step):
                 break  # all later steps depend on it
     return changed
 
 
-def _resolved(step: ActionTrace, values: dict[str, str | None]) -> Action:
-    return resolved_action(step.action, values)
+def _resolve(step: ActionTrace, values: dict[str, str | None]) -> Action:
+    return resolve_action(step.action, values)
 
 
-def _with_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) -> ExecutionTrace:
-    new = _edited(action, edit, edit.step)
-    _demand_known_places(trace, new)
-    before, after = _deed(trace, action, edit), _deed(trace, new, edit)
+def _replace_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) -> ExecutionTrace:
+    new = _edit_model(action, edit, edit.step)
+    _require_variable_fields(trace, new)
+    before, after = _action_effect(trace, action, edit), _action_effect(trace, new, edit)
     if edit.same_element and before != after:
         message = (
             f"patch: --same-element of {edit.step}: expected a different selector for the same element, got other "
@@ -97,24 +97,24 @@ def _with_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) ->
         )
         raise TraceFieldError(message)
     if before == after and action.result == new.result:
-        return replaced(trace, action, new)
-    if _targets(action.action) != _targets(new.action):
+        return replace_step(trace, action, new)
+    if _target_fields(action.action) != _target_fields(new.action):
         new = new.model_copy(update={"action": without_identities(new.action)})
     else:
-        _demand_no_other_identity(action, new)
-    return _outdated(replaced(trace, action, new), action, new)
+        _require_recorded_identity(action, new)
+    return _invalidate(replace_step(trace, action, new), action, new)
 
 
-def _outdated(trace: ExecutionTrace, before: ActionTrace, after: ActionTrace) -> ExecutionTrace:
+def _invalidate(trace: ExecutionTrace, before: ActionTrace, after: ActionTrace) -> ExecutionTrace:
     """Drop what was recorded of a changed action, and of all later steps if they depend on it."""
-    if only_looks(before) and only_looks(after):
-        return forget_own(trace, after)
-    return forget_after(trace, after)
+    if is_read_only(before) and is_read_only(after):
+        return invalidate_step(trace, after)
+    return invalidate_after(trace, after)
 
 
-def _deed(trace: ExecutionTrace, step: ActionTrace, edit: SetFields) -> dict[str, JsonValue]:
+def _action_effect(trace: ExecutionTrace, step: ActionTrace, edit: SetFields) -> dict[str, JsonValue]:
     """Return the effect of an action, with variables resolved; timeouts are not part of it."""
-    plain: dict[str, JsonValue] = json.loads(resolved_action(step.action, trace.variables).model_dump_json())
+    plain: dict[str, JsonValue] = json.loads(resolve_action(step.action, trace.variables).model_dump_json())
     plain.pop("timeout_ms")
     for target in (plain.get(name) for name in ("target", "to")):
         if isinstance(target, dict):
@@ -123,7 +123,7 @@ def _deed(trace: ExecutionTrace, step: ActionTrace, edit: SetFields) -> dict[str
     return plain
 
 
-def _targets(action: Action) -> list[JsonValue]:
+def _target_fields(action: Action) -> list[JsonValue]:
     """Return everything that determines which elements an action hits, and its page."""
     plain: JsonValue = json.loads(without_identities(action).model_dump_json())
     assert isinstance(plain, dict)  # noqa: S101 - a model is a JSON object
@@ -136,7 +136,7 @@ def _identities(action: Action) -> tuple[object, ...]:
     return first, action.to.identity if isinstance(action, Drag) else None
 
 
-def _demand_no_other_identity(before: ActionTrace, after: ActionTrace) -> None:
+def _require_recorded_identity(before: ActionTrace, after: ActionTrace) -> None:
     for old, new in zip(_identities(before.action), _identities(after.action), strict=True):
         if new is not None and new != old:
             message = (
@@ -146,27 +146,27 @@ def _demand_no_other_identity(before: ActionTrace, after: ActionTrace) -> None:
             raise TraceFieldError(message)
 
 
-def _demand_known_places(trace: ExecutionTrace, step: ActionTrace) -> None:
+def _require_variable_fields(trace: ExecutionTrace, step: ActionTrace) -> None:
     """Reject variables in fields where they would be taken as plain text."""
-    lost = (names_in(step.action.model_dump_json()) & trace.variables.keys()) - used_in(step.action)
+    lost = (referenced_names(step.action.model_dump_json()) & trace.variables.keys()) - action_variables(step.action)
     if lost:
         message = (
             f"patch: expected variables in the URL, text, options or expectation of {step.id}, "
-            f"got {mark_of(min(lost))} in another field, where variables are not resolved"
+            f"got {variable_reference(min(lost))} in another field, where variables are not resolved"
         )
         raise TraceFieldError(message)
 
 
-def _edited_skill(usage: SkillUsage, edit: SetFields) -> SkillUsage:
+def _edit_skill(usage: SkillUsage, edit: SetFields) -> SkillUsage:
     """Change the parameters of a skill and drop its output, which belongs to the old ones."""
-    new = _edited(usage, edit, edit.step)
+    new = _edit_model(usage, edit, edit.step)
     return new if new == usage else new.model_copy(update={"output": None, "output_recorded": False})
 
 
-def _edited(model: Model, edit: SetFields, name: str) -> Model:
+def _edit_model(model: EditedModel, edit: SetFields, name: str) -> EditedModel:
     plain: JsonValue = json.loads(model.model_dump_json())
     for path, value in edit.fields.items():
-        _put(plain, _parts(model, path, name), (name, path), value)
+        _set_value(plain, _parse_path(model, path, name), (name, path), value)
     try:
         text = json.dumps(plain, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -177,51 +177,51 @@ def _edited(model: Model, edit: SetFields, name: str) -> Model:
     try:
         return type(model).model_validate_json(text)
     except ValidationError as error:
-        raise trace_error(error, text, name) from error
+        raise validation_error(error, text, name) from error
 
 
-def _parts(model: BaseModel, path: str, name: str) -> list[str | int]:
+def _parse_path(model: BaseModel, path: str, name: str) -> list[str | int]:
     parts: list[str | int] = []
     end = 0
-    for found in _PART.finditer(path):
+    for found in _PATH_PART.finditer(path):
         if found.start() != end:
             break
         end = found.end()
         parts.append(found[1] if found[1] is not None else int(found[2]))
-    known = EDITABLE[type(model)]
+    known = EDITABLE_FIELDS[type(model)]
     if end != len(path) or not parts or parts[0] not in known:
-        message = f"{name}: expected a field in {', '.join(known)}, such as {_example(model)}, got {path!r}"
+        message = f"{name}: expected a field in {', '.join(known)}, such as {_example_field(model)}, got {path!r}"
         raise TraceFieldError(message)
     return parts
 
 
-def _example(model: BaseModel) -> str:
+def _example_field(model: BaseModel) -> str:
     return {ActionTrace: "action.target.selector", SkillUsage: "parameters.selector"}.get(
-        type(model), EDITABLE[type(model)][0]
+        type(model), EDITABLE_FIELDS[type(model)][0]
     )
 
 
-def _put(value: JsonValue, parts: list[str | int], where: tuple[str, str], new: JsonValue) -> None:
+def _set_value(value: JsonValue, parts: list[str | int], where: tuple[str, str], new: JsonValue) -> None:
     """Set the value at a path; its parent must exist."""
     *way, last = parts
     for part in way:
-        value = _member(value, part, where)
+        value = _child_value(value, part, where)
     if isinstance(value, dict) and isinstance(last, str):
         value[last] = new
     elif isinstance(value, list) and isinstance(last, int) and last <= len(value):
         value[last : last + 1] = [new]
     else:
-        raise _astray(last, where)
+        raise _path_error(last, where)
 
 
-def _member(value: JsonValue, part: str | int, where: tuple[str, str]) -> JsonValue:
+def _child_value(value: JsonValue, part: str | int, where: tuple[str, str]) -> JsonValue:
     if isinstance(value, dict) and isinstance(part, str) and part in value:
         return value[part]
     if isinstance(value, list) and isinstance(part, int) and part < len(value):
         return value[part]
-    raise _astray(part, where)
+    raise _path_error(part, where)
 
 
-def _astray(part: str | int, where: tuple[str, str]) -> TraceFieldError:
+def _path_error(part: str | int, where: tuple[str, str]) -> TraceFieldError:
     name, path = where
     return TraceFieldError(f"{name}: expected a field at {path}, got nothing at {part}; set its parent as a whole")

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.execution import VariableName
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 
-class SetFields(Record):
+class SetFields(FileModel):
     """Change fields of one step, of one attempt, or of the trace."""
 
     kind: Literal["set_fields"] = "set_fields"
@@ -24,7 +24,7 @@ class SetFields(Record):
     reason: str = Field(min_length=1)
 
 
-class DeleteStep(Record):
+class DeleteStep(FileModel):
     """Delete one action, one skill or a whole attempt; deleting its last step deletes the attempt."""
 
     kind: Literal["delete_step"] = "delete_step"
@@ -33,7 +33,7 @@ class DeleteStep(Record):
     reason: str = Field(min_length=1)
 
 
-class InsertStep(Record):
+class InsertStep(FileModel):
     """Insert an action before or after a step, in the attempt of that step."""
 
     kind: Literal["insert_step"] = "insert_step"
@@ -47,7 +47,7 @@ class InsertStep(Record):
     reason: str = Field(min_length=1)
 
 
-class SplitAttempt(Record):
+class SplitAttempt(FileModel):
     """Split an attempt in two: its later steps become a subgoal of their own."""
 
     kind: Literal["split_attempt"] = "split_attempt"
@@ -61,7 +61,7 @@ class SplitAttempt(Record):
     reason: str = Field(min_length=1)
 
 
-class MergeAttempts(Record):
+class MergeAttempts(FileModel):
     """Merge two adjacent attempts; the result has the id of the first and the status of the second."""
 
     kind: Literal["merge_attempts"] = "merge_attempts"
@@ -74,7 +74,7 @@ class MergeAttempts(Record):
     reason: str = Field(min_length=1)
 
 
-class SetVariable(Record):
+class SetVariable(FileModel):
     """Declare a variable, or change its recorded value."""
 
     kind: Literal["set_variable"] = "set_variable"

@@ -15,11 +15,14 @@ ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("", lambda value: value),
     ("json", lambda value: json.dumps(value)[1:-1]),
     ("json-utf8", lambda value: json.dumps(value, ensure_ascii=False)[1:-1]),
-    ("json-html", lambda value: _escape(json.dumps(value)[1:-1], "<>&'", lambda char: f"\\u{ord(char):04x}")),
+    (
+        "json-html",
+        lambda value: _escape_characters(json.dumps(value)[1:-1], "<>&'", lambda char: f"\\u{ord(char):04x}"),
+    ),
     ("json-slash", lambda value: json.dumps(value)[1:-1].replace("/", "\\/")),
-    ("js-quote", lambda value: _in_script(value, "'", is_ascii=False)),
-    ("js-quote-ascii", lambda value: _in_script(value, "'", is_ascii=True)),
-    ("js-template", lambda value: _in_script(value, "`", is_ascii=False).replace("${", "\\${")),
+    ("js-quote", lambda value: _js_string(value, "'", is_ascii=False)),
+    ("js-quote-ascii", lambda value: _js_string(value, "'", is_ascii=True)),
+    ("js-template", lambda value: _js_string(value, "`", is_ascii=False).replace("${", "\\${")),
     ("html", lambda value: html.escape(value, quote=True)),
     ("html-text", lambda value: html.escape(value, quote=False)),
     ("html-39", lambda value: html.escape(value, quote=True).replace("&#x27;", "&#39;")),
@@ -30,7 +33,7 @@ ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("url", lambda value: quote(value, safe="")),
     ("url-component", lambda value: quote(value, safe="!'()*")),
     ("url-path", quote),
-    ("url-query", lambda value: _escape(value, " \"#<>'", quote)),
+    ("url-query", lambda value: _escape_characters(value, " \"#<>'", quote)),
     ("base64", lambda value: base64.b64encode(value.encode()).decode()),
     ("base64-url", lambda value: base64.urlsafe_b64encode(value.encode()).decode()),
 )
@@ -40,12 +43,12 @@ browsers' innerHTML in attributes; Python's quote_plus, browser forms (WHATWG UR
 Python's quote, browser query strings (WHATWG URL, 1.3)."""
 
 
-def _in_script(value: str, quote: str, *, is_ascii: bool) -> str:
+def _js_string(value: str, quote: str, *, is_ascii: bool) -> str:
     """Encode a value as the content of a JavaScript string literal in other quotes than JSON's."""
     return json.dumps(value, ensure_ascii=is_ascii)[1:-1].replace('\\"', '"').replace(quote, "\\" + quote)
 
 
-def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:
+def _escape_characters(value: str, characters: str, escape: Callable[[str], str]) -> str:
     """Escape some ASCII characters; also all non-ASCII characters if `escape` is `quote`."""
     return "".join(
         escape(char) if char in characters or (escape is quote and not char.isascii()) else char for char in value

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class Viewport(Record):
+class Viewport(FileModel):
     """Size of the page in CSS pixels."""
 
     width: int = Field(gt=0)
@@ -19,7 +19,7 @@ class Viewport(Record):
 DEFAULT_VIEWPORT = Viewport(width=1280, height=720)
 
 
-class Geolocation(Record):
+class Geolocation(FileModel):
     """Emulated position; pages can read it only with the permission `geolocation`."""
 
     latitude: float = Field(ge=-90, le=90)
@@ -28,7 +28,7 @@ class Geolocation(Record):
     """In metres."""
 
 
-class PageView(Record):
+class PageEnvironment(FileModel):
     """What an empty page reports about its environment at the start of the session."""
 
     user_agent: str
@@ -48,7 +48,7 @@ class PageView(Record):
     cpu_count: int
 
 
-class Environment(Record):
+class Environment(FileModel):
     """The options a browser context is created with, and the browser it ran in."""
 
     browser_name: Literal["chromium"] = "chromium"
@@ -78,7 +78,7 @@ class Environment(Record):
     """Emulated memory, visible to pages of secure origins; None for that of the machine."""
     browser_kind: str = ""
     """`headless-shell`, `chromium` or `chrome`, with `, window` if headed; empty if unknown."""
-    page_view: PageView | None = None
+    page_view: PageEnvironment | None = None
     """None if it was not recorded."""
     fonts_digest: str = ""
     """SHA-256 of the sorted list of installed fonts; empty if unknown."""

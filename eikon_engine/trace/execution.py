@@ -13,8 +13,8 @@ from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FiniteJson, Record
-from eikon_engine.trace.timeline import Moved
+from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.trace.timeline import MovedDelivery
 from eikon_engine.trace.token_usage import TokenUsage
 from eikon_engine.trace.volatile import VolatileRule
 
@@ -35,13 +35,13 @@ MissionStatus: TypeAlias = Literal[
 ]
 
 
-class Succeeded(Record):
+class Succeeded(FileModel):
     """The action or skill succeeded."""
 
     kind: Literal["ok"] = "ok"
 
 
-class Failed(Record):
+class Failed(FileModel):
     """The action or skill failed; a replay expects the same failure."""
 
     kind: Literal["failed"] = "failed"
@@ -50,7 +50,7 @@ class Failed(Record):
     message: str = ""
 
 
-class Blocked(Record):
+class Blocked(FileModel):
     """The action was planned but not performed; a replay does not perform it either."""
 
     kind: Literal["blocked"] = "blocked"
@@ -60,7 +60,7 @@ class Blocked(Record):
 Result: TypeAlias = Annotated[Succeeded | Failed | Blocked, Field(discriminator="kind")]
 
 
-class Artifact(Record):
+class Artifact(FileModel):
     """A file of the bundle for people to look at."""
 
     name: str
@@ -68,7 +68,7 @@ class Artifact(Record):
     """Relative to the bundle, with forward slashes."""
 
 
-class Timing(Record):
+class RecordedTiming(FileModel):
     """Original timing of an action whose observation or preceding steps were removed by an edit.
 
     The recorded network keeps its timeline, and a sealed replay of the edited mission must follow it.
@@ -84,7 +84,7 @@ class Timing(Record):
     """As `Observation.virtual_ms`; None if nothing was recorded."""
 
 
-class ActionTrace(Record):
+class ActionTrace(FileModel):
     """One performed action."""
 
     id: str
@@ -97,7 +97,7 @@ class ActionTrace(Record):
     observation: Observation | None = None
     """None if nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
-    timing: Timing | None = None
+    timing: RecordedTiming | None = None
     """None unless the mission was edited before this action."""
 
     @property
@@ -106,7 +106,7 @@ class ActionTrace(Record):
         return self.observation if self.observation is not None and self.observation.settled else None
 
 
-class SkillInputRef(Record):
+class SkillInputRef(FileModel):
     """The stored document that a skill ran on."""
 
     snapshot: BlobRef
@@ -116,7 +116,7 @@ class SkillInputRef(Record):
     url: str
 
 
-class SkillUsage(Record):
+class SkillUsage(FileModel):
     """One call of a skill, in sequence with the actions."""
 
     id: str
@@ -132,7 +132,7 @@ class SkillUsage(Record):
     """Whether `output` is what the skill returned; false if the recording did not store it."""
 
 
-class ToolUsage(Record):
+class ToolUsage(FileModel):
     """One call of a tool other than the browser, in sequence with the actions; a replay does not repeat it."""
 
     id: str
@@ -143,7 +143,7 @@ class ToolUsage(Record):
     output: FiniteJson = None
 
 
-class CompletionUsage(Record):
+class CompletionUsage(FileModel):
     """One response of a language model, in sequence with the actions; a replay does not request it again."""
 
     id: str
@@ -167,7 +167,7 @@ class CompletionUsage(Record):
     duration_seconds: float | None = Field(default=None, ge=0)
 
 
-class SubgoalTrace(Record):
+class SubgoalTrace(FileModel):
     """One attempt at one step of the mission's plan."""
 
     id: str
@@ -184,7 +184,7 @@ class SubgoalTrace(Record):
     completions: tuple[CompletionUsage, ...] = ()
 
     @model_validator(mode="after")
-    def _sequences_are_unique(self) -> Self:
+    def _check_unique_sequences(self) -> Self:
         counts = Counter(each.sequence for each in (*self.steps, *self.tools_used, *self.completions))
         twice = sorted(sequence for sequence, count in counts.items() if count > 1)
         if twice:
@@ -198,7 +198,7 @@ class SubgoalTrace(Record):
         return tuple(sorted((*self.actions_taken, *self.skills_used), key=lambda step: step.sequence))
 
 
-class PageIntent(Record):
+class PageIntent(FileModel):
     """What an older recording classified a page as."""
 
     id: str
@@ -209,21 +209,21 @@ class PageIntent(Record):
     step_id: str | None = None
 
 
-class Extraction(Record):
+class Extraction(FileModel):
     """Data that the mission extracted."""
 
     name: str
     value: FiniteJson
 
 
-class Failure(Record):
+class Failure(FileModel):
     """A failure outside the result of an action."""
 
     message: str
     subgoal_id: str | None = None
 
 
-class StartState(Record):
+class StartState(FileModel):
     """The state a session starts with."""
 
     url: str | None = None
@@ -235,18 +235,18 @@ class StartState(Record):
     """Names of the secrets that were redacted from the start; others were redacted once they were typed."""
 
 
-class NetworkPart(Record):
+class NetworkPart(FileModel):
     """Where the recorded network is stored, and which parts of its requests may vary."""
 
     folder: str = "network"
     rules: tuple[VolatileRule, ...] = ()
     """Parts of requests that a sealed replay ignores if no recorded request matches exactly."""
-    timeline: tuple[Moved, ...] = ()
+    timeline: tuple[MovedDelivery, ...] = ()
     """When a sealed replay delivers recorded responses, if that differs from the recording because the agent did not
     wait or the mission was changed; empty otherwise."""
 
 
-class ExecutionTrace(Record):
+class ExecutionTrace(FileModel):
     """The recording of one mission, `trace.json` of a bundle."""
 
     trace_version: Literal[4] = TRACE_VERSION
@@ -278,7 +278,7 @@ class ExecutionTrace(Record):
     """Version the trace was migrated from; None if it was written in the current one."""
 
     @model_validator(mode="after")
-    def _attempts_are_unique(self) -> Self:
+    def _check_unique_attempts(self) -> Self:
         counts = Counter(subgoal.id for subgoal in self.subgoal_traces)
         twice = sorted(name for name, count in counts.items() if count > 1)
         if twice:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final
 from pydantic_core import from_json
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-_TAG_FIELDS: Final = ("type", "kind", "record", "gate")
-_SHOWN: Final = 60
-_WANTED: Final[Mapping[str, str]] = {
+_UNION_TAGS: Final = ("type", "kind", "record", "gate")
+_MAX_SHOWN: Final = 60
+_EXPECTED: Final[Mapping[str, str]] = {
     "string_type": "a string",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
@@ -35,7 +35,7 @@ _WANTED: Final[Mapping[str, str]] = {
 }
 
 
-def trace_error(error: ValidationError, text: bytes, source: str) -> TraceError:
+def validation_error(error: ValidationError, text: bytes, source: str) -> TraceError:
     """Build an error for the first fault of a JSON text, with the path of its field in the file."""
     faults = error.errors(include_url=False)
     first = faults[0]
@@ -46,7 +46,7 @@ def trace_error(error: ValidationError, text: bytes, source: str) -> TraceError:
     here = [fault for fault in faults if _field_path(fault, data) == path]
     others = len({_field_path(fault, data) for fault in faults}) - 1
     more = f" (and {others} more)" if others else ""
-    return TraceFieldError(f"{source}: {path + ': ' if path else ''}{fault_text(here)}{more}")
+    return TraceFieldError(f"{source}: {path + ': ' if path else ''}{describe_fault(here)}{more}")
 
 
 def syntax_error(problem: str, source: str) -> TraceSyntaxError:
@@ -56,22 +56,22 @@ def syntax_error(problem: str, source: str) -> TraceSyntaxError:
 
 def field_error(source: str, path: str, wanted: str, found: object) -> TraceFieldError:
     """Build the error for a field that failed a manual check."""
-    return TraceFieldError(f"{source}: {path}: expected {wanted}, got {shown(found)}")
+    return TraceFieldError(f"{source}: {path}: expected {wanted}, got {describe_value(found)}")
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Describe a plain value for a message: scalars as JSON, everything else by its type."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, str):
-        text = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+        text = value if len(value) <= _MAX_SHOWN else value[:_MAX_SHOWN] + "…"
         return f"the string {json.dumps(text, ensure_ascii=False)}"
     if isinstance(value, Sequence):
         return "a list"
     return json.dumps(value) if value is None or isinstance(value, (bool, int, float)) else type(value).__name__
 
 
-def path_text(parts: Sequence[str | int]) -> str:
+def format_path(parts: Sequence[str | int]) -> str:
     """Format a path as `subgoal_traces[1].actions_taken[0].action.url`."""
     text = ""
     for part in parts:
@@ -79,7 +79,7 @@ def path_text(parts: Sequence[str | int]) -> str:
     return text
 
 
-def fault_text(faults: Sequence[ErrorDetails]) -> str:
+def describe_fault(faults: Sequence[ErrorDetails]) -> str:
     """Describe what is wrong with one field; several faults are those of the members of a union."""
     fault = faults[0]
     kind = fault["type"]
@@ -90,46 +90,46 @@ def fault_text(faults: Sequence[ErrorDetails]) -> str:
     if kind == "value_error":
         return fault["msg"].removeprefix("Value error, ")
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
-        return _tag_fault(fault)
+        return _describe_tag_fault(fault)
     if kind == "too_short":
         context = fault.get("ctx", {})
-        return f"expected at least {counted(context['min_length'], 'item')}, got {context['actual_length'] or 'none'}"
-    wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
-    return f"expected {wanted}, got {shown(fault['input'])}"
+        return f"expected at least {pluralize(context['min_length'], 'item')}, got {context['actual_length'] or 'none'}"
+    wanted = " or ".join(dict.fromkeys(_expectation(each) for each in faults))
+    return f"expected {wanted}, got {describe_value(fault['input'])}"
 
 
-def _tag_fault(fault: ErrorDetails) -> str:
+def _describe_tag_fault(fault: ErrorDetails) -> str:
     context = fault.get("ctx", {})
     if "expected_tags" not in context:
         return "this field is missing"
     known = str(context["expected_tags"]).replace("'", "")
-    return f"expected one of {known}, got {shown(context['tag'])}"
+    return f"expected one of {known}, got {describe_value(context['tag'])}"
 
 
-def _wanted(fault: ErrorDetails) -> str:
+def _expectation(fault: ErrorDetails) -> str:
     if fault["type"] == "model_type" and fault.get("ctx", {}).get("class_name") == "SecretRef":
         return 'a secret reference {"secret": NAME}'
     if fault["type"] == "string_pattern_mismatch":
         return f"text that matches {fault.get('ctx', {})['pattern']}"
     if fault["type"] == "greater_than_equal":
         return f"{fault.get('ctx', {})['ge']} or more"
-    if fault["type"] in _WANTED:
-        return _WANTED[fault["type"]]
+    if fault["type"] in _EXPECTED:
+        return _EXPECTED[fault["type"]]
     return re.sub(r"^(Input|[A-Z]\w+) should (be |have )?", "", fault["msg"])
 
 
 def _field_path(fault: ErrorDetails, data: object) -> str:
-    return path_text(field_parts(fault, data))
+    return format_path(field_location(fault, data))
 
 
-def field_parts(fault: ErrorDetails, data: object) -> tuple[str | int, ...]:
+def field_location(fault: ErrorDetails, data: object) -> tuple[str | int, ...]:
     """Return the keys and indices that lead to the invalid field; names of union members are omitted."""
     parts: list[str | int] = []
     value = data
     tagged = False
     for part in fault["loc"]:
         if isinstance(value, Mapping):
-            if not tagged and any(value.get(field) == part for field in _TAG_FIELDS):
+            if not tagged and any(value.get(field) == part for field in _UNION_TAGS):
                 tagged = True
                 continue
             parts.append(part)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-_LONGEST = 100
+_MAX_LENGTH = 100
 
 
-def file_name_for(text: str, otherwise: str) -> str:
+def safe_file_name(text: str, default: str) -> str:
     """Replace unsafe characters by underscores; return `otherwise` if nothing is left."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip(".")[:_LONGEST] or otherwise
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip(".")[:_MAX_LENGTH] or default

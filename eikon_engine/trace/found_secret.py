@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class FoundSecret(Record):
+class FoundSecret(FileModel):
     """An unnamed secret that was found and replaced by a stand-in."""
 
     kind: Literal["address", "body", "cookie", "header", "storage", "token"]
@@ -20,7 +20,7 @@ class FoundSecret(Record):
     """The text that replaces it in every file, as it is or encoded."""
 
 
-class TypedSecret(Record):
+class TypedSecret(FileModel):
     """The text that a sealed replay types for a secret that is not provided."""
 
     name: str
@@ -28,7 +28,7 @@ class TypedSecret(Record):
     """As long as the secret, with the same kinds of characters, and unique in the bundle."""
 
 
-class Redaction(Record):
+class Redaction(FileModel):
     """What was replaced in the files of a bundle."""
 
     found: tuple[FoundSecret, ...] = ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from eikon_engine.trace.target import Identity
 
-NAMING: Final = frozenset(
+IDENTIFYING_ATTRIBUTES: Final = frozenset(
     {"action", "alt", "data-id", "data-test", "data-testid", "for", "formaction", "href", "id", "name", "placeholder"}
     | {"src", "title"}
 )
@@ -27,12 +27,12 @@ def identity_differences(recorded: Identity, observed: Identity) -> tuple[str, .
     return (*plain, *_attribute_differences(recorded, observed), *_ancestor_differences(recorded, observed))
 
 
-def weakness(identity: Identity) -> str | None:
+def identity_weakness(identity: Identity) -> str | None:
     """Return why an element could be confused with another one; None if an attribute or text identifies it.
 
     Its position alone (tag, ancestors, ordinal) changes with everything around it.
     """
-    if identity.name or identity.text or any(name in NAMING for name, _ in identity.attributes):
+    if identity.name or identity.text or any(name in IDENTIFYING_ATTRIBUTES for name, _ in identity.attributes):
         return None
     return "it has no accessible name, text, id, test id or address: only its position identifies it"
 
@@ -49,10 +49,10 @@ def _attribute_differences(recorded: Identity, observed: Identity) -> tuple[str,
 def _ancestor_differences(recorded: Identity, observed: Identity) -> tuple[str, ...]:
     if recorded.ancestors == observed.ancestors:
         return ()
-    return (f"ancestors: {_path(recorded)} -> {_path(observed)}",)
+    return (f"ancestors: {_ancestor_path(recorded)} -> {_ancestor_path(observed)}",)
 
 
-def _path(identity: Identity) -> str:
+def _ancestor_path(identity: Identity) -> str:
     return " > ".join(
         ancestor.tag + (f"#{ancestor.id}" if ancestor.id else "") for ancestor in reversed(identity.ancestors)
     )

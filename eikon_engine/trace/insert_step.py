@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.execution import ActionTrace, SubgoalTrace, Succeeded, Timing
-from eikon_engine.trace.located import locate, positions, with_attempts
-from eikon_engine.trace.outdated import actions_before, forget_from, only_looks, time_from, without_identities
+from eikon_engine.trace.execution import ActionTrace, RecordedTiming, SubgoalTrace, Succeeded
+from eikon_engine.trace.located import iter_steps, locate_step, map_attempts
+from eikon_engine.trace.outdated import (
+    count_actions_before,
+    invalidate_from,
+    is_read_only,
+    pin_timing_from,
+    without_identities,
+)
 
 if TYPE_CHECKING:
     from eikon_engine.trace.edits import InsertStep
@@ -23,41 +29,41 @@ def insert_step(trace: ExecutionTrace, edit: InsertStep) -> ExecutionTrace:
     Raises:
         TraceFieldError: the step does not exist, the id is taken, or the action contains element identities.
     """
-    beside = _beside(trace, edit)
-    _demand_new(trace, edit)
-    after = _after(trace, beside, edit)
+    beside = _reference_step(trace, edit)
+    _require_new_id(trace, edit)
+    after = _next_step(trace, beside, edit)
     new = ActionTrace(
         id=edit.id,
         sequence=beside.sequence + (edit.place == "after"),
         action=edit.action,
         result=Succeeded(),
-        timing=Timing(actions_before=actions_before(trace, after)),
+        timing=RecordedTiming(actions_before=count_actions_before(trace, after)),
     )
     if after is not None:
-        trace = time_from(trace, after) if only_looks(new) else forget_from(trace, after)
-    attempt = locate(trace, edit.step).attempt
-    return with_attempts(trace, lambda each: (_with(each, new),) if each is attempt else (each,))
+        trace = pin_timing_from(trace, after) if is_read_only(new) else invalidate_from(trace, after)
+    attempt = locate_step(trace, edit.step).attempt
+    return map_attempts(trace, lambda each: (_insert_into(each, new),) if each is attempt else (each,))
 
 
-def _beside(trace: ExecutionTrace, edit: InsertStep) -> Step:
-    located = locate(trace, edit.step)
+def _reference_step(trace: ExecutionTrace, edit: InsertStep) -> Step:
+    located = locate_step(trace, edit.step)
     if located.step is None:
         message = f"patch: expected a step to insert {edit.id} next to, got the attempt {edit.step}; use a step id"
         raise TraceFieldError(message)
     return located.step
 
 
-def _after(trace: ExecutionTrace, beside: Step, edit: InsertStep) -> Step | None:
+def _next_step(trace: ExecutionTrace, beside: Step, edit: InsertStep) -> Step | None:
     """Return the step after the inserted one; None if it is the last."""
     if edit.place == "before":
         return beside
-    steps = [step for _, step in positions(trace)]
+    steps = [step for _, step in iter_steps(trace)]
     place = next(number for number, step in enumerate(steps) if step is beside)
     return steps[place + 1] if place + 1 < len(steps) else None
 
 
-def _demand_new(trace: ExecutionTrace, edit: InsertStep) -> None:
-    names = {attempt.id for attempt in trace.subgoal_traces} | {step.id for _, step in positions(trace)}
+def _require_new_id(trace: ExecutionTrace, edit: InsertStep) -> None:
+    names = {attempt.id for attempt in trace.subgoal_traces} | {step.id for _, step in iter_steps(trace)}
     if edit.id in names:
         message = f"patch: expected a new id for the inserted action, got {edit.id!r}, which is taken; choose another"
         raise TraceFieldError(message)
@@ -69,7 +75,7 @@ def _demand_new(trace: ExecutionTrace, edit: InsertStep) -> None:
         raise TraceFieldError(message)
 
 
-def _with(attempt: SubgoalTrace, new: ActionTrace) -> SubgoalTrace:
+def _insert_into(attempt: SubgoalTrace, new: ActionTrace) -> SubgoalTrace:
     """Insert an action into an attempt and renumber what follows."""
     groups = {name: getattr(attempt, name) for name in ("actions_taken", "skills_used", "tools_used", "completions")}
     update = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never
 from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
-from eikon_engine.trace.appended_file import AppendedFile
+from eikon_engine.trace.appended_file import AppendOnlyFile
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
@@ -24,22 +24,22 @@ from eikon_engine.trace.execution import (
     SubgoalTrace,
     ToolUsage,
 )
-from eikon_engine.trace.field_errors import syntax_error, trace_error
+from eikon_engine.trace.field_errors import syntax_error, validation_error
 from eikon_engine.trace.journal_records import (
-    ActionDone,
-    ArtifactKept,
-    CompletionDone,
-    ExtractionMade,
-    FailureNoted,
-    Header,
+    ActionRecorded,
+    ArtifactAdded,
+    CompletionRecorded,
+    ExtractionAdded,
+    FailureAdded,
+    JournalHeader,
     JournalRecord,
     MissionEnded,
     SecretsFound,
-    SkillDone,
+    SkillRecorded,
     SubgoalEnded,
     SubgoalStarted,
-    ToolDone,
-    WarningNoted,
+    ToolRecorded,
+    WarningAdded,
 )
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 JOURNAL_FILE: Final = "journal.jsonl"
 
-_Remark: TypeAlias = WarningNoted | SecretsFound | ArtifactKept | ExtractionMade | FailureNoted
-_RECORDS: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord)
+_MissionRecord: TypeAlias = WarningAdded | SecretsFound | ArtifactAdded | ExtractionAdded | FailureAdded
+_RECORD_ADAPTER: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord)
 
 
 class JournalWriter:
@@ -63,7 +63,9 @@ class JournalWriter:
         Raises:
             OutputError: a journal exists already, or the file cannot be written.
         """
-        self._file = AppendedFile(path, if_there="a recording exists already; choose another folder or remove it")
+        self._file = AppendOnlyFile(
+            path, exists_message="a recording exists already; choose another folder or remove it"
+        )
 
     def append(self, record: JournalRecord) -> None:
         """Append one record.
@@ -93,7 +95,7 @@ class JournalWriter:
 
 
 @dataclass(slots=True)
-class _Attempt:
+class _AttemptState:
     """State of one attempt while its records are read."""
 
     started: SubgoalTrace
@@ -105,15 +107,15 @@ class _Attempt:
     ended: SubgoalEnded | None = None
 
 
-_OfAttempt: TypeAlias = ActionDone | SkillDone | ToolDone | CompletionDone | SubgoalEnded
+_AttemptRecord: TypeAlias = ActionRecorded | SkillRecorded | ToolRecorded | CompletionRecorded | SubgoalEnded
 
 
 @dataclass(slots=True)
-class _Reading:
+class _JournalState:
     """State of the trace while its journal is read."""
 
     trace: ExecutionTrace
-    attempts: dict[str, _Attempt] = field(default_factory=dict)
+    attempts: dict[str, _AttemptState] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
     extractions: list[Extraction] = field(default_factory=list)
@@ -139,79 +141,83 @@ def read_journal(path: Path) -> ExecutionTrace:
     *lines, rest = data.split(b"\n")
     if not lines:
         raise syntax_error("a journal without a complete line", str(path))
-    header = _parse(lines[0], _place(path, 1))
-    if not isinstance(header, Header):
-        raise _misplaced(_place(path, 1), header, "a header")
+    header = _parse_record(lines[0], _line_label(path, 1))
+    if not isinstance(header, JournalHeader):
+        raise _unexpected_record(_line_label(path, 1), header, "a header")
     if header.trace.subgoal_traces:
-        raise _misplaced(_place(path, 1), header, "a header without subgoals, which have records of their own")
-    reading = _Reading(header.trace)
+        raise _unexpected_record(
+            _line_label(path, 1), header, "a header without subgoals, which have records of their own"
+        )
+    reading = _JournalState(header.trace)
     for number, line in enumerate(lines[1:], start=2):
-        _take(reading, _parse(line, _place(path, number)), _place(path, number))
-    return _rebuilt(reading, torn=bool(rest))
+        _apply_record(reading, _parse_record(line, _line_label(path, number)), _line_label(path, number))
+    return _build_trace(reading, torn=bool(rest))
 
 
-def _place(path: Path, number: int) -> str:
+def _line_label(path: Path, number: int) -> str:
     return f"{path} line {number}"
 
 
-def _parse(line: bytes, place: str) -> JournalRecord:
+def _parse_record(line: bytes, place: str) -> JournalRecord:
     try:
-        return _RECORDS.validate_json(line)
+        return _RECORD_ADAPTER.validate_json(line)
     except ValidationError as error:
-        raise trace_error(error, line, place) from error
+        raise validation_error(error, line, place) from error
 
 
-def _take(reading: _Reading, record: JournalRecord, place: str) -> None:
+def _apply_record(reading: _JournalState, record: JournalRecord, place: str) -> None:
     if reading.ended is not None:
-        raise _misplaced(place, record, "nothing after mission_ended")
+        raise _unexpected_record(place, record, "nothing after mission_ended")
     match record:
-        case Header():
-            raise _misplaced(place, record, "one header, in line 1")
+        case JournalHeader():
+            raise _unexpected_record(place, record, "one header, in line 1")
         case SubgoalStarted():
-            _take_attempt(reading, record, place)
-        case ActionDone() | SkillDone() | ToolDone() | CompletionDone() | SubgoalEnded():
-            _take_into_attempt(reading, record, place)
+            _start_attempt(reading, record, place)
+        case ActionRecorded() | SkillRecorded() | ToolRecorded() | CompletionRecorded() | SubgoalEnded():
+            _apply_attempt_record(reading, record, place)
         case MissionEnded():
             reading.ended = record
         case _:
-            _take_remark(reading, record)
+            _apply_mission_record(reading, record)
 
 
-def _take_remark(reading: _Reading, record: _Remark) -> None:
+def _apply_mission_record(reading: _JournalState, record: _MissionRecord) -> None:
     match record:
-        case WarningNoted(text=text):
+        case WarningAdded(text=text):
             reading.warnings.append(text)
         case SecretsFound(redaction=redaction):
             reading.redaction = redaction
-        case ArtifactKept(artifact=artifact):
+        case ArtifactAdded(artifact=artifact):
             reading.artifacts.append(artifact)
-        case ExtractionMade(extraction=extraction):
+        case ExtractionAdded(extraction=extraction):
             reading.extractions.append(extraction)
-        case FailureNoted(failure=failure):
+        case FailureAdded(failure=failure):
             reading.failures.append(failure)
         case _:
             assert_never(record)
 
 
-def _take_attempt(reading: _Reading, record: SubgoalStarted, place: str) -> None:
+def _start_attempt(reading: _JournalState, record: SubgoalStarted, place: str) -> None:
     subgoal = record.subgoal
     if subgoal.steps:
-        raise _misplaced(place, record, "an attempt without steps, which have records of their own")
+        raise _unexpected_record(place, record, "an attempt without steps, which have records of their own")
     if subgoal.id in reading.attempts:
-        raise _misplaced(place, record, f"a new attempt, but {subgoal.id} has already started")
-    reading.attempts[subgoal.id] = _Attempt(subgoal)
+        raise _unexpected_record(place, record, f"a new attempt, but {subgoal.id} has already started")
+    reading.attempts[subgoal.id] = _AttemptState(subgoal)
 
 
-def _take_into_attempt(reading: _Reading, record: _OfAttempt, place: str) -> None:
+def _apply_attempt_record(reading: _JournalState, record: _AttemptRecord, place: str) -> None:
     attempt = reading.attempts.get(record.attempt)
     if attempt is None or attempt.ended is not None:
-        raise _misplaced(place, record, f"an open attempt, but {record.attempt} is not open")
+        raise _unexpected_record(place, record, f"an open attempt, but {record.attempt} is not open")
     if isinstance(record, SubgoalEnded):
         attempt.ended = record
         return
-    step = _step_of(record)
+    step = _recorded_step(record)
     if step.sequence in attempt.sequences:
-        raise _misplaced(place, record, f"a unique sequence, but {step.sequence} is already used in {record.attempt}")
+        raise _unexpected_record(
+            place, record, f"a unique sequence, but {step.sequence} is already used in {record.attempt}"
+        )
     attempt.sequences.add(step.sequence)
     match step:
         case ActionTrace():
@@ -224,25 +230,25 @@ def _take_into_attempt(reading: _Reading, record: _OfAttempt, place: str) -> Non
             attempt.completions.append(step)
 
 
-def _step_of(
-    record: ActionDone | SkillDone | ToolDone | CompletionDone,
+def _recorded_step(
+    record: ActionRecorded | SkillRecorded | ToolRecorded | CompletionRecorded,
 ) -> ActionTrace | SkillUsage | ToolUsage | CompletionUsage:
     match record:
-        case ActionDone(action=action):
+        case ActionRecorded(action=action):
             return action
-        case SkillDone(skill=skill):
+        case SkillRecorded(skill=skill):
             return skill
-        case ToolDone(tool=tool):
+        case ToolRecorded(tool=tool):
             return tool
-        case CompletionDone(completion=completion):
+        case CompletionRecorded(completion=completion):
             return completion
 
 
-def _misplaced(place: str, record: JournalRecord, wanted: str) -> TraceFieldError:
+def _unexpected_record(place: str, record: JournalRecord, wanted: str) -> TraceFieldError:
     return TraceFieldError(f"{place}: expected {wanted}, got {record.record}; restore the file or record again")
 
 
-def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
+def _build_trace(reading: _JournalState, *, torn: bool) -> ExecutionTrace:
     known, ended = reading.trace, reading.ended
     early = []
     if torn:
@@ -250,7 +256,7 @@ def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
     if ended is None:
         early.append("recording ended early: the journal has no mission_ended record")
     changes = {
-        "subgoal_traces": tuple(_rebuilt_attempt(attempt) for attempt in reading.attempts.values()),
+        "subgoal_traces": tuple(_build_attempt(attempt) for attempt in reading.attempts.values()),
         "warnings": (*known.warnings, *reading.warnings, *early),
         "redaction": reading.redaction or known.redaction,
         "artifacts": (*known.artifacts, *reading.artifacts),
@@ -262,7 +268,7 @@ def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
     return known.model_copy(update=changes)
 
 
-def _rebuilt_attempt(attempt: _Attempt) -> SubgoalTrace:
+def _build_attempt(attempt: _AttemptState) -> SubgoalTrace:
     ended = attempt.ended
     changes = {
         "ended_at": ended.ended_at if ended else None,

@@ -19,17 +19,17 @@ from eikon_engine.trace.execution import (
     ToolUsage,
 )
 from eikon_engine.trace.found_secret import Redaction
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class Header(Record):
+class JournalHeader(FileModel):
     """Everything about the trace that is known when the mission starts; always the first record."""
 
     record: Literal["header"] = "header"
     trace: ExecutionTrace
 
 
-class SubgoalStarted(Record):
+class SubgoalStarted(FileModel):
     """An attempt at a subgoal started."""
 
     record: Literal["subgoal_started"] = "subgoal_started"
@@ -37,7 +37,7 @@ class SubgoalStarted(Record):
     """Without actions and skills, which have records of their own."""
 
 
-class ActionDone(Record):
+class ActionRecorded(FileModel):
     """An action was performed and observed."""
 
     record: Literal["action"] = "action"
@@ -46,7 +46,7 @@ class ActionDone(Record):
     action: ActionTrace
 
 
-class SkillDone(Record):
+class SkillRecorded(FileModel):
     """A skill was called."""
 
     record: Literal["skill"] = "skill"
@@ -54,7 +54,7 @@ class SkillDone(Record):
     skill: SkillUsage
 
 
-class ToolDone(Record):
+class ToolRecorded(FileModel):
     """A tool was called."""
 
     record: Literal["tool"] = "tool"
@@ -62,7 +62,7 @@ class ToolDone(Record):
     tool: ToolUsage
 
 
-class CompletionDone(Record):
+class CompletionRecorded(FileModel):
     """A language model responded."""
 
     record: Literal["completion"] = "completion"
@@ -70,7 +70,7 @@ class CompletionDone(Record):
     completion: CompletionUsage
 
 
-class SubgoalEnded(Record):
+class SubgoalEnded(FileModel):
     """An attempt at a subgoal ended."""
 
     record: Literal["subgoal_ended"] = "subgoal_ended"
@@ -80,42 +80,42 @@ class SubgoalEnded(Record):
     error: str | None = None
 
 
-class WarningNoted(Record):
+class WarningAdded(FileModel):
     """Something could not be recorded."""
 
     record: Literal["warning"] = "warning"
     text: str
 
 
-class SecretsFound(Record):
+class SecretsFound(FileModel):
     """Secrets were found and replaced; each record lists all found so far."""
 
     record: Literal["secrets_found"] = "secrets_found"
     redaction: Redaction
 
 
-class ArtifactKept(Record):
+class ArtifactAdded(FileModel):
     """A file was added to the bundle."""
 
     record: Literal["artifact"] = "artifact"
     artifact: Artifact
 
 
-class ExtractionMade(Record):
+class ExtractionAdded(FileModel):
     """The mission extracted data."""
 
     record: Literal["extraction"] = "extraction"
     extraction: Extraction
 
 
-class FailureNoted(Record):
+class FailureAdded(FileModel):
     """The mission failed outside an action."""
 
     record: Literal["failure"] = "failure"
     failure: Failure
 
 
-class MissionEnded(Record):
+class MissionEnded(FileModel):
     """The mission ended; always the last record."""
 
     record: Literal["mission_ended"] = "mission_ended"
@@ -124,18 +124,18 @@ class MissionEnded(Record):
 
 
 JournalRecord: TypeAlias = Annotated[
-    Header
+    JournalHeader
     | SubgoalStarted
-    | ActionDone
-    | SkillDone
-    | ToolDone
-    | CompletionDone
+    | ActionRecorded
+    | SkillRecorded
+    | ToolRecorded
+    | CompletionRecorded
     | SubgoalEnded
-    | WarningNoted
+    | WarningAdded
     | SecretsFound
-    | ArtifactKept
-    | ExtractionMade
-    | FailureNoted
+    | ArtifactAdded
+    | ExtractionAdded
+    | FailureAdded
     | MissionEnded,
     Field(discriminator="record"),
 ]

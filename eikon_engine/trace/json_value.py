@@ -24,7 +24,7 @@ def canonical_json(value: JsonValue) -> str:
         TraceFieldError: the value contains something that JSON cannot express (NaN, an infinity, a tuple, a non-string
             key …); the message names its path.
     """
-    _check(value)
+    _require_json(value)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -37,30 +37,30 @@ def child_path(path: str, key: str | int) -> str:
     return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
 
 
-def _check(value: object) -> None:
+def _require_json(value: object) -> None:
     pending: list[tuple[str, object]] = [(_ROOT, value)]
     while pending:
         path, item = pending.pop()
         if isinstance(item, dict):
-            pending.extend((child_path(path, _checked_key(path, key)), member) for key, member in item.items())
+            pending.extend((child_path(path, _require_key(path, key)), member) for key, member in item.items())
         elif isinstance(item, list):
             pending.extend((child_path(path, index), element) for index, element in enumerate(item))
         elif isinstance(item, float):
-            _check_number(path, item)
+            _require_finite(path, item)
         elif item is not None and not isinstance(item, (str, int)):
             found = type(item).__name__
             message = f"{path}: expected a JSON value, got {found}; use null, boolean, number, text, list or dict"
             raise TraceFieldError(message)
 
 
-def _checked_key(path: str, key: object) -> str:
+def _require_key(path: str, key: object) -> str:
     if isinstance(key, str):
         return key
     message = f"{path}: expected a string as a key, got {key!r}; convert it to a string"
     raise TraceFieldError(message)
 
 
-def _check_number(path: str, number: float) -> None:
+def _require_finite(path: str, number: float) -> None:
     if not math.isfinite(number):
         message = f"{path}: expected a JSON number, got {number}; JSON has no NaN or infinity, use null"
         raise TraceFieldError(message)

@@ -17,7 +17,7 @@ Step: TypeAlias = ActionTrace | SkillUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
+class StepLocation:
     """An attempt, or a step and its attempt."""
 
     attempt: SubgoalTrace
@@ -25,13 +25,13 @@ class Located:
     """None for the attempt itself."""
 
 
-def locate(trace: ExecutionTrace, name: str) -> Located:
+def locate_step(trace: ExecutionTrace, name: str) -> StepLocation:
     """Find the step or attempt with an id.
 
     Raises:
         TraceFieldError: the id is missing or not unique.
     """
-    found = [each for each in _everything(trace) if (each.step or each.attempt).id == name]
+    found = [each for each in _locations(trace) if (each.step or each.attempt).id == name]
     if len(found) != 1:
         message = (
             f"patch: expected one step or attempt with the id {name!r} in the trace, got {len(found)}; "
@@ -55,14 +55,14 @@ def locate_attempt(trace: ExecutionTrace, name: str) -> SubgoalTrace:
     return found
 
 
-def positions(trace: ExecutionTrace) -> Iterator[tuple[SubgoalTrace, Step]]:
+def iter_steps(trace: ExecutionTrace) -> Iterator[tuple[SubgoalTrace, Step]]:
     """Yield all steps in order, each with its attempt."""
     for attempt in trace.subgoal_traces:
         for step in attempt.steps:
             yield attempt, step
 
 
-def with_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
+def map_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
     """Return a trace with `change` applied to each action."""
     attempts = tuple(
         attempt.model_copy(update={"actions_taken": tuple(map(change, attempt.actions_taken))})
@@ -71,7 +71,7 @@ def with_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTr
     return trace.model_copy(update={"subgoal_traces": attempts})
 
 
-def with_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> ExecutionTrace:
+def map_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> ExecutionTrace:
     """Return a trace with `change` applied to each action and skill."""
 
     def changed(attempt: SubgoalTrace) -> SubgoalTrace:
@@ -81,16 +81,16 @@ def with_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> Executi
         }
         return attempt.model_copy(update=update)
 
-    return with_attempts(trace, lambda attempt: (changed(attempt),))
+    return map_attempts(trace, lambda attempt: (changed(attempt),))
 
 
-def with_attempts(trace: ExecutionTrace, change: Callable[[SubgoalTrace], tuple[SubgoalTrace, ...]]) -> ExecutionTrace:
+def map_attempts(trace: ExecutionTrace, change: Callable[[SubgoalTrace], tuple[SubgoalTrace, ...]]) -> ExecutionTrace:
     """Return a trace with each attempt replaced by the result of `change`."""
     attempts = tuple(new for attempt in trace.subgoal_traces for new in change(attempt))
     return trace.model_copy(update={"subgoal_traces": attempts})
 
 
-def replaced(trace: ExecutionTrace, old: Step | SubgoalTrace, new: Step | SubgoalTrace) -> ExecutionTrace:
+def replace_step(trace: ExecutionTrace, old: Step | SubgoalTrace, new: Step | SubgoalTrace) -> ExecutionTrace:
     """Return a trace with one step or attempt replaced."""
 
     def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
@@ -103,11 +103,11 @@ def replaced(trace: ExecutionTrace, old: Step | SubgoalTrace, new: Step | Subgoa
         }
         return (attempt.model_copy(update=update),)
 
-    return with_attempts(trace, change)
+    return map_attempts(trace, change)
 
 
-def _everything(trace: ExecutionTrace) -> Iterator[Located]:
+def _locations(trace: ExecutionTrace) -> Iterator[StepLocation]:
     for attempt in trace.subgoal_traces:
-        yield Located(attempt=attempt, step=None)
+        yield StepLocation(attempt=attempt, step=None)
         for step in attempt.steps:
-            yield Located(attempt=attempt, step=step)
+            yield StepLocation(attempt=attempt, step=step)

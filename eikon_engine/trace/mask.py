@@ -13,23 +13,23 @@ from pydantic import Field, field_validator, model_validator
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.dom.css import CssSelector
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 ANY_DEPTH: Final = "**"
-SHADOW: Final = "#shadow"
-TEXT_STEP: Final = "text()"
+SHADOW_ROOT: Final = "#shadow"
+TEXT_NODE: Final = "text()"
 _STEP: Final = r"(\*|#shadow|(text\(\)|[A-Za-z][\w:.\-]*)(#[A-Za-z_][\w\-]*|:nth\(([0-9]+|\*)\))?)"
 NODE_PATH: Final = rf"^(\*\* > )?{_STEP}( > {_STEP})*$"
 
 
-class TextPart(Record):
+class TextPart(FileModel):
     """The texts directly in an element, or one of them if the path ends with `text()`."""
 
     kind: Literal["text"] = "text"
     path: str = Field(pattern=NODE_PATH)
 
 
-class AttributePart(Record):
+class AttributePart(FileModel):
     """An attribute of an element, including its presence."""
 
     kind: Literal["attribute"] = "attribute"
@@ -37,7 +37,7 @@ class AttributePart(Record):
     name: str = Field(min_length=1)
 
 
-class ValuePart(Record):
+class ValuePart(FileModel):
     """A form state of an element."""
 
     kind: Literal["value"] = "value"
@@ -46,27 +46,27 @@ class ValuePart(Record):
     """Name of the state as in DOM differences: `value`, `checked`, `open`, `focus` …"""
 
 
-class SubtreePart(Record):
+class SubtreePart(FileModel):
     """An element with all its content, including its presence."""
 
     kind: Literal["subtree"] = "subtree"
     path: str = Field(pattern=NODE_PATH)
 
 
-class ConsoleErrorPart(Record):
+class ConsoleErrorPart(FileModel):
     """Console errors that start with a text."""
 
     kind: Literal["console_error"] = "console_error"
     prefix: str = Field(min_length=1)
 
 
-class TitlePart(Record):
+class TitlePart(FileModel):
     """The title of the page; the `title` element is a DOM node and needs a mask of its own."""
 
     kind: Literal["title"] = "title"
 
 
-class SelectorPart(Record):
+class SelectorPart(FileModel):
     """All elements that match a CSS selector, with all their content; or one attribute of each."""
 
     kind: Literal["selector"] = "selector"
@@ -76,7 +76,7 @@ class SelectorPart(Record):
 
     @field_validator("selector")
     @classmethod
-    def _is_understood(cls, selector: str) -> str:
+    def _check_selector(cls, selector: str) -> str:
         try:
             CssSelector(selector)
         except TraceFieldError as error:
@@ -84,28 +84,28 @@ class SelectorPart(Record):
         return selector
 
 
-class RequestPart(Record):
+class RequestPart(FileModel):
     """Requests whose key matches; neither the requests nor their responses are compared."""
 
     kind: Literal["request"] = "request"
     key: str = Field(min_length=1)
     """Method and URL, see `eikon_engine.network.keys`; `*` matches any characters."""
 
-    def fits(self, key: str) -> bool:
+    def matches(self, key: str) -> bool:
         """Return whether a request matches."""
-        return fits(self.key, key)
+        return matches_wildcard(self.key, key)
 
 
-class StoragePart(Record):
+class StoragePart(FileModel):
     """Cookies and items of local and session storage whose name matches."""
 
     kind: Literal["storage"] = "storage"
     name: str = Field(min_length=1)
     """`*` matches any characters."""
 
-    def fits(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         """Return whether the name of a cookie or item matches."""
-        return fits(self.name, name)
+        return matches_wildcard(self.name, name)
 
 
 PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart
@@ -115,7 +115,7 @@ MaskedPart: TypeAlias = Annotated[
 ]
 
 
-class Mask(Record):
+class Mask(FileModel):
     """A part of some pages that is not compared."""
 
     name: str = Field(min_length=1)
@@ -128,7 +128,7 @@ class Mask(Record):
     part: MaskedPart
 
     @model_validator(mode="after")
-    def _place_is_one_of_its_part(self) -> Self:
+    def _check_scope(self) -> Self:
         if isinstance(self.part, RequestPart | StoragePart) and self.url != "*":
             message = f"url is {self.url!r}, but {self.part.kind} does not belong to a page; omit url"
             raise ValueError(message)
@@ -137,12 +137,12 @@ class Mask(Record):
             raise ValueError(message)
         return self
 
-    def is_for(self, url: str) -> bool:
+    def applies_to(self, url: str) -> bool:
         """Return whether the mask applies to a page with this URL."""
-        return fits(self.url, url)
+        return matches_wildcard(self.url, url)
 
 
-def fits(pattern: str, text: str) -> bool:
+def matches_wildcard(pattern: str, text: str) -> bool:
     """Match a pattern in which `*` matches any characters and everything else is literal."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
 
@@ -176,7 +176,7 @@ def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PathStep:
     """One step of a path: selects among siblings."""
 
     tag: str
@@ -185,9 +185,9 @@ class Step:
     number: int | Literal["only", "every"] = "only"
     """Number among the siblings with the same tag, from 1; `only` matches nothing if there are several."""
 
-    def names(self, sibling: Sibling) -> bool:
+    def matches(self, sibling: SiblingPosition) -> bool:
         """Return whether the step matches a node."""
-        if self.tag != sibling.tag and not (self.tag == "*" and sibling.tag != TEXT_STEP):
+        if self.tag != sibling.tag and not (self.tag == "*" and sibling.tag != TEXT_NODE):
             return False
         if self.id:
             return self.id == sibling.id
@@ -201,7 +201,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sibling:
+class SiblingPosition:
     """The properties of a node that tell it from its siblings."""
 
     tag: str
@@ -213,16 +213,16 @@ class Sibling:
     """Number of siblings with the same tag."""
 
 
-def path_steps(path: str) -> tuple[Step, ...]:
+def parse_path(path: str) -> tuple[PathStep, ...]:
     """Parse a path into its steps."""
-    return tuple(_step(text) for text in path.split(" > "))
+    return tuple(_parse_step(text) for text in path.split(" > "))
 
 
-def _step(text: str) -> Step:
-    if text in {"*", ANY_DEPTH, SHADOW}:
-        return Step(tag=text)
+def _parse_step(text: str) -> PathStep:
+    if text in {"*", ANY_DEPTH, SHADOW_ROOT}:
+        return PathStep(tag=text)
     if text.endswith(")") and ":nth(" in text:
         tag, _, number = text[:-1].rpartition(":nth(")
-        return Step(tag=tag, number="every" if number == "*" else int(number))
+        return PathStep(tag=tag, number="every" if number == "*" else int(number))
     tag, _, identity = text.partition("#")
-    return Step(tag=tag, id=identity)
+    return PathStep(tag=tag, id=identity)

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.execution import Result, SkillUsage, Succeeded
-from eikon_engine.trace.located import locate, replaced
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.located import locate_step, replace_step
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
 
-class SetSkillOutput(Record):
+class SetSkillOutput(FileModel):
     """Set a new baseline output of a skill."""
 
     kind: Literal["set_skill_output"] = "set_skill_output"
@@ -29,7 +29,7 @@ class SetSkillOutput(Record):
     reason: str = Field(min_length=1)
 
 
-class SetPageIntent(Record):
+class SetPageIntent(FileModel):
     """Change the classification of a page in an older recording."""
 
     kind: Literal["set_page_intent"] = "set_page_intent"
@@ -47,7 +47,7 @@ def set_skill_output(trace: ExecutionTrace, operation: SetSkillOutput) -> Execut
     Raises:
         TraceFieldError: there is no such skill usage.
     """
-    usage = locate(trace, operation.skill).step
+    usage = locate_step(trace, operation.skill).step
     if not isinstance(usage, SkillUsage):
         message = f"patch: expected a skill usage with the id {operation.skill!r}, got another step; use another id"
         raise TraceFieldError(message)
@@ -57,7 +57,7 @@ def set_skill_output(trace: ExecutionTrace, operation: SetSkillOutput) -> Execut
         "output": operation.output,
         "output_recorded": isinstance(operation.result, Succeeded),
     }
-    return replaced(trace, usage, usage.model_copy(update=update))
+    return replace_step(trace, usage, usage.model_copy(update=update))
 
 
 def set_page_intent(trace: ExecutionTrace, operation: SetPageIntent) -> ExecutionTrace:

@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class FrameObservation(Record):
+class FrameObservation(FileModel):
     """One frame of a page."""
 
     path: str
@@ -22,7 +22,7 @@ class FrameObservation(Record):
     """Digest of the set of hidden elements; None in older recordings, and if masks removed elements."""
 
 
-class PageObservation(Record):
+class PageObservation(FileModel):
     """One open page."""
 
     page: int
@@ -34,14 +34,14 @@ class PageObservation(Record):
     """The DOM of all frames, in the `dom` folder of the bundle."""
 
 
-class RedirectHop(Record):
+class RedirectHop(FileModel):
     """One redirect response before a document."""
 
     url: str
     status: int
 
 
-class DocumentLoad(Record):
+class DocumentLoad(FileModel):
     """One document loaded by a main frame."""
 
     page: int
@@ -51,7 +51,7 @@ class DocumentLoad(Record):
     hops: tuple[RedirectHop, ...] = ()
 
 
-class DialogSeen(Record):
+class ObservedDialog(FileModel):
     """A dialog and how it was answered."""
 
     page: int
@@ -60,7 +60,7 @@ class DialogSeen(Record):
     answer: Literal["accepted", "dismissed"]
 
 
-class DownloadSeen(Record):
+class ObservedDownload(FileModel):
     """A downloaded file."""
 
     page: int
@@ -70,7 +70,7 @@ class DownloadSeen(Record):
     failure: str | None = None
 
 
-class TargetState(Record):
+class TargetState(FileModel):
     """Form state of the target after the action."""
 
     value: str | None = None
@@ -78,7 +78,7 @@ class TargetState(Record):
     checked: bool | None = None
 
 
-class StoredItem(Record):
+class StoredItem(FileModel):
     """A cookie or storage item of a site."""
 
     kind: Literal["cookie", "local", "session"]
@@ -99,7 +99,7 @@ class StoredItem(Record):
         return self.kind, self.place, -1 if self.page is None else self.page, self.name, self.digest
 
 
-class Observation(Record):
+class Observation(FileModel):
     """Everything that is compared after an action."""
 
     pages: tuple[PageObservation, ...]
@@ -107,8 +107,8 @@ class Observation(Record):
     opened: tuple[int, ...] = ()
     """Ordinals of the pages opened by the action."""
     closed: tuple[int, ...] = ()
-    dialogs: tuple[DialogSeen, ...] = ()
-    downloads: tuple[DownloadSeen, ...] = ()
+    dialogs: tuple[ObservedDialog, ...] = ()
+    downloads: tuple[ObservedDownload, ...] = ()
     target: TargetState | None = None
     console_errors: tuple[str, ...] = ()
     page_errors: tuple[str, ...] = ()

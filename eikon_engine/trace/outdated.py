@@ -9,8 +9,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.actions import Assert, ExtractDom, Note, Screenshot
-from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage, Timing
-from eikon_engine.trace.located import positions, replaced, with_actions, with_steps
+from eikon_engine.trace.execution import ActionTrace, Blocked, RecordedTiming, SkillUsage
+from eikon_engine.trace.located import iter_steps, map_actions, map_steps, replace_step
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -19,35 +19,39 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.located import Step
 
-LOOKING = (Assert, ExtractDom, Note, Screenshot)
+READ_ONLY_ACTIONS = (Assert, ExtractDom, Note, Screenshot)
 """Actions that do not change pages."""
 
-NO_DOCUMENT: Final = "the trace has no document for the skill: none was recorded, or an edit invalidated it"
+MISSING_DOCUMENT: Final = "the trace has no document for the skill: none was recorded, or an edit invalidated it"
 """Why a skill without a `source` cannot run."""
 
 
-def only_looks(step: Step) -> bool:
+def is_read_only(step: Step) -> bool:
     """Return whether a step does not change the pages, so that later steps do not depend on it."""
-    return not isinstance(step, ActionTrace) or isinstance(step.result, Blocked) or isinstance(step.action, LOOKING)
+    return (
+        not isinstance(step, ActionTrace)
+        or isinstance(step.result, Blocked)
+        or isinstance(step.action, READ_ONLY_ACTIONS)
+    )
 
 
-def forget_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+def invalidate_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     """Drop what was recorded after a step, including its own observation.
 
     Dropped are observations, element identities, artifacts and documents of skills. The step itself keeps its element
     identities, since the pages before it are unchanged. Times are kept, because the recorded network has the same
     timeline.
     """
-    later = _from(trace, step)
-    return _forget(trace, later, known=step)
+    later = _steps_from(trace, step)
+    return _invalidate(trace, later, known=step)
 
 
-def forget_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+def invalidate_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     """Drop what was recorded of a step and all later ones, including its element identities."""
-    return _forget(trace, _from(trace, step), known=None)
+    return _invalidate(trace, _steps_from(trace, step), known=None)
 
 
-def _forget(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> ExecutionTrace:
+def _invalidate(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> ExecutionTrace:
     """Drop what was recorded of some steps; `known` keeps its element identities."""
     outdated = {id(each) for each in steps}
     timings = _timings(trace)
@@ -61,66 +65,66 @@ def _forget(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> Exe
         update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(step))}
         return step.model_copy(update=update)
 
-    return with_steps(trace, forget)
+    return map_steps(trace, forget)
 
 
-def forget_own(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
+def invalidate_step(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
     """Drop what was recorded of one action."""
     update = {"observation": None, "artifacts": (), "timing": _timings(trace).get(id(action))}
-    return replaced(trace, action, action.model_copy(update=update))
+    return replace_step(trace, action, action.model_copy(update=update))
 
 
-def time_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+def pin_timing_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     """Store the original timing in all actions after a step, before that step is edited."""
-    return _time(trace, _from(trace, step)[1:])
+    return _pin_timing(trace, _steps_from(trace, step)[1:])
 
 
-def time_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+def pin_timing_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     """Store the original timing in a step and all later ones, before something is inserted before it."""
-    return _time(trace, _from(trace, step))
+    return _pin_timing(trace, _steps_from(trace, step))
 
 
-def _time(trace: ExecutionTrace, steps: list[Step]) -> ExecutionTrace:
+def _pin_timing(trace: ExecutionTrace, steps: list[Step]) -> ExecutionTrace:
     later = {id(each) for each in steps}
     timings = _timings(trace)
 
     def time(action: ActionTrace) -> ActionTrace:
         return action.model_copy(update={"timing": timings.get(id(action))}) if id(action) in later else action
 
-    return with_actions(trace, time)
+    return map_actions(trace, time)
 
 
-def actions_before(trace: ExecutionTrace, step: Step | None) -> int:
+def count_actions_before(trace: ExecutionTrace, step: Step | None) -> int:
     """Return how many actions the recording performed before a step, or in total if None."""
-    performed = {id(each) for each in _performed(trace)}
+    performed = {id(each) for each in _performed_actions(trace)}
     timings = _timings(trace)
-    later = [] if step is None else [each for each in _from(trace, step) if id(each) in performed]
+    later = [] if step is None else [each for each in _steps_from(trace, step) if id(each) in performed]
     if later:
         return timings[id(later[0])].actions_before
     last = max((timing.actions_before for timing in timings.values()), default=-1)
     return last + 1
 
 
-def _from(trace: ExecutionTrace, step: Step) -> list[Step]:
-    steps = [each for _, each in positions(trace)]
+def _steps_from(trace: ExecutionTrace, step: Step) -> list[Step]:
+    steps = [each for _, each in iter_steps(trace)]
     return steps[next(number for number, each in enumerate(steps) if each is step) :]
 
 
-def _timings(trace: ExecutionTrace) -> dict[int, Timing]:
+def _timings(trace: ExecutionTrace) -> dict[int, RecordedTiming]:
     """Return the original timing of each performed action, by `id(action)`."""
-    return {id(step): _timing(step, number) for number, step in enumerate(_performed(trace))}
+    return {id(step): _timing(step, number) for number, step in enumerate(_performed_actions(trace))}
 
 
-def _performed(trace: ExecutionTrace) -> list[ActionTrace]:
-    actions = (step for _, step in positions(trace) if isinstance(step, ActionTrace))
+def _performed_actions(trace: ExecutionTrace) -> list[ActionTrace]:
+    actions = (step for _, step in iter_steps(trace) if isinstance(step, ActionTrace))
     return [action for action in actions if not isinstance(action.result, Blocked)]
 
 
-def _timing(action: ActionTrace, actions_before: int) -> Timing:
+def _timing(action: ActionTrace, actions_before: int) -> RecordedTiming:
     if action.timing is not None and action.observation is None:
         return action.timing
     seen = action.observation
-    return Timing(
+    return RecordedTiming(
         actions_before=actions_before if action.timing is None else action.timing.actions_before,
         begun_ms=None if seen is None else seen.begun_ms,
         acted_ms=None if seen is None else seen.acted_ms,
@@ -128,25 +132,27 @@ def _timing(action: ActionTrace, actions_before: int) -> Timing:
     )
 
 
-def lacks_edited_steps(trace: ExecutionTrace) -> bool:
+def has_unobserved_edits(trace: ExecutionTrace) -> bool:
     """Return whether observations are missing because the mission was edited, rather than never recorded."""
-    actions = (step for _, step in positions(trace) if isinstance(step, ActionTrace))
+    actions = (step for _, step in iter_steps(trace) if isinstance(step, ActionTrace))
     return any(action.timing is not None and action.observation is None for action in actions)
 
 
 def without_identities(action: Action) -> Action:
     """Return an action without element identities."""
     plain: JsonValue = json.loads(action.model_dump_json())
-    forgotten = _forgotten(plain)
+    forgotten = _without_identity(plain)
     return action if forgotten == plain else type(action).model_validate_json(json.dumps(forgotten))
 
 
-def _forgotten(value: JsonValue) -> JsonValue:
+def _without_identity(value: JsonValue) -> JsonValue:
     match value:
         case dict():
             mine = {"selector", "identity"} <= value.keys()
-            return {name: None if mine and name == "identity" else _forgotten(each) for name, each in value.items()}
+            return {
+                name: None if mine and name == "identity" else _without_identity(each) for name, each in value.items()
+            }
         case list():
-            return [_forgotten(each) for each in value]
+            return [_without_identity(each) for each in value]
         case _:
             return value

@@ -27,14 +27,14 @@ from eikon_engine.trace.insert_step import insert_step
 from eikon_engine.trace.mask import Mask, describe_mask
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput, set_page_intent, set_skill_output
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 from eikon_engine.trace.regroup import delete_step, merge_attempts, split_attempt
-from eikon_engine.trace.serializer import TRACE_FILE, trace_bytes
+from eikon_engine.trace.serializer import TRACE_FILE, serialize_trace
 from eikon_engine.trace.target import Identity
-from eikon_engine.trace.timeline import Moved
+from eikon_engine.trace.timeline import MovedDelivery
 from eikon_engine.trace.volatile import VolatileRule
-from eikon_engine.trace.volatile import describe as describe_rule
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.volatile import describe_rule as describe_rule
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 CONTEXT_LINES: Final = 3
 
 
-class AddMask(Record):
+class AddMask(FileModel):
     """Exclude a part of some pages from comparison; the mask states the reason."""
 
     kind: Literal["add_mask"] = "add_mask"
     mask: Mask
 
 
-class AddRule(Record):
+class AddRule(FileModel):
     """Ignore a varying part of requests; the rule states the reason."""
 
     kind: Literal["add_rule"] = "add_rule"
     rule: VolatileRule
 
 
-class SetSettle(Record):
+class SetPageTime(FileModel):
     """Change the page time that passes in an action before it is observed."""
 
     kind: Literal["set_settle"] = "set_settle"
@@ -66,7 +66,7 @@ class SetSettle(Record):
     reason: str = Field(min_length=1)
 
 
-class SetObservation(Record):
+class SetObservation(FileModel):
     """Set a new baseline observation of an action."""
 
     kind: Literal["set_observation"] = "set_observation"
@@ -82,15 +82,15 @@ class SetObservation(Record):
     reason: str = Field(min_length=1)
 
 
-class SetTimeline(Record):
+class SetTimeline(FileModel):
     """Change when a sealed replay delivers recorded responses."""
 
     kind: Literal["set_timeline"] = "set_timeline"
-    timeline: tuple[Moved, ...]
+    timeline: tuple[MovedDelivery, ...]
     reason: str = Field(min_length=1)
 
 
-class AddFoundSecrets(Record):
+class AddFoundSecrets(FileModel):
     """Add secrets that were found in newly recorded responses, with their stand-ins."""
 
     kind: Literal["add_found_secrets"] = "add_found_secrets"
@@ -98,7 +98,7 @@ class AddFoundSecrets(Record):
     reason: str = Field(min_length=1)
 
 
-class SetEnvironment(Record):
+class SetEnvironment(FileModel):
     """Set the environment of a trace that has none."""
 
     kind: Literal["set_environment"] = "set_environment"
@@ -109,7 +109,7 @@ class SetEnvironment(Record):
 Operation: TypeAlias = Annotated[
     AddRule
     | AddMask
-    | SetSettle
+    | SetPageTime
     | SetObservation
     | SetEnvironment
     | SetTimeline
@@ -126,11 +126,11 @@ Operation: TypeAlias = Annotated[
 ]
 
 PATCH_VERSION: Final = 1
-EDITED: Final = "edited: "
+EDIT_WARNING_PREFIX: Final = "edited: "
 """Prefix of the warning that describes an edit."""
 
 
-class TracePatch(Record):
+class TracePatch(FileModel):
     """Changes to one trace, in order of application."""
 
     patch_version: Literal[1] = PATCH_VERSION
@@ -144,14 +144,14 @@ def apply_patch(trace: ExecutionTrace, patch: TracePatch) -> ExecutionTrace:
         TraceFieldError: a step is missing or not unique, or the change does not fit it.
     """
     for operation in patch.operations:
-        trace = _applied(trace, operation)
+        trace = _apply_operation(trace, operation)
     return trace
 
 
 def render_patch(trace: ExecutionTrace, patch: TracePatch) -> str:
     """Return the changes of a patch to `trace.json` as a unified diff; empty if nothing changes."""
     before, after = (
-        trace_bytes(each).decode().splitlines(keepends=True) for each in (trace, apply_patch(trace, patch))
+        serialize_trace(each).decode().splitlines(keepends=True) for each in (trace, apply_patch(trace, patch))
     )
     return "".join(difflib.unified_diff(before, after, f"a/{TRACE_FILE}", f"b/{TRACE_FILE}", n=CONTEXT_LINES))
 
@@ -160,18 +160,18 @@ def variables_patch(trace: ExecutionTrace, given: Mapping[str, str]) -> TracePat
     """Return the patch that sets the variables of a trace to the given values."""
     return TracePatch(
         operations=tuple(
-            SetVariable(name=name, value=value, reason=_given(trace.variables.get(name)))
+            SetVariable(name=name, value=value, reason=_variable_reason(trace.variables.get(name)))
             for name, value in given.items()
             if trace.variables.get(name) != value
         )
     )
 
 
-def _given(recorded: str | None) -> str:
+def _variable_reason(recorded: str | None) -> str:
     return "given with --var" if recorded is None else f"given with --var, recorded as {recorded!r}"
 
 
-def reason_of(operation: Operation) -> str:
+def operation_reason(operation: Operation) -> str:
     """Return the reason of a change."""
     match operation:
         case AddMask(mask=mask):
@@ -182,23 +182,23 @@ def reason_of(operation: Operation) -> str:
             return operation.reason
 
 
-def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
+def describe_operation(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
     """Describe a change in a few words."""
     match operation:
         case AddMask(mask=mask):
             return f"mask {describe_mask(mask)}"
         case AddRule(rule=rule):
             return f"do not compare {describe_rule(rule)}"
-        case SetSettle(action=action, virtual_ms=virtual_ms):
+        case SetPageTime(action=action, virtual_ms=virtual_ms):
             return f"let {virtual_ms:.0f} ms of page time pass in {action}"
         case SetObservation(action=action):
             return f"set a new baseline of {action}"
         case SetEnvironment():
             return "set the environment"
         case SetTimeline(timeline=timeline):
-            return f"serve {counted(len(timeline), 'recorded response')} on request instead of on schedule"
+            return f"serve {pluralize(len(timeline), 'recorded response')} on request instead of on schedule"
         case AddFoundSecrets(found=found):
-            return f"redact {counted(len(found), 'more secret')}"
+            return f"redact {pluralize(len(found), 'more secret')}"
         case SetSkillOutput(skill=skill):
             return f"set a new output of {skill}"
         case SetPageIntent(page_intent=name, intent=intent):
@@ -207,7 +207,7 @@ def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
             return describe_edit(operation)
 
 
-def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # noqa: PLR0911 - one case a kind
+def _apply_operation(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # noqa: PLR0911 - one case a kind
     match operation:
         case AddMask(mask=mask):
             return trace.model_copy(update={"masks": (*trace.masks, mask)})
@@ -222,19 +222,19 @@ def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # 
         case AddFoundSecrets(found=found):
             redaction = trace.redaction.model_copy(update={"found": (*trace.redaction.found, *found)})
             return trace.model_copy(update={"redaction": redaction})
-        case SetSettle(action=name):
-            return _with_action(trace, name, lambda action: _with_budget(action, operation))
+        case SetPageTime(action=name):
+            return _with_changed_action(trace, name, lambda action: _with_page_time(action, operation))
         case SetObservation(action=name):
-            return _with_action(trace, name, lambda action: _with_baseline(action, operation))
+            return _with_changed_action(trace, name, lambda action: _with_baseline(action, operation))
         case SetSkillOutput():
             return set_skill_output(trace, operation)
         case SetPageIntent():
             return set_page_intent(trace, operation)
         case _:
-            return _with_note(trace, _edited(trace, operation), operation)
+            return _with_edit_warning(trace, _apply_edit(trace, operation), operation)
 
 
-def _edited(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
+def _apply_edit(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
     match edit:
         case SetFields():
             return set_fields(trace, edit)
@@ -250,20 +250,20 @@ def _edited(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
             return set_variable(trace, edit)
 
 
-def _with_note(before: ExecutionTrace, after: ExecutionTrace, edit: Edit) -> ExecutionTrace:
+def _with_edit_warning(before: ExecutionTrace, after: ExecutionTrace, edit: Edit) -> ExecutionTrace:
     """Add a warning that describes the edit, its reason, and the observations it dropped."""
     if after == before:
         return before
     there = {action.id for subgoal in after.subgoal_traces for action in subgoal.actions_taken}
-    lost = (_observed(before) - _observed(after)) & there
-    note = f"{EDITED}{describe_edit(edit)} ({edit.reason})"
+    lost = (_observed_actions(before) - _observed_actions(after)) & there
+    note = f"{EDIT_WARNING_PREFIX}{describe_edit(edit)} ({edit.reason})"
     if lost:
-        led = f"the observations of {counted(len(lost), 'action')} were dropped"
+        led = f"the observations of {pluralize(len(lost), 'action')} were dropped"
         note = f"{note}; {led}; certify the bundle or record it again"
     return after.model_copy(update={"warnings": (*after.warnings, note)})
 
 
-def _observed(trace: ExecutionTrace) -> set[str]:
+def _observed_actions(trace: ExecutionTrace) -> set[str]:
     return {
         action.id
         for subgoal in trace.subgoal_traces
@@ -280,7 +280,9 @@ def _with_rule(trace: ExecutionTrace, rule: VolatileRule) -> ExecutionTrace:
     return trace.model_copy(update={"network": network})
 
 
-def _with_action(trace: ExecutionTrace, name: str, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
+def _with_changed_action(
+    trace: ExecutionTrace, name: str, change: Callable[[ActionTrace], ActionTrace]
+) -> ExecutionTrace:
     found = [action.id for subgoal in trace.subgoal_traces for action in subgoal.actions_taken].count(name)
     if found != 1:
         message = f"patch: expected one action with the id {name!r} in the trace, got {found}; use another id"
@@ -294,7 +296,7 @@ def _with_action(trace: ExecutionTrace, name: str, change: Callable[[ActionTrace
     return trace.model_copy(update={"subgoal_traces": subgoals})
 
 
-def _with_budget(action: ActionTrace, operation: SetSettle) -> ActionTrace:
+def _with_page_time(action: ActionTrace, operation: SetPageTime) -> ActionTrace:
     if action.observation is None:
         message = f"patch: expected an observation of {action.id} to set its page time, got none; set a baseline first"
         raise TraceFieldError(message)

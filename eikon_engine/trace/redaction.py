@@ -11,28 +11,28 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from eikon_engine.trace.encodings import ENCODINGS
-from eikon_engine.trace.stand_ins import StandIns
+from eikon_engine.trace.stand_ins import StandInMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pydantic import JsonValue
 
-MARK_START = b"{{eikon-secret:"
+PLACEHOLDER_PREFIX = b"{{eikon-secret:"
 """Prefix of every placeholder."""
-_MARK = re.compile(r"\{\{eikon-secret:(\w+)(?:\|[^{}|]+)?\}\}")
-_ENCODED_MARK = re.compile(rb"\{\{eikon-secret:(\w+)\|[^{}|]+\}\}")
+_PLACEHOLDER = re.compile(r"\{\{eikon-secret:(\w+)(?:\|[^{}|]+)?\}\}")
+_ENCODED_PLACEHOLDER = re.compile(rb"\{\{eikon-secret:(\w+)\|[^{}|]+\}\}")
 
 
 class Redactor:
     """Replaces the values of secrets by placeholders, and found secrets by stand-ins, in all encodings."""
 
-    def __init__(self, secrets: Mapping[str, str], stand_ins: StandIns | None = None) -> None:
+    def __init__(self, secrets: Mapping[str, str], stand_ins: StandInMap | None = None) -> None:
         """Prepare the replacements; longer values take precedence over values they contain.
 
         `stand_ins` may learn more values while it is used.
         """
-        self.stand_ins = stand_ins or StandIns()
+        self.stand_ins = stand_ins or StandInMap()
         marks: dict[str, str] = {}
         values: dict[bytes, bytes] = {}
         for name, value in sorted(secrets.items()):
@@ -40,83 +40,89 @@ class Redactor:
                 encoded, mark = encode(value), placeholder(name, encoding)
                 marks.setdefault(encoded, mark)
                 values[mark.encode()] = encoded.encode()
-        self._marks = marks
-        self._byte_marks = {value.encode(): mark.encode() for value, mark in marks.items()}
+        self._placeholders = marks
+        self._byte_placeholders = {value.encode(): mark.encode() for value, mark in marks.items()}
         self._values = values
         longest_first = sorted(marks, key=lambda value: (-len(value), value))
-        self._secret = re.compile("|".join(map(re.escape, longest_first)))
-        self._secret_bytes = re.compile(b"|".join(re.escape(value.encode()) for value in longest_first))
-        self._mark = re.compile(b"|".join(map(re.escape, values)))
+        self._secret_pattern = re.compile("|".join(map(re.escape, longest_first)))
+        self._secret_bytes_pattern = re.compile(b"|".join(re.escape(value.encode()) for value in longest_first))
+        self._placeholder_pattern = re.compile(b"|".join(map(re.escape, values)))
 
     @property
-    def is_idle(self) -> bool:
+    def is_noop(self) -> bool:
         """Whether redaction changes nothing."""
-        return not self._marks and self.stand_ins.is_idle
+        return not self._placeholders and self.stand_ins.is_noop
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Return a text without secret values.
 
         All values are replaced in one pass, so a value that looks like part of a placeholder does not corrupt one.
         """
-        named = self._secret.sub(lambda found: self._marks[found[0]], text) if self._marks else text
-        return self.stand_ins.text(named)
+        named = (
+            self._secret_pattern.sub(lambda found: self._placeholders[found[0]], text) if self._placeholders else text
+        )
+        return self.stand_ins.replace_text(named)
 
-    def data(self, data: bytes) -> bytes:
+    def redact_bytes(self, data: bytes) -> bytes:
         """Return bytes without secret values."""
-        named = self._secret_bytes.sub(lambda found: self._byte_marks[found[0]], data) if self._marks else data
-        return self.stand_ins.data(named)
+        named = (
+            self._secret_bytes_pattern.sub(lambda found: self._byte_placeholders[found[0]], data)
+            if self._placeholders
+            else data
+        )
+        return self.stand_ins.replace_bytes(named)
 
     @property
-    def named(self) -> Redactor:
+    def named_only(self) -> Redactor:
         """A redactor for named secrets only, which does not change as secrets are found."""
         other = copy(self)
-        other.stand_ins = StandIns()
+        other.stand_ins = StandInMap()
         return other
 
-    def key_data(self, data: bytes) -> bytes:
+    def redact_key_bytes(self, data: bytes) -> bytes:
         """Return bytes without secret values, with placeholders that do not name an encoding.
 
         Requests that differ only in the value or encoding of a secret are then equal.
         """
-        redacted = self.data(data)
-        return without_encodings(redacted) if self._marks else redacted
+        redacted = self.redact_bytes(data)
+        return strip_encodings(redacted) if self._placeholders else redacted
 
-    def redact_texts(self, value: JsonValue) -> JsonValue:
+    def redact_json(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with all its strings redacted."""
-        return _with_texts(value, self.text)
+        return _map_strings(value, self.redact_text)
 
-    def restore_texts(self, value: JsonValue) -> JsonValue:
+    def restore_json(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with the current secret values in all its strings."""
-        return _with_texts(value, lambda text: self.restore(text.encode()).decode())
+        return _map_strings(value, lambda text: self.restore_bytes(text.encode()).decode())
 
-    def restore(self, data: bytes) -> bytes:
+    def restore_bytes(self, data: bytes) -> bytes:
         """Return recorded bytes with the current values in place of placeholders and stand-ins."""
-        data = self.stand_ins.restore(data)
-        if MARK_START not in data or not self._values:
+        data = self.stand_ins.restore_bytes(data)
+        if PLACEHOLDER_PREFIX not in data or not self._values:
             return data
-        return self._mark.sub(lambda found: self._values[found[0]], data)
+        return self._placeholder_pattern.sub(lambda found: self._values[found[0]], data)
 
 
-def _with_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+def _map_strings(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
     match value:
         case str():
             return change(value)
         case list():
-            return [_with_texts(each, change) for each in value]
+            return [_map_strings(each, change) for each in value]
         case dict():
-            return {change(key): _with_texts(each, change) for key, each in value.items()}
+            return {change(key): _map_strings(each, change) for key, each in value.items()}
         case _:
             return value
 
 
-def secrets_named_in(text: str) -> tuple[str, ...]:
+def secret_names_in(text: str) -> tuple[str, ...]:
     """Return the names of the secrets whose placeholders appear in a text, without duplicates."""
-    return tuple(dict.fromkeys(_MARK.findall(text)))
+    return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
-def without_encodings(data: bytes) -> bytes:
+def strip_encodings(data: bytes) -> bytes:
     """Remove the encoding from all placeholders, as in request keys."""
-    return _ENCODED_MARK.sub(rb"{{eikon-secret:\1}}", data)
+    return _ENCODED_PLACEHOLDER.sub(rb"{{eikon-secret:\1}}", data)
 
 
 def placeholder(name: str, encoding: str = "") -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.execution import ActionTrace, CompletionUsage, SkillUsage, SubgoalTrace, ToolUsage
-from eikon_engine.trace.located import locate, locate_attempt, positions, with_attempts
-from eikon_engine.trace.outdated import forget_after, only_looks, time_after
+from eikon_engine.trace.located import iter_steps, locate_attempt, locate_step, map_attempts
+from eikon_engine.trace.outdated import invalidate_after, is_read_only, pin_timing_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.located import Step
 
-Numbered: TypeAlias = ActionTrace | SkillUsage | ToolUsage | CompletionUsage
-NUMBERED: Final = ("actions_taken", "skills_used", "tools_used", "completions")
+SequencedStep: TypeAlias = ActionTrace | SkillUsage | ToolUsage | CompletionUsage
+SEQUENCED_FIELDS: Final = ("actions_taken", "skills_used", "tools_used", "completions")
 """The fields of an attempt that share one sequence."""
 
 
@@ -29,22 +29,22 @@ def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
     Raises:
         TraceFieldError: there is no such step or attempt.
     """
-    located = locate(trace, edit.step)
+    located = locate_step(trace, edit.step)
     gone = located.attempt.steps if located.step is None else (located.step,)
     names = {(located.attempt.id, each.sequence) for each in gone}
-    first = next((each for each in gone if not only_looks(each)), None)
+    first = next((each for each in gone if not is_read_only(each)), None)
     if first is not None:
-        trace = forget_after(trace, first)
+        trace = invalidate_after(trace, first)
     elif gone:
-        trace = time_after(trace, gone[0])
+        trace = pin_timing_after(trace, gone[0])
 
     def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
         if attempt.id != located.attempt.id:
             return (attempt,)
-        kept = _part(attempt, lambda step: (attempt.id, step.sequence) not in names)
+        kept = _filter_steps(attempt, lambda step: (attempt.id, step.sequence) not in names)
         return (kept,) if kept.steps else ()
 
-    return with_attempts(trace, change)
+    return map_attempts(trace, change)
 
 
 def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:
@@ -62,21 +62,21 @@ def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:
         message = f"patch: expected a step of {attempt.id} after its first one, got {found}; {known}"
         raise TraceFieldError(message)
     last, border = attempt.steps[number - 1], attempt.steps[number]
-    former = _part(attempt, lambda step: step.sequence < border.sequence)
-    first = former.model_copy(update={"status": "complete", "error": None, "ended_at": _time(last, "ended_at")})
-    name = edit.subgoal_id or _free_subgoal(trace, attempt.subgoal_id)
+    former = _filter_steps(attempt, lambda step: step.sequence < border.sequence)
+    first = former.model_copy(update={"status": "complete", "error": None, "ended_at": _step_time(last, "ended_at")})
+    name = edit.subgoal_id or _unused_subgoal_id(trace, attempt.subgoal_id)
     tries = [each.attempt_number for each in trace.subgoal_traces if each.subgoal_id == name]
-    later = _part(attempt, lambda step: step.sequence >= border.sequence)
-    second = _moved(later, -_last_sequence(former)).model_copy(
+    later = _filter_steps(attempt, lambda step: step.sequence >= border.sequence)
+    second = _shift_sequences(later, -_last_sequence(former)).model_copy(
         update={
-            "id": _free_id(trace, name),
+            "id": _unused_attempt_id(trace, name),
             "subgoal_id": name,
             "description": edit.description,
             "attempt_number": max(tries, default=0) + 1,
-            "started_at": _time(border, "started_at"),
+            "started_at": _step_time(border, "started_at"),
         }
     )
-    return with_attempts(trace, lambda each: (first, second) if each is attempt else (each,))
+    return map_attempts(trace, lambda each: (first, second) if each is attempt else (each,))
 
 
 def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace:
@@ -90,17 +90,17 @@ def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace
     if order.index(second.id) != order.index(first.id) + 1:
         message = f"patch: expected two adjacent attempts in order, got {first.id} and {second.id}"
         raise TraceFieldError(message)
-    shifted = _moved(second, _last_sequence(first))
+    shifted = _shift_sequences(second, _last_sequence(first))
     merged = first.model_copy(
         update={
             "description": first.description if edit.description is None else edit.description,
             "ended_at": second.ended_at,
             "status": second.status,
             "error": second.error,
-            **{name: (*getattr(first, name), *getattr(shifted, name)) for name in NUMBERED},
+            **{name: (*getattr(first, name), *getattr(shifted, name)) for name in SEQUENCED_FIELDS},
         }
     )
-    done = with_attempts(trace, lambda each: (merged,) if each is first else () if each is second else (each,))
+    done = map_attempts(trace, lambda each: (merged,) if each is first else () if each is second else (each,))
     if any(each.subgoal_id == second.subgoal_id for each in done.subgoal_traces):
         return done
     failures = tuple(
@@ -110,37 +110,37 @@ def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace
     return done.model_copy(update={"failures": failures})
 
 
-def _part(attempt: SubgoalTrace, keeps: Callable[[Numbered], bool]) -> SubgoalTrace:
+def _filter_steps(attempt: SubgoalTrace, keeps: Callable[[SequencedStep], bool]) -> SubgoalTrace:
     return attempt.model_copy(
-        update={name: tuple(each for each in getattr(attempt, name) if keeps(each)) for name in NUMBERED}
+        update={name: tuple(each for each in getattr(attempt, name) if keeps(each)) for name in SEQUENCED_FIELDS}
     )
 
 
-def _moved(attempt: SubgoalTrace, by: int) -> SubgoalTrace:
+def _shift_sequences(attempt: SubgoalTrace, by: int) -> SubgoalTrace:
     """Renumber everything in an attempt; ids stay, since patches refer to them."""
     return attempt.model_copy(
         update={
             name: tuple(each.model_copy(update={"sequence": each.sequence + by}) for each in getattr(attempt, name))
-            for name in NUMBERED
+            for name in SEQUENCED_FIELDS
         }
     )
 
 
 def _last_sequence(attempt: SubgoalTrace) -> int:
-    return max((each.sequence for name in NUMBERED for each in getattr(attempt, name)), default=0)
+    return max((each.sequence for name in SEQUENCED_FIELDS for each in getattr(attempt, name)), default=0)
 
 
-def _time(step: Step, name: str) -> datetime | None:
+def _step_time(step: Step, name: str) -> datetime | None:
     """Return when a step started or ended; None for skills, whose times are not recorded."""
     time = getattr(step, name, None) if isinstance(step, ActionTrace) else None
     return time if isinstance(time, datetime) else None
 
 
-def _free_subgoal(trace: ExecutionTrace, name: str) -> str:
+def _unused_subgoal_id(trace: ExecutionTrace, name: str) -> str:
     used = {each.subgoal_id for each in trace.subgoal_traces}
     return next(free for number in count(2) if (free := f"{name}_{number}") not in used)
 
 
-def _free_id(trace: ExecutionTrace, subgoal_id: str) -> str:
-    used = {each.id for each in trace.subgoal_traces} | {step.id for _, step in positions(trace)}
+def _unused_attempt_id(trace: ExecutionTrace, subgoal_id: str) -> str:
+    used = {each.id for each in trace.subgoal_traces} | {step.id for _, step in iter_steps(trace)}
     return next(free for number in count(1) if (free := f"{subgoal_id}__attempt_{number}") not in used)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
 
 if TYPE_CHECKING:
-    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.record import FileModel
 
 SCHEMA_ID: Final = f"urn:eikon-engine:trace:{TRACE_VERSION}"
 
-TAGS: Final = ("kind", "type", "trace_version", "events_version")
+REQUIRED_TAGS: Final = ("kind", "type", "trace_version", "events_version")
 
 
 def trace_schema() -> dict[str, object]:
     """Return the JSON Schema (2020-12) of version 4 of a trace."""
-    return published_schema(
+    return build_schema(
         ExecutionTrace,
         schema_id=SCHEMA_ID,
         title="Eikon execution trace",
@@ -25,11 +25,11 @@ def trace_schema() -> dict[str, object]:
     )
 
 
-def published_schema(model: type[Record], *, schema_id: str, title: str, description: str) -> dict[str, object]:
+def build_schema(model: type[FileModel], *, schema_id: str, title: str, description: str) -> dict[str, object]:
     """Return the JSON Schema (2020-12) of a format, generated from its model."""
     schema = model.model_json_schema()
     for definition in (schema, *schema["$defs"].values()):
-        _demand_tags(definition)
+        _require_tags(definition)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": schema_id,
@@ -39,13 +39,13 @@ def published_schema(model: type[Record], *, schema_id: str, title: str, descrip
     }
 
 
-def _demand_tags(definition: dict[str, Any]) -> None:
+def _require_tags(definition: dict[str, Any]) -> None:
     """Require versions and union tags, as parsers do although the models have defaults."""
     for name, field in definition.get("properties", {}).items():
-        if name in TAGS and "const" in field:
+        if name in REQUIRED_TAGS and "const" in field:
             definition["required"] = [name, *definition.get("required", [])]
 
 
-def schema_text(schema: dict[str, object] | None = None) -> str:
+def render_schema(schema: dict[str, object] | None = None) -> str:
     """Return a schema as published; that of a trace by default."""
     return json.dumps(schema or trace_schema(), indent=2, ensure_ascii=False) + "\n"

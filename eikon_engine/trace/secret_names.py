@@ -7,13 +7,13 @@ import re
 from itertools import pairwise
 from typing import Final
 
-SHORTEST: Final = 8
+MIN_SECRET_LENGTH: Final = 8
 """Minimum length of a value that is searched for: shorter ones occur in documents by chance."""
-STRONG_BITS: Final = 100
+MIN_ENTROPY_BITS: Final = 100
 """Minimum entropy of a value that cannot be guessed, so that a hash of it may be published."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_WORDS: Final = frozenset(
+_SECRET_WORDS: Final = frozenset(
     {
         *(
             "auth",
@@ -31,41 +31,41 @@ _WORDS: Final = frozenset(
         *("sessionid", "sid", "signature", "token", "tokens", "xsrf"),
     }
 )
-_PARTS: Final = (
+_SECRET_PARTS: Final = (
     *("token", "secret", "password", "passwd", "passphrase", "apikey", "accesskey", "privatekey", "sessionid"),
     *("sessid", "csrf", "xsrf", "codeverifier", "credential"),
 )
-_IN_ADDRESSES: Final = frozenset({"code", "key", "nonce", "samlrequest", "samlresponse", "sig", "state", "ticket"})
+_SECRET_PARAMETERS: Final = frozenset({"code", "key", "nonce", "samlrequest", "samlresponse", "sig", "state", "ticket"})
 """Parameter names of OAuth, SAML and signed URLs, too ambiguous elsewhere."""
-_PASSWORDS: Final = ("password", "passwd", "passphrase", "passcode")
+_PASSWORD_PARTS: Final = ("password", "passwd", "passphrase", "passcode")
 _PASSWORD_WORDS: Final = frozenset({"pwd", "pin", "secret", "otp"})
 
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]+")
 _DATE: Final = re.compile(r"\d{4}-\d\d?-\d\d?")
-_PLAIN_PART = r"(?:(?:[A-Z]?[a-z]+|[A-Z]+)\d{0,4}|[a-z]{3,}\d[a-z]{2,}|\d{1,4})"
-_NUMBERED_WORDS: Final = re.compile(rf"{_PLAIN_PART}(?:[_-]+{_PLAIN_PART})*")
-_LONG_NUMBER: Final = 15
-_LONG_LETTERS: Final = 16
-_CASE_CHANGES: Final = 4
-_DIFFERENT: Final = 5
+_IDENTIFIER_PART = r"(?:(?:[A-Z]?[a-z]+|[A-Z]+)\d{0,4}|[a-z]{3,}\d[a-z]{2,}|\d{1,4})"
+_IDENTIFIER: Final = re.compile(rf"{_IDENTIFIER_PART}(?:[_-]+{_IDENTIFIER_PART})*")
+_MIN_RANDOM_DIGITS: Final = 15
+_MIN_RANDOM_LETTERS: Final = 16
+_MIN_CASE_CHANGES: Final = 4
+_MIN_DISTINCT: Final = 5
 
 
 def is_secret_name(name: str) -> bool:
     """Return whether the name of a cookie, header, parameter, field or key denotes a secret."""
     words = [word.lower() for word in _WORD.findall(name)]
     joined = "".join(words)
-    return not _WORDS.isdisjoint(words) or any(part in joined for part in _PARTS)
+    return not _SECRET_WORDS.isdisjoint(words) or any(part in joined for part in _SECRET_PARTS)
 
 
-def is_secret_in_address(name: str) -> bool:
+def is_secret_parameter(name: str) -> bool:
     """Return whether the name of a parameter of a URL or form denotes a secret."""
-    return is_secret_name(name) or "".join(_WORD.findall(name)).lower() in _IN_ADDRESSES
+    return is_secret_name(name) or "".join(_WORD.findall(name)).lower() in _SECRET_PARAMETERS
 
 
 def is_password_name(name: str) -> bool:
     """Return whether the name of a field denotes a password."""
     words = [word.lower() for word in _WORD.findall(name)]
-    return not _PASSWORD_WORDS.isdisjoint(words) or any(part in "".join(words) for part in _PASSWORDS)
+    return not _PASSWORD_WORDS.isdisjoint(words) or any(part in "".join(words) for part in _PASSWORD_PARTS)
 
 
 def random_segments(value: str) -> tuple[str, ...]:
@@ -78,22 +78,22 @@ def random_segments(value: str) -> tuple[str, ...]:
 
 def looks_random(text: str) -> bool:
     """Return whether a text is too long and mixed to be a word or an identifier."""
-    if len(text) < SHORTEST or len(set(text)) < _DIFFERENT or _DATE.match(text):
+    if len(text) < MIN_SECRET_LENGTH or len(set(text)) < _MIN_DISTINCT or _DATE.match(text):
         return False
     if text.isdigit():
-        return len(text) >= _LONG_NUMBER
+        return len(text) >= _MIN_RANDOM_DIGITS
     if not any(char.isdigit() for char in text):
         letters = [char for char in text if char.isalpha()]
         changes = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
-        return len(text) >= _LONG_LETTERS and changes >= _CASE_CHANGES
-    return any(char.isalpha() for char in text) and not _NUMBERED_WORDS.fullmatch(text)
+        return len(text) >= _MIN_RANDOM_LETTERS and changes >= _MIN_CASE_CHANGES
+    return any(char.isalpha() for char in text) and not _IDENTIFIER.fullmatch(text)
 
 
-def is_strong(text: str) -> bool:
+def has_high_entropy(text: str) -> bool:
     """Return whether a random-looking text has too much entropy to be guessed."""
     kinds = (str.isdigit, str.islower, str.isupper)
     size = 16 if is_hex(text) else sum(n for n, kind in zip((10, 26, 26), kinds, strict=True) if any(map(kind, text)))
-    return looks_random(text) and len(text) * math.log2(max(2, size)) >= STRONG_BITS
+    return looks_random(text) and len(text) * math.log2(max(2, size)) >= MIN_ENTROPY_BITS
 
 
 def is_hex(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import SecretMissingError
 from eikon_engine.trace.actions import Action, SecretRef, Text
-from eikon_engine.trace.redaction import secrets_named_in
+from eikon_engine.trace.redaction import secret_names_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ ENVIRONMENT_PREFIX = "EIKON_SECRET_"
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
+class SecretValues:
     """The values of secret references; never shown by `repr`."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -32,10 +32,10 @@ class Secrets:
         try:
             return self.values[text.secret]
         except KeyError:
-            raise SecretMissingError(missing_secret(text.secret)) from None
+            raise SecretMissingError(missing_secret_message(text.secret)) from None
 
 
-def missing_secret(name: str) -> str:
+def missing_secret_message(name: str) -> str:
     """Return the message for a missing secret, with the three ways to provide it."""
     return (
         f"the mission types secret {name}, which was not provided; "
@@ -43,8 +43,8 @@ def missing_secret(name: str) -> str:
     )
 
 
-def secret_names(action: Action) -> tuple[str, ...]:
+def action_secret_names(action: Action) -> tuple[str, ...]:
     """Return the names of the secrets that an action types."""
     text = getattr(action, "text", None)
     whole = (text.secret,) if isinstance(text, SecretRef) else ()
-    return tuple(dict.fromkeys((*whole, *secrets_named_in(action.model_dump_json()))))
+    return tuple(dict.fromkeys((*whole, *secret_names_in(action.model_dump_json()))))

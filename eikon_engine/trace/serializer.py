@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
-from eikon_engine.trace.collector import collector_paused
+from eikon_engine.trace.collector import gc_paused
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
-from eikon_engine.trace.field_errors import field_error, shown, syntax_error, trace_error
+from eikon_engine.trace.field_errors import describe_value, field_error, syntax_error, validation_error
 from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
 from eikon_engine.trace.migrations.chain import READABLE_VERSIONS, migrate
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def read_trace(path: Path) -> ExecutionTrace:
         TraceFieldError: a field is missing, unknown or invalid.
         TraceVersionError: the version is not supported.
     """
-    file = trace_file(path)
+    file = find_trace_file(path)
     if file.suffix == ".jsonl":
         return read_journal(file)
     try:
@@ -58,7 +58,7 @@ def read_trace(path: Path) -> ExecutionTrace:
     return parse_trace(data, str(file))
 
 
-def trace_file(path: Path) -> Path:
+def find_trace_file(path: Path) -> Path:
     """Return the file that holds the trace: `path` itself, or a file in the folder `path`.
 
     Raises:
@@ -87,11 +87,11 @@ def parse_trace(text: str | bytes, source: str) -> ExecutionTrace:
         TraceVersionError: the version is not supported.
     """
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    with collector_paused():
-        return _parsed(data, source)
+    with gc_paused():
+        return _parse(data, source)
 
 
-def _parsed(data: bytes, source: str) -> ExecutionTrace:
+def _parse(data: bytes, source: str) -> ExecutionTrace:
     if _may_be_current(data):
         try:
             trace = ExecutionTrace.model_validate_json(data)
@@ -99,12 +99,12 @@ def _parsed(data: bytes, source: str) -> ExecutionTrace:
                 return trace
         except ValidationError as error:
             if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
-                raise trace_error(error, data, source) from error
-    plain = _plain(data, source)
-    version = _version(plain, source)
+                raise validation_error(error, data, source) from error
+    plain = _parse_object(data, source)
+    version = _check_version(plain, source)
     if version == TRACE_VERSION:
-        return _validated(data, source)
-    return _validated(json.dumps(migrate(plain, source), ensure_ascii=False).encode(), source)
+        return _validate(data, source)
+    return _validate(json.dumps(migrate(plain, source), ensure_ascii=False).encode(), source)
 
 
 def write_trace(trace: ExecutionTrace, path: Path) -> None:
@@ -115,10 +115,10 @@ def write_trace(trace: ExecutionTrace, path: Path) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    write_whole(path / TRACE_FILE if path.is_dir() else path, trace_bytes(trace))
+    write_atomically(path / TRACE_FILE if path.is_dir() else path, serialize_trace(trace))
 
 
-def trace_bytes(trace: ExecutionTrace) -> bytes:
+def serialize_trace(trace: ExecutionTrace) -> bytes:
     """Return the serialized form of a trace."""
     return trace.model_dump_json(indent=1).encode() + b"\n"
 
@@ -129,14 +129,14 @@ def _may_be_current(data: bytes) -> bool:
     return found is None or found[1] == str(TRACE_VERSION).encode()
 
 
-def _validated(data: bytes, source: str) -> ExecutionTrace:
+def _validate(data: bytes, source: str) -> ExecutionTrace:
     try:
         return ExecutionTrace.model_validate_json(data)
     except ValidationError as error:
-        raise trace_error(error, data, source) from error
+        raise validation_error(error, data, source) from error
 
 
-def _plain(data: bytes, source: str) -> dict[str, object]:
+def _parse_object(data: bytes, source: str) -> dict[str, object]:
     try:
         plain = json.loads(data)
     except json.JSONDecodeError as error:
@@ -152,7 +152,7 @@ def _plain(data: bytes, source: str) -> dict[str, object]:
     return plain
 
 
-def _version(plain: dict[str, object], source: str) -> object:
+def _check_version(plain: dict[str, object], source: str) -> object:
     version = plain.get("trace_version")
     known = "supported versions are " + ", ".join(map(str, READABLE_VERSIONS))
     if "trace_version" not in plain:
@@ -161,6 +161,6 @@ def _version(plain: dict[str, object], source: str) -> object:
     if isinstance(version, bool) or not isinstance(version, (int, str)) or version not in READABLE_VERSIONS:
         newer = isinstance(version, int) and version > TRACE_VERSION
         advice = "; use a newer Eikon" if newer else ""
-        message = f"{source}: trace_version is {shown(version)}; {known}{advice}"
+        message = f"{source}: trace_version is {describe_value(version)}; {known}{advice}"
         raise TraceVersionError(message)
     return version

@@ -18,41 +18,45 @@ PUBLIC_KEY: Final = b"eikon stand-in"
 MARK: Final = "eikonredacted"
 SHORT_MARK: Final = "eikon"
 HEX_MARK: Final = "e1c0ded"
-_FULL: Final = 24
+_FULL_MARK_LENGTH: Final = 24
 """Minimum number of letters and digits for the full mark, which leaves enough of them to keep values distinct."""
-_SHORT: Final = 13
+_SHORT_MARK_LENGTH: Final = 13
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
-_KEPT_IN_UUID: Final = (14, 19)
+_FIXED_UUID_POSITIONS: Final = (14, 19)
 """Version and variant digits (RFC 9562, section 4)."""
 _ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
-def stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
+def make_stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
     """Return the stand-in of a value: same length, digits for digits, letters for letters, everything else unchanged.
 
     Deterministic for a value and key; differs from the value unless that has no letters or digits.
     """
     places = [place for place, char in enumerate(value) if char.isascii() and char.isalnum()]
     kept = {place for found in _ESCAPE.finditer(value) for place in range(found.start(), found.end())}
-    kept |= set(_KEPT_IN_UUID) if _UUID.fullmatch(value) else set()
+    kept |= set(_FIXED_UUID_POSITIONS) if _UUID.fullmatch(value) else set()
     places = [place for place in places if place not in kept]
     for attempt in range(256):
-        drawn = _drawn(value, places, key + bytes([attempt]))
+        drawn = _draw(value, places, key + bytes([attempt]))
         if drawn != value:
             return drawn
     return value
 
 
-def is_stand_in(text: str) -> bool:
+def looks_like_stand_in(text: str) -> bool:
     """Return whether a text is recognizable as a stand-in; short stand-ins are not."""
     lower = "".join(char for char in text if char.isalnum()).lower()
-    marks = (MARK, HEX_MARK) if len(lower) < _SHORT or len(lower) >= _FULL else (SHORT_MARK, HEX_MARK)
+    marks = (
+        (MARK, HEX_MARK)
+        if len(lower) < _SHORT_MARK_LENGTH or len(lower) >= _FULL_MARK_LENGTH
+        else (SHORT_MARK, HEX_MARK)
+    )
     return lower.startswith(marks)
 
 
-def _drawn(value: str, places: list[int], key: bytes) -> str:
-    chars, chance = list(value), _chance(value, key)
-    marked = dict(zip(places, _mark(value, len(places)), strict=False))
+def _draw(value: str, places: list[int], key: bytes) -> str:
+    chars, chance = list(value), _random_bytes(value, key)
+    marked = dict(zip(places, _mark_for(value, len(places)), strict=False))
     upper, lower = string.ascii_uppercase, string.ascii_lowercase
     if is_hex(value):
         upper, lower = "ABCDEF", "abcdef"
@@ -64,16 +68,16 @@ def _drawn(value: str, places: list[int], key: bytes) -> str:
     return "".join(chars)
 
 
-def _mark(value: str, length: int) -> str:
-    if value.replace("-", "").isdigit() or length < _SHORT:
+def _mark_for(value: str, length: int) -> str:
+    if value.replace("-", "").isdigit() or length < _SHORT_MARK_LENGTH:
         return ""
     if is_hex(value):
         return HEX_MARK.upper() if any(map(str.isupper, value)) else HEX_MARK
-    mark = MARK if length >= _FULL else SHORT_MARK
+    mark = MARK if length >= _FULL_MARK_LENGTH else SHORT_MARK
     return mark if any(map(str.islower, value)) else mark.upper()
 
 
-def _chance(value: str, key: bytes) -> Iterator[int]:
+def _random_bytes(value: str, key: bytes) -> Iterator[int]:
     """Yield bytes that are unpredictable without the key."""
     block = 0
     while True:
@@ -81,18 +85,18 @@ def _chance(value: str, key: bytes) -> Iterator[int]:
         block += 1
 
 
-def password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], number: int) -> str:
+def make_password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], number: int) -> str:
     """Return a stand-in for a password, with its length and kinds of characters.
 
-    `classes` are those of `classes_of`; `number` makes stand-ins distinct.
+    `classes` are those of `character_classes`; `number` makes stand-ins distinct.
     """
-    drawn = _chance(str(number), PUBLIC_KEY)
+    drawn = _random_bytes(str(number), PUBLIC_KEY)
     alphabets = (string.ascii_lowercase, string.ascii_uppercase, string.digits, "!")
     wanted = [alphabet for alphabet, is_wanted in zip(alphabets, classes, strict=True) if is_wanted] or alphabets[:1]
     return "".join((each := wanted[place % len(wanted)])[next(drawn) % len(each)] for place in range(length))
 
 
-def classes_of(value: str) -> tuple[bool, bool, bool, bool]:
+def character_classes(value: str) -> tuple[bool, bool, bool, bool]:
     """Return whether a value has lower-case letters, upper-case letters, digits, and other characters."""
     plain = string.ascii_letters + string.digits
     return (

@@ -35,11 +35,11 @@ def parse_storage_state(text: bytes) -> StorageState:
     """
     state = from_json(text)
     if not isinstance(state, dict):
-        message = f"expected an object with cookies and origins, got {_named(state)}"
+        message = f"expected an object with cookies and origins, got {_describe_json(state)}"
         raise ValueError(message)  # noqa: TRY004 - a value of the file is invalid, not a type in our code
     for name in ("cookies", "origins"):
         if not isinstance(state.get(name, []), list):
-            message = f"expected a list of {name}, got {_named(state[name])}"
+            message = f"expected a list of {name}, got {_describe_json(state[name])}"
             raise ValueError(message)  # noqa: TRY004 - as above
     return state
 
@@ -72,16 +72,16 @@ def parse_session_storage(text: bytes) -> SessionStorage:
         raise ValueError(message + first["msg"]) from error
 
 
-def kept_alive(state: StorageState, now_s: float) -> StorageState:
+def revive_expired_cookies(state: StorageState, now_s: float) -> StorageState:
     """Return a recorded state in which cookies that have expired since become session cookies.
 
     They were valid when the mission began; without this, the browser rejects them and the mission starts signed out.
     """
-    cookies = [_kept(cookie, now_s) for cookie in state.get("cookies", [])]
+    cookies = [_as_session_cookie(cookie, now_s) for cookie in state.get("cookies", [])]
     return {**state, "cookies": cookies}
 
 
-def _kept(cookie: JsonValue, now_s: float) -> JsonValue:
+def _as_session_cookie(cookie: JsonValue, now_s: float) -> JsonValue:
     if not isinstance(cookie, dict):
         return cookie
     expires = cookie.get("expires")
@@ -89,5 +89,5 @@ def _kept(cookie: JsonValue, now_s: float) -> JsonValue:
     return {**cookie, "expires": _SESSION_ONLY} if expired else cookie
 
 
-def _named(value: JsonValue) -> str:
+def _describe_json(value: JsonValue) -> str:
     return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else json.dumps(value)[:60]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class Box(Record):
+class Box(FileModel):
     """A rectangle in CSS pixels, relative to the viewport of the element's frame."""
 
     x: float
@@ -16,7 +16,7 @@ class Box(Record):
     height: float
 
 
-class Ancestor(Record):
+class Ancestor(FileModel):
     """An ancestor of the target."""
 
     tag: str
@@ -24,7 +24,7 @@ class Ancestor(Record):
     role: str = ""
 
 
-class Identity(Record):
+class Identity(FileModel):
     """Identity of the element an action acted on: tells it from all others, whatever selector found it."""
 
     tag: str
@@ -43,7 +43,7 @@ class Identity(Record):
     """Evidence only: it depends on fonts and viewport and is never compared."""
 
 
-class Target(Record):
+class Target(FileModel):
     """A selector that must match exactly one element, in one frame of one page."""
 
     selector: str = Field(min_length=1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class Moved(Record):
+class MovedDelivery(FileModel):
     """A moment of the recorded network and its replacement.
 
     An agent that does not wait acts while responses are pending. Replays wait for idle pages after each action, as any

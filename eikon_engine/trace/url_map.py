@@ -22,8 +22,8 @@ URL_ATTRIBUTES: Final = frozenset(
 )
 """Attributes whose value is a single URL."""
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
-_SOCKETS: Final = {"http": "ws", "https": "wss"}
-_FORMS: Final[tuple[Callable[[str], str], ...]] = (
+_SOCKET_SCHEMES: Final = {"http": "ws", "https": "wss"}
+_URL_ENCODINGS: Final[tuple[Callable[[str], str], ...]] = (
     lambda url: url,
     lambda url: url.replace("/", "\\/"),
     lambda url: quote(url, safe=""),
@@ -41,7 +41,7 @@ _AFTER_CODED_PATH: Final = r"(?![\w\-~@+=$]|[.,;:!'](?=\w)|%(?!2[02367CFcf]|3[CE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Base:
+class BaseUrl:
     """A base URL, normalized as browsers write it."""
 
     scheme: str
@@ -66,26 +66,26 @@ class Base:
 
     def spellings(self) -> Iterator[tuple[str, str]]:
         """Yield a name and the text of each way to write it; a default port may be given or not."""
-        ports = ("",) if self.authority != self._bare else ("", f":{_DEFAULT_PORTS[self.scheme]}")
-        for scheme in (self.scheme, _SOCKETS[self.scheme], ""):
+        ports = ("",) if self.authority != self._bare_host else ("", f":{_DEFAULT_PORTS[self.scheme]}")
+        for scheme in (self.scheme, _SOCKET_SCHEMES[self.scheme], ""):
             for port in ports:
                 url = f"{scheme}:" * bool(scheme) + f"//{self.authority}{port}{self.path}"
                 kind = "page" if scheme == self.scheme else "socket" if scheme else "relative"
-                for number, form in enumerate(_FORMS):
+                for number, form in enumerate(_URL_ENCODINGS):
                     yield f"{kind}{port and ' with port'} {number}", form(url)
 
     @property
-    def _bare(self) -> str:
+    def _bare_host(self) -> str:
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UrlRule:
+class BaseUrlRule:
     """A pair of deployments."""
 
-    old: Base
+    old: BaseUrl
     """Base URL of the recording."""
-    new: Base
+    new: BaseUrl
     """Base URL of the replay."""
 
 
@@ -96,18 +96,18 @@ class Substitution:
     pattern: re.Pattern[str]
     targets: Mapping[str, str]
 
-    def text(self, text: str) -> str:
+    def replace_text(self, text: str) -> str:
         """Return the text with every base URL replaced."""
         return self.pattern.sub(lambda found: self.targets[found[0]], text) if self.targets else text
 
-    def data(self, data: bytes) -> bytes:
+    def replace_bytes(self, data: bytes) -> bytes:
         """Return bytes with every base URL replaced; invalid UTF-8 is kept."""
         if not self.targets:
             return data
-        return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        return self.replace_text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def _substitution(pairs: list[tuple[Base, Base]]) -> Substitution:
+def _build_substitution(pairs: list[tuple[BaseUrl, BaseUrl]]) -> Substitution:
     targets: dict[str, str] = {}
     parts: dict[str, str] = {}
     for source, target in pairs:
@@ -115,12 +115,12 @@ def _substitution(pairs: list[tuple[Base, Base]]) -> Substitution:
         for name, spelling in source.spellings():
             plain = name.replace(" with port", "")
             targets.setdefault(spelling, written.get(name, written[plain]))
-            parts.setdefault(spelling, _bounded(spelling, source, coded="%" in spelling))
+            parts.setdefault(spelling, _bounded_pattern(spelling, source, coded="%" in spelling))
     longest_first = sorted(parts, key=lambda spelling: (-len(spelling), spelling))
     return Substitution(pattern=re.compile("|".join(parts[each] for each in longest_first)), targets=targets)
 
 
-def _bounded(spelling: str, source: Base, *, coded: bool) -> str:
+def _bounded_pattern(spelling: str, source: BaseUrl, *, coded: bool) -> str:
     before = _BEFORE_RELATIVE if spelling.startswith(("/", "\\")) else _BEFORE
     if source.path:
         after = _AFTER_CODED_PATH if coded else _AFTER_PATH
@@ -130,69 +130,69 @@ def _bounded(spelling: str, source: Base, *, coded: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UrlMap:
+class BaseUrlMap:
     """All rules of a replay; without rules nothing is mapped."""
 
-    rules: tuple[UrlRule, ...] = ()
+    rules: tuple[BaseUrlRule, ...] = ()
     to_new: Substitution = field(init=False)
     to_old: Substitution = field(init=False)
 
     def __post_init__(self) -> None:
         """Compile both directions."""
-        object.__setattr__(self, "to_new", _substitution([(rule.old, rule.new) for rule in self.rules]))
-        object.__setattr__(self, "to_old", _substitution([(rule.new, rule.old) for rule in self.rules]))
+        object.__setattr__(self, "to_new", _build_substitution([(rule.old, rule.new) for rule in self.rules]))
+        object.__setattr__(self, "to_old", _build_substitution([(rule.new, rule.old) for rule in self.rules]))
 
     def __bool__(self) -> bool:
         """Return whether there are any rules."""
         return bool(self.rules)
 
     @property
-    def moves_paths(self) -> bool:
+    def changes_paths(self) -> bool:
         """Whether a rule changes the path, so that host-relative links change too."""
         return any(rule.old.path != rule.new.path for rule in self.rules)
 
-    def is_stray(self, url: str) -> bool:
+    def is_recorded_url(self, url: str) -> bool:
         """Return whether a current URL points to a recorded deployment that is replaced by another."""
         return bool(self.rules) and self.to_new.pattern.match(url) is not None and not self.to_old.pattern.match(url)
 
-    def old_path(self, path: str, document: str) -> str:
+    def to_old_path(self, path: str, document: str) -> str:
         """Return the recorded form of a host-relative link (`/app/x`) in a document at a current URL."""
         if not path.startswith("/") or path.startswith("//"):
             return path
         origin = document.split("/", 3)[:3]
-        mapped = self.to_old.text("/".join(origin) + path)
+        mapped = self.to_old.replace_text("/".join(origin) + path)
         bases = [rule for rule in self.rules if rule.new.origin == "/".join(origin)]
         found = next((rule.old for rule in bases if mapped.startswith(rule.old.url)), None)
         return mapped.removeprefix(found.origin) if found is not None else path
 
-    def new_path(self, path: str) -> str:
+    def to_new_path(self, path: str) -> str:
         """Return the current form of a recorded host-relative link; the longest matching rule applies."""
         if not path.startswith("/") or path.startswith("//"):
             return path
         for rule in sorted(self.rules, key=lambda rule: -len(rule.old.path)):
-            mapped = _substitution([(rule.old, rule.new)]).text(rule.old.origin + path)
+            mapped = _build_substitution([(rule.old, rule.new)]).replace_text(rule.old.origin + path)
             if mapped.startswith(rule.new.url):
                 return mapped.removeprefix(rule.new.origin)
         return path
 
 
-def url_map(base_urls: Mapping[str, str]) -> UrlMap:
+def build_url_map(base_urls: Mapping[str, str]) -> BaseUrlMap:
     """Build a map from pairs of recorded and current base URLs.
 
     Raises:
         UsageError: a URL is not an absolute HTTP URL, or two rules share a side and could not be mapped back.
     """
-    rules = tuple(UrlRule(old=parse_base(old), new=parse_base(new)) for old, new in base_urls.items())
+    rules = tuple(BaseUrlRule(old=parse_base_url(old), new=parse_base_url(new)) for old, new in base_urls.items())
     for side in ("old", "new"):
         bases = [getattr(rule, side).url for rule in rules]
         twice = next((base for base in bases if bases.count(base) > 1), None)
         if twice is not None:
             message = f"--base-url: {twice} is the {side} URL of two rules; remove one of them"
             raise UsageError(message)
-    return UrlMap(rules=rules)
+    return BaseUrlMap(rules=rules)
 
 
-def parse_base(text: str) -> Base:
+def parse_base_url(text: str) -> BaseUrl:
     """Parse a base URL.
 
     Raises:
@@ -214,15 +214,15 @@ def parse_base(text: str) -> Base:
         raise UsageError(message)
     name = f"[{host}]" if ":" in host else host
     given = port is not None and str(port) != _DEFAULT_PORTS[parts.scheme]
-    return Base(
+    return BaseUrl(
         scheme=parts.scheme,
         authority=f"{name}:{port}" if given else name,
         path=quote(parts.path.rstrip("/"), safe="/%!$&'()*+,;=:@~"),
     )
 
 
-def parse_rules(texts: Iterable[str]) -> dict[str, str]:
-    """Parse rules of the form `OLD=NEW`, for `url_map`.
+def parse_base_url_rules(texts: Iterable[str]) -> dict[str, str]:
+    """Parse rules of the form `OLD=NEW`, for `build_url_map`.
 
     Raises:
         UsageError: a text is not a pair of URLs, or an old URL is given twice.

@@ -1,7 +1,7 @@
 """Variables: parts of texts and URLs of actions that may have a different value in each replay.
 
 `{{name}}` is a variable only if the trace declares that name; otherwise it is text that the mission typed. Secrets
-(`{{eikon-secret:NAME}}`) are different: their names contain a hyphen, and their values are never written.
+(`{{eikon-secret:BROWSER_TOOL}}`) are different: their names contain a hyphen, and their values are never written.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import UsageError, VariableMissingError
 from eikon_engine.trace import actions
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.located import with_actions
+from eikon_engine.trace.located import map_actions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from eikon_engine.trace.execution import ExecutionTrace
 
-_MARK: Final = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
+_REFERENCE: Final = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
 
 
-_HALF: Final = re.compile(r"[\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 """Lone surrogates: command line bytes that are not UTF-8, which no file can hold."""
 
 
-def mark_of(name: str) -> str:
+def variable_reference(name: str) -> str:
     """Return the reference to a variable, `{{name}}`."""
     return "{{" + name + "}}"
 
 
-def names_in(text: str) -> frozenset[str]:
+def referenced_names(text: str) -> frozenset[str]:
     """Return the names of all variable references in a text, declared or not."""
-    return frozenset(_MARK.findall(text))
+    return frozenset(_REFERENCE.findall(text))
 
 
-def resolved_action(action: actions.Action, values: Mapping[str, str | None]) -> actions.Action:
+def resolve_action(action: actions.Action, values: Mapping[str, str | None]) -> actions.Action:
     """Return an action with variable references replaced by values; references without a value are kept.
 
     All are replaced in one pass, so a value that looks like a reference is plain text.
@@ -46,40 +46,40 @@ def resolved_action(action: actions.Action, values: Mapping[str, str | None]) ->
         value = values.get(found[1])
         return found[0] if value is None else value
 
-    return _with_texts(action, lambda text: _MARK.sub(fill_in, text)) if values else action
+    return _map_texts(action, lambda text: _REFERENCE.sub(fill_in, text)) if values else action
 
 
-def resolved_trace(trace: ExecutionTrace) -> ExecutionTrace:
+def resolve_trace(trace: ExecutionTrace) -> ExecutionTrace:
     """Return a trace with variable references replaced by their recorded values."""
     if not trace.variables:
         return trace
 
     def fill_in(step: ActionTrace) -> ActionTrace:
-        return step.model_copy(update={"action": resolved_action(step.action, trace.variables)})
+        return step.model_copy(update={"action": resolve_action(step.action, trace.variables)})
 
-    return with_actions(trace, fill_in)
+    return map_actions(trace, fill_in)
 
 
-def used_in(action: actions.Action) -> frozenset[str]:
+def action_variables(action: actions.Action) -> frozenset[str]:
     """Return the variables referenced by an action, declared or not."""
     found: set[str] = set()
 
     def look(text: str) -> str:
-        found.update(names_in(text))
+        found.update(referenced_names(text))
         return text
 
-    _with_texts(action, look)
+    _map_texts(action, look)
     return frozenset(found)
 
 
 def used_variables(trace: ExecutionTrace) -> tuple[str, ...]:
     """Return the variables of a trace that an action uses, in order of declaration."""
     steps = (step for attempt in trace.subgoal_traces for step in attempt.steps if isinstance(step, ActionTrace))
-    used = frozenset[str]().union(*(used_in(step.action) for step in steps))
+    used = frozenset[str]().union(*(action_variables(step.action) for step in steps))
     return tuple(name for name in trace.variables if name in used)
 
 
-def demand_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
+def require_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
     """Check that every variable has a value and every value has a variable.
 
     Raises:
@@ -98,31 +98,31 @@ def demand_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
             raise VariableMissingError(message)
 
 
-def demand_whole(text: str, where: str) -> None:
+def require_utf8(text: str, where: str) -> None:
     """Check that a command line text can be written to a file; `where` names the option in messages.
 
     Raises:
         UsageError: the text is not valid UTF-8.
     """
-    if _HALF.search(text):
+    if _SURROGATE.search(text):
         message = f"{where}: expected text in UTF-8, got {text!r}"
         raise UsageError(message)
 
 
-def demand_names(names: Iterable[str], where: str) -> None:
+def require_variable_names(names: Iterable[str], where: str) -> None:
     """Check the names of variables; `where` names their origin in messages.
 
     Raises:
         UsageError: a name is invalid.
     """
     for name in names:
-        if not _MARK.fullmatch(mark_of(name)):
+        if not _REFERENCE.fullmatch(variable_reference(name)):
             message = f"{where}: expected a name of ASCII letters, digits and underscores, got {name!r}; choose another"
             raise UsageError(message)
 
 
 def parse_variables(texts: Iterable[str]) -> dict[str, str]:
-    """Parse `NAME=VALUE` options.
+    """Parse `BROWSER_TOOL=VALUE` options.
 
     Raises:
         UsageError: a text has another form, or a name is given twice.
@@ -130,11 +130,11 @@ def parse_variables(texts: Iterable[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        demand_whole(text, "--var")
+        require_utf8(text, "--var")
         if not equals:
             message = f"--var: expected NAME=VALUE, got {text!r}"
             raise UsageError(message)
-        demand_names([name], "--var")
+        require_variable_names([name], "--var")
         if name in values:
             message = f"--var {name}: expected one value, got two; remove one of them"
             raise UsageError(message)
@@ -142,7 +142,7 @@ def parse_variables(texts: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def _with_texts(action: actions.Action, change: Callable[[str], str]) -> actions.Action:  # noqa: PLR0911 - one case a kind
+def _map_texts(action: actions.Action, change: Callable[[str], str]) -> actions.Action:  # noqa: PLR0911 - one case a kind
     """Apply `change` to the texts and URLs of an action that may reference variables."""
     match action:
         case actions.Navigate(url=url):

@@ -6,10 +6,10 @@ from typing import Annotated, Literal, TypeAlias, assert_never
 
 from pydantic import Field
 
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 
-class _Rule(Record):
+class _RequestRule(FileModel):
     """Fields that all rules share."""
 
     kind: str
@@ -21,7 +21,7 @@ class _Rule(Record):
     """Why the part may vary; shown in reports."""
 
 
-class QueryKeyRule(_Rule):
+class QueryKeyRule(_RequestRule):
     """Ignore the values of one query parameter."""
 
     kind: Literal["query_key"] = "query_key"
@@ -29,13 +29,13 @@ class QueryKeyRule(_Rule):
     """Decoded, not percent-encoded."""
 
 
-class QueryStampRule(_Rule):
+class QueryStampRule(_RequestRule):
     """Ignore a part of the query that is only a number, such as the time in `?1700000000000`."""
 
     kind: Literal["query_stamp"] = "query_stamp"
 
 
-class JsonPathRule(_Rule):
+class JsonPathRule(_RequestRule):
     """Ignore the values at one path of a JSON body or a WebSocket message."""
 
     kind: Literal["json_path"] = "json_path"
@@ -43,13 +43,13 @@ class JsonPathRule(_Rule):
     """Such as `$.meta.sent_at`, `$.events[*].id`, `$.byUser.*.seen`, `$["two words"]`."""
 
 
-class TimestampRule(_Rule):
+class TimestampRule(_RequestRule):
     """Ignore ISO 8601 times (date and time) in a body or a WebSocket message, text or binary."""
 
     kind: Literal["timestamp"] = "timestamp"
 
 
-class HeaderRule(_Rule):
+class HeaderRule(_RequestRule):
     """Ignore one header when recorded responses are matched."""
 
     kind: Literal["header"] = "header"
@@ -57,7 +57,7 @@ class HeaderRule(_Rule):
     """In upper or lower case."""
 
 
-class FormFieldRule(_Rule):
+class FormFieldRule(_RequestRule):
     """Ignore the values of one form field, urlencoded or multipart."""
 
     kind: Literal["form_field"] = "form_field"
@@ -70,13 +70,13 @@ VolatileRule: TypeAlias = Annotated[
 ]
 
 
-def describe(rule: VolatileRule) -> str:
+def describe_rule(rule: VolatileRule) -> str:
     """Describe in a few words what a rule ignores, and where."""
     where = rule.url if rule.method is None else f"{rule.method} {rule.url}"
-    return part(rule) if where == "*" else f"{part(rule)} of {where}"
+    return describe_rule_part(rule) if where == "*" else f"{describe_rule_part(rule)} of {where}"
 
 
-def part(rule: VolatileRule) -> str:
+def describe_rule_part(rule: VolatileRule) -> str:
     """Describe the part of a request that a rule ignores."""
     match rule:
         case QueryKeyRule():

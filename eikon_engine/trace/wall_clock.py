@@ -12,11 +12,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - the only place that reads it
 
 
-def fresh_key() -> bytes:
+def random_key() -> bytes:
     """Return a random key of 32 bytes."""
     return secrets.token_bytes(32)
 
 
-def fresh_id() -> str:
+def random_id() -> str:
     """Return a random UUID."""
     return str(uuid.uuid4())  # noqa: TID251 - the only place that creates one

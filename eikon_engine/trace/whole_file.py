@@ -12,7 +12,7 @@ from eikon_engine.errors import OutputError
 _FILE_MODE = 0o666
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Replace the file at `path` atomically: a reader sees the old content or the new one, never a part.
 
     Creates the parent folder. The content is synced to disk before the file is renamed.
@@ -33,14 +33,14 @@ def write_whole(path: Path, data: bytes) -> None:
         temporary.replace(path)
         temporary = None
     except OSError as error:
-        raise OutputError(cannot_write(path, error)) from error
+        raise OutputError(write_error_message(path, error)) from error
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
 
-def cannot_write(path: Path, error: OSError) -> str:
+def write_error_message(path: Path, error: OSError) -> str:
     """Return the message for a file that cannot be written."""
     return f"cannot write {path}: {error.strerror or error}; choose a writable folder"
 

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from eikon_engine.errors import RequirementError, YamlError
-from eikon_engine.trace.field_errors import fault_text, field_parts, path_text
-from eikon_engine.trace.record import MAX_DEPTH
+from eikon_engine.trace.field_errors import describe_fault, field_location, format_path
+from eikon_engine.trace.record import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path as FilePath
 
-Path: TypeAlias = tuple[str | int, ...]
+ValuePath: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to a value, from the root."""
-Model = TypeVar("Model", bound=BaseModel)
+ReadModel = TypeVar("ReadModel", bound=BaseModel)
 
 _NULL: Final = re.compile(r"null|Null|NULL|~|")
 _TRUE: Final = re.compile(r"true|True|TRUE")
@@ -34,13 +34,13 @@ _DECIMAL: Final = re.compile(r"[-+]?[0-9]+")
 _OCTAL: Final = re.compile(r"0o([0-7]+)")
 _HEXADECIMAL: Final = re.compile(r"0x([0-9a-fA-F]+)")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NO_NUMBER: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_MOST_DIGITS: Final = 400
+_NON_FINITE: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_MAX_DIGITS: Final = 400
 """Limit of the digits of a number: Python refuses longer integers by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TextPosition:
     """A position in a text, from 1."""
 
     line: int
@@ -52,47 +52,47 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class YamlText:
+class YamlDocument:
     """A parsed YAML document with the positions of its values."""
 
     source: str
     """Names the file in messages."""
     data: JsonValue
-    places: Mapping[Path, Place]
+    positions: Mapping[ValuePath, TextPosition]
     """Start of each value; empty if the data was not parsed from a text."""
-    keys: Mapping[Path, Place]
+    key_positions: Mapping[ValuePath, TextPosition]
     """Start of the key of each mapping value."""
 
-    def place(self, path: Path) -> Place:
+    def position_of(self, path: ValuePath) -> TextPosition:
         """Return the start of a value, or of its nearest ancestor with a known position."""
-        while path and path not in self.places:
+        while path and path not in self.positions:
             path = path[:-1]
-        return self.places.get(path, Place(line=1, column=1))
+        return self.positions.get(path, TextPosition(line=1, column=1))
 
-    def error(self, path: Path, message: str, *, at_key: bool = False) -> YamlError:
+    def error_at(self, path: ValuePath, message: str, *, at_key: bool = False) -> YamlError:
         """Build the error for a value, with its position."""
-        place = (self.keys.get(path) if at_key else None) or self.place(path)
-        where = f"{place}: " if self.places else ""
-        name = path_text(path)
+        place = (self.key_positions.get(path) if at_key else None) or self.position_of(path)
+        where = f"{place}: " if self.positions else ""
+        name = format_path(path)
         return YamlError(f"{self.source}: {where}{name + ': ' if name else ''}{message}")
 
-    def read_as(self, model: type[Model], path: Path = ()) -> Model:
+    def parse_as(self, model: type[ReadModel], path: ValuePath = ()) -> ReadModel:
         """Validate the value at `path` as a strict model.
 
         Raises:
             YamlError: a field is missing, unknown or invalid; the message contains its position.
         """
-        value = self.value(path)
+        value = self.value_at(path)
         try:
             return model.model_validate_json(json.dumps(value))
         except ValidationError as error:
             faults = error.errors(include_url=False)
-            parts = field_parts(faults[0], value)
-            here = [fault for fault in faults if field_parts(fault, value) == parts]
+            parts = field_location(faults[0], value)
+            here = [fault for fault in faults if field_location(fault, value) == parts]
             is_key = faults[0]["type"] == "extra_forbidden" or faults[0]["loc"][-1:] == ("[key]",)
-            raise self.error((*path, *parts), fault_text(here), at_key=is_key) from error
+            raise self.error_at((*path, *parts), describe_fault(here), at_key=is_key) from error
 
-    def value(self, path: Path) -> JsonValue:
+    def value_at(self, path: ValuePath) -> JsonValue:
         """Return the value at an existing path."""
         value: Any = self.data
         for part in path:
@@ -101,7 +101,7 @@ class YamlText:
         return found
 
 
-def read_yaml_file(path: FilePath) -> YamlText:
+def read_yaml_file(path: FilePath) -> YamlDocument:
     """Read a YAML file.
 
     Raises:
@@ -117,21 +117,21 @@ def read_yaml_file(path: FilePath) -> YamlText:
     return read_yaml(text, str(path))
 
 
-def read_yaml(text: str, source: str) -> YamlText:
+def read_yaml(text: str, source: str) -> YamlDocument:
     """Parse a YAML text; `source` names it in messages. An empty text is null.
 
     Raises:
         YamlError: the text is not YAML as described above; the message contains line and column.
         RequirementError: ruamel.yaml is not installed.
     """
-    builder = _Builder(source)
-    for event in _events(text, source):
-        builder.take(event)
-    places = builder.places or {(): Place(line=1, column=1)}
-    return YamlText(source=source, data=builder.data, places=places, keys=builder.keys)
+    builder = _DocumentBuilder(source)
+    for event in _parse_events(text, source):
+        builder.process(event)
+    places = builder.positions or {(): TextPosition(line=1, column=1)}
+    return YamlDocument(source=source, data=builder.data, positions=places, key_positions=builder.key_positions)
 
 
-def _events(text: str, source: str) -> Iterator[Any]:
+def _parse_events(text: str, source: str) -> Iterator[Any]:
     try:
         from ruamel.yaml import YAML  # noqa: PLC0415 - an extra, and slow to import
         from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
@@ -142,7 +142,7 @@ def _events(text: str, source: str) -> Iterator[Any]:
         yield from YAML(typ="safe", pure=True).parse(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{Place(line=mark.line + 1, column=mark.column + 1)}: " if mark else ""
+        where = f"{TextPosition(line=mark.line + 1, column=mark.column + 1)}: " if mark else ""
         problem = error.problem or error.context
         raise YamlError(f"{source}: {where}invalid YAML: {problem}; correct the line") from error
     except YAMLError as error:
@@ -150,98 +150,108 @@ def _events(text: str, source: str) -> Iterator[Any]:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A list or mapping that is still being read."""
 
     value: list[JsonValue] | dict[str, JsonValue]
-    path: Path
+    path: ValuePath
     key: str | None = None
     """Key of the next value."""
 
 
 @dataclass(slots=True)
-class _Builder:
+class _DocumentBuilder:
     """Builds values from parser events."""
 
     source: str
     data: JsonValue = None
-    places: dict[Path, Place] = field(default_factory=dict)
-    keys: dict[Path, Place] = field(default_factory=dict)
-    open: list[_Open] = field(default_factory=list)
+    positions: dict[ValuePath, TextPosition] = field(default_factory=dict)
+    key_positions: dict[ValuePath, TextPosition] = field(default_factory=dict)
+    open_collections: list[_OpenCollection] = field(default_factory=list)
     documents: int = 0
 
-    def take(self, event: Any) -> None:  # noqa: ANN401 - events of ruamel.yaml, imported where they are made
+    def process(self, event: Any) -> None:  # noqa: ANN401 - events of ruamel.yaml, imported where they are made
         """Process the next event."""
-        place = Place(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
+        place = TextPosition(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
         match type(event).__name__:
             case "DocumentStartEvent":
                 self.documents += 1
                 if self.documents > 1:
                     raise self._error(place, "expected one document, got a second one")
             case "ScalarEvent":
-                self._demand_plain(event, place)
-                self._scalar(event, place)
+                self._require_plain(event, place)
+                self._add_scalar(event, place)
             case "SequenceStartEvent":
-                self._begin(event, place, [])
+                self._open_collection(event, place, [])
             case "MappingStartEvent":
-                self._begin(event, place, {})
+                self._open_collection(event, place, {})
             case "SequenceEndEvent" | "MappingEndEvent":
-                self.open.pop()
+                self.open_collections.pop()
             case "AliasEvent":
                 raise self._error(place, f"expected a value, got the alias *{event.anchor}; write the value out")
             case _:
                 pass
 
-    def _scalar(self, event: Any, place: Place) -> None:  # noqa: ANN401 - as above
-        value = self._plain_value(event.value, place) if event.style is None else self._text(event.value, place)
-        inner = self.open[-1] if self.open else None
+    def _add_scalar(self, event: Any, place: TextPosition) -> None:  # noqa: ANN401 - as above
+        value = (
+            self._resolve_scalar(event.value, place)
+            if event.style is None
+            else self._join_surrogates(event.value, place)
+        )
+        inner = self.open_collections[-1] if self.open_collections else None
         if inner is not None and isinstance(inner.value, dict) and inner.key is None:
-            self._key(inner, value, place)
+            self._set_key(inner, value, place)
         else:
             self._add(value, place)
 
-    def _key(self, inner: _Open, value: JsonValue, place: Place) -> None:
+    def _set_key(self, inner: _OpenCollection, value: JsonValue, place: TextPosition) -> None:
         if not isinstance(value, str):
             raise self._error(place, f"expected a string as a key, got {json.dumps(value)}; write it in quotes")
         path = (*inner.path, value)
-        if path in self.keys:
-            raise self._error(place, f"duplicate key {value!r}, first in {self.keys[path]}; remove one of them")
-        self.keys[path] = place
+        if path in self.key_positions:
+            raise self._error(
+                place, f"duplicate key {value!r}, first in {self.key_positions[path]}; remove one of them"
+            )
+        self.key_positions[path] = place
         inner.key = value
 
-    def _begin(self, event: Any, place: Place, value: list[JsonValue] | dict[str, JsonValue]) -> None:  # noqa: ANN401 - as above
-        self._demand_plain(event, place)
-        if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
+    def _open_collection(self, event: Any, place: TextPosition, value: list[JsonValue] | dict[str, JsonValue]) -> None:  # noqa: ANN401 - as above
+        self._require_plain(event, place)
+        if (
+            self.open_collections
+            and isinstance(self.open_collections[-1].value, dict)
+            and self.open_collections[-1].key is None
+        ):
             raise self._error(place, "expected a string as a key, got a list or a mapping")
-        if len(self.open) == MAX_DEPTH:
-            raise self._error(place, f"expected at most {MAX_DEPTH} levels of lists and mappings, got more")
-        self.open.append(_Open(value=value, path=self._add(value, place)))
+        if len(self.open_collections) == MAX_JSON_DEPTH:
+            raise self._error(place, f"expected at most {MAX_JSON_DEPTH} levels of lists and mappings, got more")
+        self.open_collections.append(_OpenCollection(value=value, path=self._add(value, place)))
 
-    def _add(self, value: JsonValue, place: Place) -> Path:
+    def _add(self, value: JsonValue, place: TextPosition) -> ValuePath:
         """Add a value to the open collection; return its path."""
-        if not self.open:
+        if not self.open_collections:
             self.data = value
-            self.places[()] = place
+            self.positions[()] = place
             return ()
-        inner = self.open[-1]
+        inner = self.open_collections[-1]
         if isinstance(inner.value, list):
-            path: Path = (*inner.path, len(inner.value))
+            path: ValuePath = (*inner.path, len(inner.value))
             inner.value.append(value)
         else:
             key = str(inner.key)
             path = (*inner.path, key)
             inner.value[key] = value
             inner.key = None
-        self.places[path] = place
+        self.positions[path] = place
         return path
 
-    def _demand_plain(self, event: Any, place: Place) -> None:  # noqa: ANN401 - as above
+    def _require_plain(self, event: Any, place: TextPosition) -> None:  # noqa: ANN401 - as above
         if event.anchor is not None:
             raise self._error(place, f"expected a plain value, got the anchor &{event.anchor}; write values out")
         if event.tag is not None:
             raise self._error(place, f"expected a plain value, got the tag {event.tag}; remove it")
 
-    def _plain_value(self, text: str, place: Place) -> JsonValue:
+    def _resolve_scalar(self, text: str, place: TextPosition) -> JsonValue:
         """Resolve an unquoted scalar by the core schema."""
         if _NULL.fullmatch(text):
             return None
@@ -250,21 +260,21 @@ class _Builder:
         for pattern, base in ((_OCTAL, 8), (_HEXADECIMAL, 16)):
             if (found := pattern.fullmatch(text)) is not None:
                 return int(found[1], base)
-        if _FLOAT.fullmatch(text) is not None and len(text) <= _MOST_DIGITS:
+        if _FLOAT.fullmatch(text) is not None and len(text) <= _MAX_DIGITS:
             number = int(text) if _DECIMAL.fullmatch(text) else float(text)
             if number in (float("inf"), float("-inf")):
                 raise self._error(place, f"expected a number, got {text}, which is too large")
             return number
-        if _NO_NUMBER.fullmatch(text):
+        if _NON_FINITE.fullmatch(text):
             raise self._error(place, f"expected a finite number, got {text}; write text in quotes")
         return text
 
-    def _text(self, text: str, place: Place) -> str:
+    def _join_surrogates(self, text: str, place: TextPosition) -> str:
         """Join surrogate pairs, which JSON writes as two escapes, into one character."""
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError as error:
             raise self._error(place, "expected text, got a lone surrogate (half of a character)") from error
 
-    def _error(self, place: Place, message: str) -> YamlError:
+    def _error(self, place: TextPosition, message: str) -> YamlError:
         return YamlError(f"{self.source}: {place}: {message}")

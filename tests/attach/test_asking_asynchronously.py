@@ -95,12 +95,12 @@ def test_the_recorder_keeps_answers_too(tmp_path: Path) -> None:
     """A mission of `open_recorder`, in which a tool is noted as well, certifies without its servers."""
 
     async def work(site: PageSite, model: ModelServer) -> None:
-        options = RecordOptions(ask=OpenAIClient(api_key="none", base_url=model.url))
+        options = RecordOptions(completion_client=OpenAIClient(api_key="none", base_url=model.url))
         async with (
             open_recorder(tmp_path / "b", mission_text="Ask", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.perform(Navigate(url=site.put(PAGE)))
+            await mission.run(Navigate(url=site.put(PAGE)))
             mission.tool("store", {"price": 1}, result="stored")
             await mission.skill("ask_page", parameters=QUESTION)
 
@@ -117,12 +117,12 @@ def test_a_question_that_is_given_up_leaves_a_whole_recording(tmp_path: Path, be
 
     async def work(site: PageSite, model: ModelServer) -> None:
         model.script += [answer_text("1.20")] * before + [replace(answer_text("too late"), waits=answers)]
-        options = RecordOptions(ask=OpenAIClient(api_key="none", base_url=model.url))
+        options = RecordOptions(completion_client=OpenAIClient(api_key="none", base_url=model.url))
         async with (
             open_recorder(tmp_path / "b", mission_text="Ask", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.perform(Navigate(url=site.put(PAGE)))
+            await mission.run(Navigate(url=site.put(PAGE)))
             for _ in range(before):
                 await mission.skill("ask_page", parameters=QUESTION)
             question = asyncio.ensure_future(mission.skill("ask_page", parameters=QUESTION))

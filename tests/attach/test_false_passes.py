@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from eikon_engine.attach import AttachOptions, record_mission
 from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import certificate_state
 from tests.browser.pages import Answer, PageSite
@@ -89,7 +89,7 @@ def test_a_password_typed_with_its_enter_is_in_no_file(chromium: Browser, site: 
         page.wait_for_url("**/in")
 
     page.context.close()
-    assert held(tmp_path / "b", {b"plum-orchard-77"}) == set()
+    assert find_in_files(tmp_path / "b", {b"plum-orchard-77"}) == set()
 
 
 def test_a_password_for_a_field_that_never_came_is_in_no_file(
@@ -105,4 +105,4 @@ def test_a_password_for_a_field_that_never_came_is_in_no_file(
             page.fill("#password", "plum-orchard-77", timeout=300)
 
     page.context.close()
-    assert held(tmp_path / "b", {b"plum-orchard-77"}) == set()
+    assert find_in_files(tmp_path / "b", {b"plum-orchard-77"}) == set()

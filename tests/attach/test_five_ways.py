@@ -15,7 +15,7 @@ from eikon_engine.browser.find import find_browser
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.outcomes import ActionOutcome
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import certificate_state
@@ -92,7 +92,7 @@ def test_each_recording_is_certified_and_faithful(recorded: Recorded, way: str, 
     outcome = replay(bundle.root, tmp_path / "run", secrets={})
 
     assert certificate_state(bundle.root, bundle.trace).status == "certified"
-    assert held(bundle.root, {SHOP_PASSWORD.encode()}) == set()
+    assert find_in_files(bundle.root, {SHOP_PASSWORD.encode()}) == set()
     assert outcome.verdict == "faithful"
     assert outcome.network_mode == "sealed"
 

@@ -11,7 +11,7 @@ import pytest
 
 from eikon_engine.browser.find import find_browser
 from eikon_engine.cli.main import eikon
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from tests.attach.watching import kinds, steps
@@ -100,7 +100,7 @@ def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
 
 
 def test_one_test_can_be_chosen_and_certified_later(button: str, tmp_path: Path) -> None:
-    """`FILE::NAME` runs that test alone, recorded with its name; without a certificate, the next command is named."""
+    """`FILE::BROWSER_TOOL` runs that test alone, recorded with its name; without a certificate, the next command is named."""
     test = written(tmp_path, "test_two.py", TWO_TESTS)
 
     done = record("--script", f"{test}::test_first", "-o", tmp_path / "b", "--no-certify", SITE=button)
@@ -207,8 +207,8 @@ def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Pa
     assert record("--script", script, "-o", tmp_path / "a", *rules, "--no-certify", "--", button).returncode == 0
     assert record("--script", script, "-o", tmp_path / "b", "--no-redact", "--no-certify", "--", button).returncode == 0
 
-    assert held(tmp_path / "a", values) == set()
-    assert held(tmp_path / "b", values) == values
+    assert find_in_files(tmp_path / "a", values) == set()
+    assert find_in_files(tmp_path / "b", values) == values
 
 
 def test_a_pattern_that_is_none_is_refused(button: str, tmp_path: Path) -> None:

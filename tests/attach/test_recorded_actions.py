@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.trace.actions import Drag, FileInput, Mouse, SelectOption, SetInputFiles
 from eikon_engine.trace.execution import Succeeded
 from tests.attach.forms import FORM
@@ -243,4 +243,4 @@ def test_an_upload_is_in_the_bundle(
     (kept,) = upload.files
     assert isinstance(kept, FileInput)
     assert (kept.name, kept.mime_type) == ("list.csv", taken_for)
-    assert held(tmp_path / "b" / "files", {b"name,price\n"})
+    assert find_in_files(tmp_path / "b" / "files", {b"name,price\n"})

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from eikon_engine.attach import AttachOptions, record_mission
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.trace.actions import Fill, InsertText, SecretRef, TypeText
 from eikon_engine.trace.bundle import open_bundle
 from tests.attach.watching import deeds, watched
@@ -70,7 +70,7 @@ def test_a_password_is_in_no_file(
 
     texts = [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, Fill | TypeText | InsertText)]
     assert SecretRef(secret="PASSWORD") in texts
-    assert held(tmp_path / "b", {PASSWORD.encode()}) == set()
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
     assert any(PASSWORD.encode() in asked.body for asked in site.asked)
 
 
@@ -91,7 +91,7 @@ def test_a_password_typed_into_what_has_the_focus_is_found_inside(
     assert [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, InsertText)] == [
         SecretRef(secret="PASSWORD")
     ]
-    assert held(tmp_path / "b", {PASSWORD.encode()}) == set()
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
 
 
 def test_other_texts_of_the_keyboard_are_none(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_named_secrets_are_written_nowhere(chromium: Browser, site: PageSite, tm
     with pytest.raises(RuntimeError):
         work()
 
-    assert held(tmp_path / "b", {PASSWORD.encode()}) == set()
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
     assert open_bundle(tmp_path / "b").trace.subgoal_traces[0].description == "Look for {{eikon-secret:CUSTOMER}}"
 
 

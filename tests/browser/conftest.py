@@ -30,16 +30,16 @@ def portal() -> Iterator[BlockingPortal]:
 def live_browser(portal: BlockingPortal) -> Iterator[Room]:
     """Run one browser for all tests on the live site."""
     with serve_pages() as site, portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched:
-        yield Room(portal, launched.browser, site, launched.requests)
+        yield Room(portal, launched.browser, site, launched.api_request)
 
 
 @pytest.fixture(scope="session")
 def sealed_browser(portal: BlockingPortal, live_browser: Room) -> Iterator[Room]:
     """Run one browser that resolves no host, with a sink of its own, as replays do."""
     with portal.wrap_async_context_manager(open_sink()) as sink:
-        options = LaunchOptions(sealed=True, proxy=sink.for_browser)
+        options = LaunchOptions(sealed=True, proxy=sink.browser_proxy)
         with portal.wrap_async_context_manager(launch_browser(options)) as launched:
-            yield Room(portal, launched.browser, live_browser.site, launched.requests)
+            yield Room(portal, launched.browser, live_browser.site, launched.api_request)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from playwright.async_api import APIRequest, Browser
 
-    from eikon_engine.browser.worker import Agrees, BrowserWorker, Performed
+    from eikon_engine.browser.worker import BrowserWorker, MatchesRecording, PerformedAction
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.observation import Observation
@@ -62,7 +62,9 @@ class Desk:
     worker: BrowserWorker
     site: PageSite
 
-    def do(self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None) -> Performed:
+    def do(
+        self, action: Action, recorded: Observation | None = None, agrees: MatchesRecording | None = None
+    ) -> PerformedAction:
         """Perform one action."""
         return self.portal.call(self.worker.execute, action, recorded, agrees)
 
@@ -97,7 +99,7 @@ class Desk:
 
     def network(self) -> NetworkOutcome:
         """Sum up how the requests were met."""
-        return self.worker.network()
+        return self.worker.network_outcome()
 
     def _page(self, ordinal: int) -> Any:  # noqa: ANN401 - Playwright's page
         page = self.worker.session.page(ordinal)
@@ -125,7 +127,7 @@ class Room:
         proxy: str | None = None,
     ) -> Iterator[Desk]:
         """Open a fresh session."""
-        options = SessionOptions(environment=environment(settle_ms=settle_ms), natural=natural, proxy=proxy)
+        options = SessionOptions(environment=environment(settle_ms=settle_ms), natural_clock=natural, proxy=proxy)
         opening = open_worker(self.browser, options, traffic or LiveTraffic())
         with self.portal.wrap_async_context_manager(opening) as worker:
             if uploads is not None:
@@ -148,7 +150,7 @@ class Room:
         """Open a fresh session that is answered from a recording, with a sink that nothing may reach, as replays do."""
         traffic = traffic or SealedTraffic(read_network(folder))
         with self.portal.wrap_async_context_manager(open_sink()) as sink:
-            with self.desk(traffic, settle_ms=settle_ms, proxy=sink.for_pages) as desk:
+            with self.desk(traffic, settle_ms=settle_ms, proxy=sink.page_proxy) as desk:
                 yield desk
             escaped = [each for each in sink.violations() if each.kind == "page"]
         assert escaped == []

@@ -15,7 +15,7 @@ from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.sink import open_sink
 from eikon_engine.browser.traffic import LiveTraffic
-from eikon_engine.browser.watched import WatchedWorker
+from eikon_engine.browser.watched import SealedWorker
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Click, Navigate
@@ -89,7 +89,7 @@ async def sealed_browser() -> AsyncIterator[Browser]:
     """Launch a browser as a sealed replay does; its own traffic has a sink, too."""
     async with (
         open_sink() as sink,
-        launch_browser(LaunchOptions(sealed=True, proxy=sink.for_browser)) as launched,
+        launch_browser(LaunchOptions(sealed=True, proxy=sink.browser_proxy)) as launched,
     ):
         yield launched.browser
         assert sink.violations() == (), "the browser reached for the network on its own account"
@@ -99,12 +99,12 @@ async def attempt_sealed(browser: Browser, leaks: LeakSite, leak: LeakClass) -> 
     """Replay a page and let it try; tell what came of it."""
     traffic = SealedTraffic(read_network(leaks.folder))
     async with open_sink() as sink:
-        options = SessionOptions(environment=environment(), proxy=sink.for_pages)
+        options = SessionOptions(environment=environment(), proxy=sink.page_proxy)
         async with open_worker(browser, options, traffic) as worker:
-            watched = WatchedWorker(worker, worker.session, sink)
+            watched = SealedWorker(worker, worker.session, sink)
             await _try(worker, leaks, leak)
             await _until_marked(worker, watched)
-            network = watched.network()
+            network = watched.network_outcome()
     left = tuple(each for each in network.violations if not each.target.startswith(MARKER))
     return network.model_copy(update={"violations": left})
 
@@ -130,7 +130,7 @@ async def attempt_live(browser: Browser, leaks: LeakSite, leak: LeakClass) -> No
 
 def fate_of(network: NetworkOutcome) -> Fate:
     """Say what became of what a page tried, the worst first."""
-    if network.escapes:
+    if network.page_violations:
         return "reported"
     if network.misses:
         return "blocked"
@@ -142,12 +142,12 @@ async def _try(worker: BrowserWorker, leaks: LeakSite, leak: LeakClass) -> None:
     await worker.execute(Click(target=at("#go")))
 
 
-async def _until_marked(worker: BrowserWorker, watched: WatchedWorker) -> None:
+async def _until_marked(worker: BrowserWorker, watched: SealedWorker) -> None:
     """Have a page reach the sink on purpose: what it tried before must have come there by then."""
     page = await worker.session.context.new_page()
     await page.evaluate("script => { new Worker(URL.createObjectURL(new Blob([script]))) }", _MARK)
     deadline = time.monotonic() + DEADLINE_S
-    while not any(each.target.startswith(MARKER) for each in watched.network().violations):
+    while not any(each.target.startswith(MARKER) for each in watched.network_outcome().violations):
         assert time.monotonic() < deadline, "the sink was never reached"
         await page.evaluate("() => 1")
 

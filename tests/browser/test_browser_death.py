@@ -46,10 +46,10 @@ def test_dead_browser_is_said_to_be_dead(portal: BlockingPortal, site: PageSite,
     """No action hangs on it, or takes it for a fault of the page."""
     with (
         portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,
-        Room(portal, launched.browser, site, launched.requests).desk() as desk,
+        Room(portal, launched.browser, site, launched.api_request).desk() as desk,
     ):
         desk.show("<button id=b>Go</button>")
-        os.kill(browser_process(Room(portal, launched.browser, site, launched.requests)), signal.SIGKILL)
+        os.kill(browser_process(Room(portal, launched.browser, site, launched.api_request)), signal.SIGKILL)
         begin = time.monotonic()
 
         with pytest.raises(BrowserDiedError):
@@ -61,7 +61,7 @@ def test_dead_browser_is_said_to_be_dead(portal: BlockingPortal, site: PageSite,
 def test_browser_that_dies_under_an_action_is_said_to_be_dead(portal: BlockingPortal, site: PageSite) -> None:
     """The action under way ends with the browser."""
     with portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched:
-        room = Room(portal, launched.browser, site, launched.requests)
+        room = Room(portal, launched.browser, site, launched.api_request)
         with room.desk() as desk:
             desk.show("<p>wait")
             process = browser_process(room)
@@ -98,7 +98,7 @@ def test_page_that_never_answers_ends_the_action(
     endless = WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=100)
     with (
         portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,
-        Room(portal, launched.browser, site, launched.requests).desk() as desk,
+        Room(portal, launched.browser, site, launched.api_request).desk() as desk,
     ):
         desk.show("<p>Here</p>")
 

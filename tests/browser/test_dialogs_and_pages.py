@@ -14,7 +14,7 @@ from eikon_engine.trace.actions import (
     SwitchPage,
     WaitFor,
 )
-from eikon_engine.trace.observation import DialogSeen, DownloadSeen
+from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
 from tests.browser.desk import Desk, at
 from tests.browser.pages import Answer
 
@@ -44,7 +44,7 @@ def test_dialog_is_answered_as_armed(
 
     seen = desk.ok(Click(target=at("#b")))
 
-    expected = DialogSeen.model_validate({"page": 0, "kind": kind, "message": "hi", "answer": taken})
+    expected = ObservedDialog.model_validate({"page": 0, "kind": kind, "message": "hi", "answer": taken})
     assert seen.dialogs == (expected,)
     assert desk.js("p.textContent") == result
 
@@ -89,7 +89,7 @@ def test_dialog_at_load_is_answered_too(desk: Desk) -> None:
 
     seen = desk.ok(Navigate(url=desk.site.put("<p id=p></p><script>p.textContent = confirm('sure?')</script>")))
 
-    assert seen.dialogs == (DialogSeen(page=0, kind="confirm", message="sure?", answer="accepted"),)
+    assert seen.dialogs == (ObservedDialog(page=0, kind="confirm", message="sure?", answer="accepted"),)
     assert desk.js("p.textContent") == "true"
 
 
@@ -241,5 +241,5 @@ def test_navigation_to_a_file_is_a_download(desk: Desk) -> None:
 
     seen = desk.ok(Navigate(url=desk.site.url + path))
 
-    assert isinstance(seen.downloads[0], DownloadSeen)
+    assert isinstance(seen.downloads[0], ObservedDownload)
     assert seen.pages[0].url == shown.pages[0].url

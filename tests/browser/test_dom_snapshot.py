@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.find import find_browser
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.own_script import load_script
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import BrowserError
 from eikon_engine.trace.dom import DomNode, PageSnapshot, encode_snapshot, page_digest, render_html
@@ -67,7 +67,7 @@ async def a_context(*, scripts: bool = True) -> AsyncIterator[BrowserContext]:
         browser = await driver.chromium.launch(executable_path=binary.path, args=flags)
         context = await browser.new_context(java_script_enabled=scripts)
         if scripts:
-            await context.add_init_script(own_script("init_shadow.js"))
+            await context.add_init_script(load_script("init_shadow.js"))
         yield context
         await browser.close()
 
@@ -138,7 +138,7 @@ def test_shadow_roots_of_both_modes_are_seen(everything: PageSnapshot) -> None:
     assert hidden.shadow[0].children[0].text == "closed"
     assert shown.shadow is not None
     assert shown.shadow[0].state == (("focus", True), ("value", "1"))
-    assert isinstance(shown.state_of("shadow_sheets"), tuple)
+    assert isinstance(shown.state_value("shadow_sheets"), tuple)
 
 
 def test_frames_and_extras_are_noted(everything: PageSnapshot) -> None:
@@ -159,7 +159,7 @@ def test_scripts_comments_and_our_own_elements_are_left_out(everything: PageSnap
     assert b"window.secret" not in stored
     assert b"gone" not in stored
     assert b"ours" not in stored
-    assert find(everything, "script").state_of("script")
+    assert find(everything, "script").state_value("script")
 
 
 def without_exceptions(node: DomNode) -> DomNode:
@@ -191,7 +191,7 @@ def test_a_served_snapshot_gives_the_same_snapshot(everything: PageSnapshot) -> 
     assert len(served.frames) == 2
     for before, after in zip(everything.frames, served.frames, strict=True):
         pairs = zip(without_exceptions(before.root).walk(), without_exceptions(after.root).walk(), strict=True)
-        assert [pair for pair in pairs if pair[0].shape() != pair[1].shape()] == []
+        assert [pair for pair in pairs if pair[0].own_parts() != pair[1].own_parts()] == []
         assert before.doctype == after.doctype
 
 

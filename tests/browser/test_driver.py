@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from eikon_engine.browser.driver import one_driver
+from eikon_engine.browser.driver import shared_driver
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 
 if TYPE_CHECKING:
@@ -20,16 +20,16 @@ async def launched() -> APIRequest:
     async with launch_browser(LaunchOptions()) as running:
         page = await running.browser.new_page()
         assert await page.evaluate("1 + 1") == 2
-        return running.requests
+        return running.api_request
 
 
 def test_browsers_of_a_block_have_one_driver() -> None:
     """Also those of a block inside it, and at the same time; the first one after it has another."""
 
     async def launch() -> None:
-        async with one_driver():
+        async with shared_driver():
             first = await launched()
-            async with one_driver():
+            async with shared_driver():
                 assert await launched() is first
             assert {*await asyncio.gather(launched(), launched())} == {first}
         assert await launched() is not first
@@ -42,7 +42,7 @@ def test_no_driver_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delattr(asyncio, "create_subprocess_exec")
 
     async def launch_none() -> None:
-        async with one_driver():
+        async with shared_driver():
             pass
 
     asyncio.run(launch_none())
@@ -52,7 +52,7 @@ def test_a_loop_in_another_thread_has_a_driver_of_its_own() -> None:
     """Threads inherit what is known in a block; what belongs to its loop is of no use to them."""
 
     async def launch() -> None:
-        async with one_driver():
+        async with shared_driver():
             first = await launched()
             assert await to_thread.run_sync(asyncio.run, launched()) is not first
 

@@ -76,8 +76,8 @@ def test_a_text_typed_into_a_password_field_is_shown_nowhere(desk: Desk) -> None
     performed = desk.do(Fill(target=at("#t"), text="hunter2"))
 
     assert performed.error is None
-    assert performed.sight is not None
-    assert "hunter2" not in repr(performed.observation) + repr(performed.sight.snapshots)
+    assert performed.captured is not None
+    assert "hunter2" not in repr(performed.observation) + repr(performed.captured.snapshots)
     assert performed.observation is not None
     assert performed.observation.pages[0].title == "{{eikon-secret:PASSWORD}}"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.live_answers import LiveAnswers
+from eikon_engine.browser.live_answers import LiveResponder
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.network.append import NetworkAppender
 from eikon_engine.network.store import read_network
@@ -38,8 +38,8 @@ def let_out(room: Room, folder: Path, *, every: bool = False) -> Iterator[Desk]:
     recording = read_network(folder)
     traffic = SealedTraffic(recording)
     with NetworkAppender(folder) as keeper, room.sealed(folder, traffic=traffic) as desk:
-        live = LiveAnswers(room.requests, recording, keeper, every=every, patience_s=1.0)
-        room.portal.call(traffic.let_through, live)
+        live = LiveResponder(room.requests, recording, keeper, sends_every_request=every, timeout_s=1.0)
+        room.portal.call(traffic.set_live_responder, live)
         yield desk
 
 
@@ -81,8 +81,8 @@ def test_nothing_leaves_without_permission(sealed_browser: Room, site: PageSite,
     with sealed_browser.sealed(tmp_path, traffic=traffic) as desk:
         desk.ok(Navigate(url=start))
         desk.do(Click(target=at("#a")))
-        sealed_browser.portal.call(traffic.let_through, LiveAnswers(sealed_browser.requests, recording))
-        sealed_browser.portal.call(traffic.let_through, None)
+        sealed_browser.portal.call(traffic.set_live_responder, LiveResponder(sealed_browser.requests, recording))
+        sealed_browser.portal.call(traffic.set_live_responder, None)
         desk.do(Navigate(url=f"{site.url}/next"))
         network = desk.network()
 
@@ -289,8 +289,8 @@ def test_every_request_is_made_from_a_given_moment_on(
     recording = read_network(tmp_path)
     traffic = SealedTraffic(recording)
     with sealed_browser.sealed(tmp_path, traffic=traffic) as desk:
-        live = LiveAnswers(sealed_browser.requests, recording, every=True)
-        sealed_browser.portal.call(traffic.let_through, live)
+        live = LiveResponder(sealed_browser.requests, recording, sends_every_request=True)
+        sealed_browser.portal.call(traffic.set_live_responder, live)
         desk.ok(Navigate(url=start))
         network = desk.network()
         text = desk.js("document.body.innerText")
@@ -317,7 +317,7 @@ def test_found_secrets_are_stood_in_for_and_go_back(
     site.answers["/me"] = Answer(body="welcome")
 
     with let_out(sealed_browser, tmp_path) as desk:
-        found = desk.worker.session.find_secrets(RedactionRules(), b"key")
+        found = desk.worker.session.start_secret_detection(RedactionRules(), b"key")
         desk.ok(Navigate(url=start))
         desk.ok(Click(target=at("#a")))
         shown = desk.js("p.textContent")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.browser.look import look_at
+from eikon_engine.browser.look import query_activity
 from eikon_engine.trace.actions import (
     Assert,
     AssertCount,
@@ -80,11 +80,11 @@ def test_screenshot_is_equal_when_the_page_is(desk: Desk) -> None:
     first, second = desk.do(Screenshot()), desk.do(Screenshot())
     whole = desk.do(Screenshot(full_page=True))
 
-    assert first.picture is not None
-    assert first.picture.startswith(PNG)
-    assert first.picture == second.picture
-    assert whole.picture is not None
-    assert int.from_bytes(whole.picture[20:24]) > 3000
+    assert first.screenshot is not None
+    assert first.screenshot.startswith(PNG)
+    assert first.screenshot == second.screenshot
+    assert whole.screenshot is not None
+    assert int.from_bytes(whole.screenshot[20:24]) > 3000
 
 
 def test_extract_dom_and_note_do_nothing_to_the_page(desk: Desk) -> None:
@@ -94,8 +94,8 @@ def test_extract_dom_and_note_do_nothing_to_the_page(desk: Desk) -> None:
     extracted = desk.do(ExtractDom())
     noted = desk.ok(Note(text="thinking"))
 
-    assert extracted.sight is not None
-    assert "Two" in render_html(extracted.sight.snapshots[0].main)
+    assert extracted.captured is not None
+    assert "Two" in render_html(extracted.captured.snapshots[0].main)
     assert noted.pages == shown.pages
     assert desk.trail() == []
     desk.fails(ExtractDom(page=4), "page-missing")
@@ -125,6 +125,6 @@ def test_a_look_tells_once_of_what_moved(desk: Desk, place: str) -> None:
     desk.show(f"<style>#d {{ transition: opacity 5s }}</style><div id=d>x</div><iframe src={source}></iframe>")
     desk.js("getComputedStyle(d).opacity; d.style.opacity = 0; getComputedStyle(d).opacity")
 
-    looks = [desk.portal.call(look_at, desk.worker.session.ledger).moving for _ in range(2)]
+    looks = [desk.portal.call(query_activity, desk.worker.session.tracker).animating for _ in range(2)]
 
     assert looks == [True, False]

@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from eikon_engine.browser.matches import SHOWN, matches_anywhere, matches_in
-from eikon_engine.debug.selector_watch import changes, demand_selector, look_for
+from eikon_engine.browser.matches import MAX_DESCRIBED, find_matches, find_matches_everywhere
+from eikon_engine.debug.selector_watch import find_changes, read_selectors, require_selector
 from eikon_engine.errors import ActionRejectedError, BreakpointError, PageMissingError
 from eikon_engine.trace.actions import Click, ClosePage, Fill
 from tests.browser.desk import Desk, at
@@ -21,17 +21,17 @@ def show(desk: Desk, deed: str = "") -> None:
 def changed_by(desk: Desk, selector: str, click: str = "button") -> list[str]:
     """Say what a click does to what a selector matches."""
     session = desk.worker.session
-    before = desk.portal.call(look_for, session, (selector,))
+    before = desk.portal.call(read_selectors, session, (selector,))
     desk.ok(Click(target=at(click)))
-    now = desk.portal.call(look_for, session, (selector,))
-    return [str(each) for each in changes(before, now).values()]
+    now = desk.portal.call(read_selectors, session, (selector,))
+    return [str(each) for each in find_changes(before, now).values()]
 
 
 def test_everything_that_matches_is_told_of_with_whether_it_is_visible(desk: Desk) -> None:
     """By the words that messages about targets use."""
     show(desk)
 
-    seen = desk.portal.call(matches_in, desk.worker.session, "#list li", 0)
+    seen = desk.portal.call(find_matches, desk.worker.session, "#list li", 0)
 
     assert seen.count == 2
     assert [(each.description, each.is_visible) for each in seen.shown] == [('<li> "One"', True), ('<li> "Two"', False)]
@@ -45,7 +45,7 @@ def test_selectors_of_every_engine_can_be_asked(desk: Desk) -> None:
     )
 
     counts = [
-        desk.portal.call(matches_in, desk.worker.session, each, 0).count
+        desk.portal.call(find_matches, desk.worker.session, each, 0).count
         for each in ("text=Find me", "b", "#host b", "i")
     ]
 
@@ -54,19 +54,19 @@ def test_selectors_of_every_engine_can_be_asked(desk: Desk) -> None:
 
 def test_many_matches_are_counted_and_the_first_described(desk: Desk) -> None:
     """So that `*` does not fill the terminal."""
-    desk.show("<i>x</i>" * (SHOWN + 7))
+    desk.show("<i>x</i>" * (MAX_DESCRIBED + 7))
 
-    seen = desk.portal.call(matches_in, desk.worker.session, "i", 0)
+    seen = desk.portal.call(find_matches, desk.worker.session, "i", 0)
 
-    assert (seen.count, len(seen.shown)) == (SHOWN + 7, SHOWN)
+    assert (seen.count, len(seen.shown)) == (MAX_DESCRIBED + 7, MAX_DESCRIBED)
 
 
 def test_frames_are_asked_by_their_paths(desk: Desk) -> None:
     """And all of them where none is named."""
     desk.show("<p>out</p><iframe srcdoc='<p>in</p><p>in</p>'></iframe>")
 
-    inside = desk.portal.call(matches_in, desk.worker.session, "p", 0, "0")
-    everywhere = desk.portal.call(matches_anywhere, desk.worker.session, "p")
+    inside = desk.portal.call(find_matches, desk.worker.session, "p", 0, "0")
+    everywhere = desk.portal.call(find_matches_everywhere, desk.worker.session, "p")
 
     assert inside.count == 2
     assert [(each.page, each.frame, each.count) for each in everywhere] == [(0, "", 1), (0, "0", 2)]
@@ -76,7 +76,7 @@ def test_looking_does_nothing_to_a_page(desk: Desk) -> None:
     """No event, no focus, no scrolling."""
     desk.show("<div style='height:5000px'></div><input id=a value=x>")
 
-    desk.portal.call(matches_in, desk.worker.session, "#a", 0)
+    desk.portal.call(find_matches, desk.worker.session, "#a", 0)
 
     assert desk.trail() == []
     assert desk.js("[scrollY, document.activeElement.localName]") == [0, "body"]
@@ -88,11 +88,11 @@ def test_what_cannot_be_asked_is_refused(desk: Desk) -> None:
     session = desk.worker.session
 
     with pytest.raises(ActionRejectedError, match=r"looking for li\["):
-        desk.portal.call(matches_in, session, "li[", 0)
+        desk.portal.call(find_matches, session, "li[", 0)
     with pytest.raises(PageMissingError, match=r"page 3 .* is not open; open pages: 0"):
-        desk.portal.call(matches_in, session, "li", 3)
+        desk.portal.call(find_matches, session, "li", 3)
     with pytest.raises(PageMissingError, match=r"no frame '0.1' on page 0; its frames: ''"):
-        desk.portal.call(matches_in, session, "li", 0, "0.1")
+        desk.portal.call(find_matches, session, "li", 0, "0.1")
 
 
 DEEDS: Final[tuple[tuple[str, str, list[str]], ...]] = (
@@ -120,11 +120,11 @@ def test_what_is_typed_is_a_change_of_a_field(desk: Desk) -> None:
     """Though the markup stays as it is."""
     desk.show("<input id=a>")
     session = desk.worker.session
-    before = desk.portal.call(look_for, session, ("#a",))
+    before = desk.portal.call(read_selectors, session, ("#a",))
 
     desk.ok(Fill(target=at("#a"), text="x"))
 
-    assert changes(before, desk.portal.call(look_for, session, ("#a",))).keys() == {"#a"}
+    assert find_changes(before, desk.portal.call(read_selectors, session, ("#a",))).keys() == {"#a"}
 
 
 def test_a_page_that_opens_is_looked_at_too(desk: Desk) -> None:
@@ -133,7 +133,7 @@ def test_a_page_that_opens_is_looked_at_too(desk: Desk) -> None:
 
     assert changed_by(desk, "b") == ["appeared: 1 element"]
     desk.ok(ClosePage(page=1))
-    assert desk.portal.call(look_for, desk.worker.session, ("b",))["b"].count == 0
+    assert desk.portal.call(read_selectors, desk.worker.session, ("b",))["b"].count == 0
 
 
 def test_a_selector_that_the_browser_cannot_read_makes_no_breakpoint(desk: Desk) -> None:
@@ -141,5 +141,5 @@ def test_a_selector_that_the_browser_cannot_read_makes_no_breakpoint(desk: Desk)
     show(desk)
 
     with pytest.raises(BreakpointError, match=r"selector: wanted one that the browser can read, found 'li\[\['"):
-        desk.portal.call(demand_selector, desk.worker.session, "li[[")
-    assert desk.portal.call(demand_selector, desk.worker.session, "li").count == 2
+        desk.portal.call(require_selector, desk.worker.session, "li[[")
+    assert desk.portal.call(require_selector, desk.worker.session, "li").count == 2

@@ -50,7 +50,7 @@ def test_no_server_is_asked(tried: Tried) -> None:
 
 def test_addresses_in_digits_are_caught_by_name(tried: Tried) -> None:
     """What is caught is listed with the place it was meant for."""
-    targets = {each.target for each in tried.outcomes["WebSocket of a worker"].escapes}
+    targets = {each.target for each in tried.outcomes["WebSocket of a worker"].page_violations}
 
     assert {"escape.test:443", IPV4.partition("//")[2]} <= targets
 

@@ -61,12 +61,12 @@ def test_a_body_with_a_secret_that_broke_off_is_kept(
     site.answers["/lines"] = Answer(pieces=(b"one ", b"hunter2-and-more ", b"three "), ending="broken")
     actions: list[Action] = [Navigate(url=site.put(READ)), shows("broken")]
     with live_browser.recording(tmp_path) as desk:
-        desk.worker.session.keep_secret("hunter2-and-more")
+        desk.worker.session.redact_typed_secret("hunter2-and-more")
         recorded = [desk.ok(action) for action in actions]
 
     (exchange,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
     with sealed_browser.sealed(tmp_path) as desk:
-        desk.worker.session.keep_secret("hunter2-and-more")
+        desk.worker.session.redact_typed_secret("hunter2-and-more")
         seen = [desk.do(*each).observation for each in zip(actions, recorded, strict=True)]
         text = desk.js("p.textContent")
 
@@ -146,7 +146,7 @@ def test_bodies_of_a_worker_are_not_taken_for_those_of_its_page(
         live_browser.portal.call(capture.close)
 
     exchanges = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
-    assert [each.pending for each in exchanges] == [True] * 3
+    assert [each.is_pending for each in exchanges] == [True] * 3
     assert [warning for warning in capture.warnings if "/lines: 2 of 3 requests" in warning]
 
 

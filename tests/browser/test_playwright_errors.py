@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import eikon_engine.browser as browser_package
-from eikon_engine.browser.playwright_errors import PATTERNS, first_line, translate
+from eikon_engine.browser.playwright_errors import ERROR_PATTERNS, first_line, translate
 from tests.browser.pages import Answer
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def test_every_pattern_is_provoked() -> None:
     """A pattern whose error nobody provokes would be a guess; these codes are what the table above brings about."""
     provoked = {code for _, _, code in PROVOKED.values()}
 
-    assert {kind.code for _, kind in PATTERNS} <= provoked
+    assert {kind.code for _, kind in ERROR_PATTERNS} <= provoked
 
 
 UNGUARDED = {
@@ -229,7 +229,7 @@ def test_what_was_waited_for_says_what_is_missing(waited: str, code: str) -> Non
     """An action lacks its target; what waits for nothing but an element runs out of time, as in a replay."""
     text = f"Locator.click: Timeout 5ms exceeded.\nCall log:\n  - waiting for {waited}\n"
 
-    kind = next(kind for pattern, kind in PATTERNS if re.search(pattern, text))
+    kind = next(kind for pattern, kind in ERROR_PATTERNS if re.search(pattern, text))
 
     assert kind.code == code
 
@@ -238,6 +238,6 @@ def test_patterns_are_tried_in_order() -> None:
     """The more special pattern comes first: what was wrong with a target is more than that time ran out."""
     text = "Locator.click: Timeout 5ms exceeded.\nCall log:\n  - waiting for locator\n  - element is not visible"
 
-    kinds: list[type[EikonError]] = [kind for pattern, kind in PATTERNS if re.search(pattern, text)]
+    kinds: list[type[EikonError]] = [kind for pattern, kind in ERROR_PATTERNS if re.search(pattern, text)]
 
     assert [kind.code for kind in kinds] == ["target-not-actionable", "target-missing", "wait-timeout"]

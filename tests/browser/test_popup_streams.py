@@ -147,7 +147,7 @@ def test_an_error_of_a_listener_fails_the_session(live_browser: Room, tmp_path: 
         capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
         live_browser.portal.call(listen, capture)
         live_browser.portal.call(capture.close)
-        fault = desk.worker.session.ledger.fault
+        fault = desk.worker.session.tracker.error
 
     assert fault is not None
     assert "no such field" in fault.message

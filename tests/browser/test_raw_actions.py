@@ -21,7 +21,7 @@ from eikon_engine.trace.actions import (
     SetViewport,
 )
 from eikon_engine.trace.observation import TargetState
-from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.secret_text import SecretValues
 from tests.browser.desk import Desk, at
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def test_a_text_is_inserted_at_once_or_by_keys(desk: Desk, *, key_by_key: bool, 
 @pytest.mark.parametrize("key_by_key", [False, True])
 def test_a_secret_that_is_inserted_is_shown_nowhere(desk: Desk, *, key_by_key: bool) -> None:
     """The page gets its value; the observation, its DOM included, has its name."""
-    desk.worker.session.secrets = Secrets({"CODE": "hunter2"})
+    desk.worker.session.secrets = SecretValues({"CODE": "hunter2"})
     desk.show("<input id=t><p id=p></p><script>t.oninput = () => document.title = p.textContent = t.value</script>")
     desk.ok(Focus(target=at("#t")))
 
@@ -194,9 +194,9 @@ def test_a_secret_that_is_inserted_is_shown_nowhere(desk: Desk, *, key_by_key: b
 
     assert desk.js("t.value") == "hunter2"
     assert performed.observation is not None
-    assert performed.sight is not None
+    assert performed.captured is not None
     assert performed.observation.pages[0].title == "{{eikon-secret:CODE}}"
-    assert "hunter2" not in repr(performed.observation) + repr(performed.sight.snapshots)
+    assert "hunter2" not in repr(performed.observation) + repr(performed.captured.snapshots)
 
 
 PASSWORD = "<input type=password id=t>"
@@ -289,7 +289,7 @@ def test_a_page_with_another_ordinal_is_not_opened(desk: Desk, ordinal: int) -> 
     message = desk.fails(OpenPage(page=ordinal), "action-rejected")
 
     assert message.startswith(f"cannot open page {ordinal}: the next page in order of opening is 1")
-    assert len(desk.worker.session.ledger.pages) == 1
+    assert len(desk.worker.session.tracker.pages) == 1
 
 
 def test_a_page_gets_another_size(desk: Desk) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from eikon_engine.browser.worker import Agrees
+    from eikon_engine.browser.worker import MatchesRecording
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room
@@ -47,7 +47,7 @@ def record(room: Room, folder: Path, actions: Iterable[Action]) -> list[Observat
         return [desk.ok(action) for action in actions]
 
 
-def shows(expected: Observation) -> Agrees:
+def shows(expected: Observation) -> MatchesRecording:
     """Compare with an observation as a whole."""
     return lambda performed: performed.observation == expected
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from eikon_engine.browser import observe
-from eikon_engine.browser.ledger import describe_download
+from eikon_engine.browser.ledger import read_download
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
 from eikon_engine.trace.dom import render_plain_html
 from tests.browser.desk import at
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Download
 
     from eikon_engine.trace.actions import Action
-    from eikon_engine.trace.observation import DownloadSeen
+    from eikon_engine.trace.observation import ObservedDownload
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
@@ -85,10 +85,10 @@ def test_what_comes_after_pages_were_observed_belongs_to_the_next_action(
     """A recording may take its time to write a download down; a message that comes meanwhile was not observed."""
     read = threading.Event()
 
-    async def slowly(number: int, download: Download) -> tuple[DownloadSeen, bytes | None]:
+    async def slowly(number: int, download: Download) -> tuple[ObservedDownload, bytes | None]:
         read.set()
         await asyncio.sleep(BUSY_S)
-        return await describe_download(number, download)
+        return await read_download(number, download)
 
     async def speak(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
@@ -108,12 +108,12 @@ def test_what_comes_after_pages_were_observed_belongs_to_the_next_action(
         )
         actions: list[Action] = [Navigate(url=site.put(page)), Click(target=at("a")), WAITS]
         with live_browser.recording(tmp_path) as desk, monkeypatch.context() as patched:
-            patched.setattr(observe, "describe_download", slowly)
+            patched.setattr(observe, "read_download", slowly)
             recorded = [desk.do(action) for action in actions]
     with sealed_browser.sealed(tmp_path) as desk:
         seen = [desk.do(action, each.observation) for action, each in zip(actions, recorded, strict=True)]
 
     assert [each.error for each in recorded] == [None] * 3
-    shown = [render_plain_html(each.sight.snapshots[0].main) for each in recorded if each.sight is not None]
+    shown = [render_plain_html(each.captured.snapshots[0].main) for each in recorded if each.captured is not None]
     assert [("nothing" in html, "done" in html) for html in shown] == [(True, False), (True, False), (False, True)]
     assert [each.observation for each in seen] == [each.observation for each in recorded]

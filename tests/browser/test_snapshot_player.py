@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.snapshot_player import open_snapshot_player
-from eikon_engine.errors import NetworkPartMissingError
+from eikon_engine.browser.snapshot_player import open_snapshot_playback
+from eikon_engine.errors import RecordedNetworkMissingError
 from eikon_engine.trace.actions import (
     Action,
     Assert,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.browser.snapshot_player import SnapshotPlayer
-    from eikon_engine.browser.worker import Performed
+    from eikon_engine.browser.snapshot_player import SnapshotPlayback
+    from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room
 
@@ -45,9 +45,9 @@ class Stage:
     """A player, and what the page before was."""
 
     portal: BlockingPortal
-    player: SnapshotPlayer
+    player: SnapshotPlayback
 
-    def do(self, action: Action, recorded: Observation | None = None) -> Performed:
+    def do(self, action: Action, recorded: Observation | None = None) -> PerformedAction:
         """Play one action."""
         return self.portal.call(self.player.execute, action, recorded)
 
@@ -56,10 +56,10 @@ def stored(desk: Desk, html: str, folder: Path) -> Observation:
     """Show a document, and keep its snapshot."""
     performed = desk.do(Navigate(url=desk.site.put(html)))
     assert performed.observation is not None
-    assert performed.sight is not None
+    assert performed.captured is not None
     dom = BlobStore(folder / "dom")
     pages = tuple(
-        page.model_copy(update={"snapshot": store_snapshot(dom, performed.sight.snapshots[page.page])})
+        page.model_copy(update={"snapshot": store_snapshot(dom, performed.captured.snapshots[page.page])})
         for page in performed.observation.pages
     )
     return performed.observation.model_copy(update={"pages": pages})
@@ -72,7 +72,7 @@ def playing(room: Room, folder: Path) -> Iterator[Stage]:
         id="t", mission_id="m", mission_text="look", started_at=datetime(2026, 1, 1, tzinfo=UTC), status="complete"
     )
     bundle = Bundle(root=folder, trace=trace, dom=BlobStore(folder / "dom"), files=BlobStore(folder / "files"))
-    opening = open_snapshot_player(room.browser, SessionOptions(environment=environment()), bundle)
+    opening = open_snapshot_playback(room.browser, SessionOptions(environment=environment()), bundle)
     with room.portal.wrap_async_context_manager(opening) as player:
         yield Stage(room.portal, player)
 
@@ -142,7 +142,10 @@ def test_targets_in_frames_and_shadow_trees_are_bound(desk: Desk, sealed_browser
 
 def test_page_without_snapshot_cannot_be_played(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
     """It is said that the recording lacks it, and what to do instead."""
-    with playing(sealed_browser, tmp_path) as stage, pytest.raises(NetworkPartMissingError, match="Replay it sealed"):
+    with (
+        playing(sealed_browser, tmp_path) as stage,
+        pytest.raises(RecordedNetworkMissingError, match="Replay it sealed"),
+    ):
         stage.do(Click(target=at("b")))
 
 

@@ -78,9 +78,9 @@ def record(directory: Path, url: str, options: RecordOptions, *steps: str) -> No
 
     async def look(mission: MissionRecorder) -> None:
         async with mission.subgoal("Look"):
-            await mission.perform(Navigate(url=f"{url}/account"))
+            await mission.run(Navigate(url=f"{url}/account"))
             for step in steps:
-                await mission.perform(Click(target=css(step)))
+                await mission.run(Click(target=css(step)))
 
     async def recorded() -> None:
         async with open_recorder(directory, mission_text="Look", options=options) as mission:

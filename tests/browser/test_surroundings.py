@@ -52,8 +52,8 @@ def record(directory: Path, site: PageSite, options: RecordOptions) -> None:
 
     async def recorded() -> None:
         async with open_recorder(directory, mission_text="Look", options=options) as mission, mission.subgoal("Look"):
-            await mission.perform(Navigate(url=f"{site.url}/told"))
-            await mission.perform(Click(target=css("button")))
+            await mission.run(Navigate(url=f"{site.url}/told"))
+            await mission.run(Click(target=css("button")))
 
     site.answers["/told"] = Answer(body=TELL)
     SHARED.run(recorded())

@@ -3,7 +3,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from eikon_engine.debug.timeline_svg import WIDTH, draw_timeline
+from eikon_engine.debug.timeline_svg import WIDTH, render_timeline_svg
 from tests.unit.debug.timelines import shop_timeline, step
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_the_picture_of_a_timeline_is_readable_in_light_and_dark(desk: Desk) -> 
     timeline = shop_timeline()
     long = step(6, "fill #note with '" + "a long text of 中文 and more " * 8, "diverged")
     main = timeline.branches[0].model_copy(update={"steps": (*timeline.branches[0].steps, long)})
-    desk.show(draw_timeline(timeline.with_branch(main)))
+    desk.show(render_timeline_svg(timeline.with_branch(main)))
     page = desk.worker.session.page(0)
     assert page is not None
 

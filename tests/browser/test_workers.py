@@ -195,7 +195,7 @@ def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: P
         assert desk.js(REST) == 1
 
         site.released.set()
-        desk.portal.call(desk.worker.session.rest.settle, 0)
+        desk.portal.call(desk.worker.session.stabilizer.settle, 0)
         assert desk.js(REST) == 0
         site.released.clear()
 
@@ -390,7 +390,7 @@ def test_recorded_workers_are_replayed(
             desk.ok(Navigate(url=url))
             for _ in range(4):
                 desk.js(REST)
-                desk.portal.call(desk.worker.session.rest.settle, 0)
+                desk.portal.call(desk.worker.session.stabilizer.settle, 0)
             heard.append(said(desk))
 
     assert heard[0] == heard[1]

@@ -38,7 +38,7 @@ def show(desk: Desk, script: str) -> None:
 def pass_time(desk: Desk, duration_ms: int, tick_ms: int = 20) -> None:
     """Let page time pass, the workers' time with it."""
     for _ in range(0, duration_ms, tick_ms):
-        desk.portal.call(desk.worker.session.rest.settle, tick_ms)
+        desk.portal.call(desk.worker.session.stabilizer.settle, tick_ms)
 
 
 def said(desk: Desk) -> list[str]:

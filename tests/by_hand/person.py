@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from playwright.async_api import async_playwright
 
-from eikon_engine.attach.by_hand import ByHandOptions, record_by_hand
+from eikon_engine.attach.by_hand import InteractiveOptions, record_interactive
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT
 from eikon_engine.trace.serializer import read_trace
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Page
 
-    from eikon_engine.attach.by_hand import HandReport
+    from eikon_engine.attach.by_hand import InteractiveReport
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.environment import Viewport
@@ -81,7 +81,7 @@ def record(
     *,
     certify: CertifyOptions | None = None,
     viewport: Viewport | None = None,
-) -> HandReport:
+) -> InteractiveReport:
     """Record what `act` does, from the first page on, until the recording is finished."""
     return asyncio.run(_record(folder, url, act, certify, viewport))
 
@@ -101,18 +101,18 @@ async def _record(
     act: Callable[[Page], Awaitable[None]],
     certify: CertifyOptions | None,
     viewport: Viewport | None,
-) -> HandReport:
+) -> InteractiveReport:
     port = Port()
     HEARD.set(port)
-    options = ByHandOptions(
+    options = InteractiveOptions(
         url=url,
         mission_text="By hand",
         headless=True,
         certify=certify,
-        say=port.hear,
+        progress=port.hear,
         viewport=viewport or DEFAULT_VIEWPORT,
     )
-    recording = asyncio.ensure_future(record_by_hand(folder, options))
+    recording = asyncio.ensure_future(record_interactive(folder, options))
     person = asyncio.ensure_future(_drive(port, act))
     await asyncio.wait({recording, person}, return_when=asyncio.FIRST_EXCEPTION)
     await person

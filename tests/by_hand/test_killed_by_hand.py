@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import async_playwright
 
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, serve_pages
 from tests.by_hand.person import READY
@@ -34,7 +34,7 @@ def test_a_killed_recording_has_no_secret_in_any_file(tmp_path: Path) -> None:
         )
         asyncio.run(sign_in_and_kill(site.put(LOGIN), tmp_path / "b"))
 
-    assert held(tmp_path / "b", {PASSWORD.encode(), COOKIE.encode()}) == set()
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode(), COOKIE.encode()}) == set()
     trace = open_bundle(tmp_path / "b").trace
     assert [action.action.type for action in trace.subgoal_traces[0].actions_taken[:4]] == [
         *("navigate", "fill", "fill", "click")

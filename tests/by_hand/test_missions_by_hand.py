@@ -72,7 +72,7 @@ def test_an_order_by_hand_is_certified_and_replays_sealed(tmp_path: Path) -> Non
         "12 St James's Square\nLondon",
     ]
     assert list(report.counts.items()) == [("By hand", 2), ("Sign in", 5), ("Place the order", 5)]
-    assert report.weak == ()
+    assert report.weak_targets == ()
     assert report.certification is not None
     assert (report.certification.status, report.exit_status) == ("certified", 0), report.certification.findings
     assert not any(SHOP_PASSWORD.encode() in each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from eikon_engine.browser.find import find_browser
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.own_script import load_script
 from eikon_engine.browser.session import SessionOptions, init_scripts
 from tests.browser.desk import environment
 
@@ -38,8 +38,8 @@ def name() -> Iterator[Callable[[str, str], Names]]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(find_browser(None, environ=os.environ).path))
         context = browser.new_context()
-        naming = own_script("by_hand/naming.js").strip()
-        for script in init_scripts(SessionOptions(environment=environment(), natural=True)):
+        naming = load_script("by_hand/naming.js").strip()
+        for script in init_scripts(SessionOptions(environment=environment(), natural_clock=True)):
             context.add_init_script(script)
         context.add_init_script(f"({naming[naming.index(chr(10) + '(') :]})(window.recorder = {{}}, window.__eikon__)")
         page = context.new_page()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.attach.by_hand import ByHandOptions, record_by_hand
+from eikon_engine.attach.by_hand import InteractiveOptions, record_interactive
 from eikon_engine.browser.by_hand.window import Window
 from eikon_engine.cli.main import eikon
 from eikon_engine.errors import NavigationError
@@ -102,10 +102,10 @@ def test_a_recording_that_did_not_begin_writes_nothing_more(
         await stop(window)
 
     monkeypatch.setattr(Window, "stop", stop_late)
-    options = ByHandOptions(url="http://127.0.0.1:9/x", mission_text="x", headless=True)
+    options = InteractiveOptions(url="http://127.0.0.1:9/x", mission_text="x", headless=True)
 
     with pytest.raises(NavigationError, match="cannot open"):
-        asyncio.run(record_by_hand(tmp_path / "b", options))
+        asyncio.run(record_interactive(tmp_path / "b", options))
 
     assert not caplog.records
     assert not (tmp_path / "b").exists()

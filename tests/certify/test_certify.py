@@ -12,9 +12,9 @@ import pytest
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
-from eikon_engine.certify.runs import replay_together
-from eikon_engine.certify.stress import busy_machine
-from eikon_engine.errors import NetworkPartMissingError, UsageError
+from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.certify.stress import cpu_load
+from eikon_engine.errors import RecordedNetworkMissingError, UsageError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.mask import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
@@ -177,7 +177,7 @@ def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -
     folder = bundle("asks_with_key")
     options = CertifyOptions(runs=2)
 
-    runs = SHARED.run(replay_together(options)(open_bundle(folder), 2))
+    runs = SHARED.run(concurrent_replays(options)(open_bundle(folder), 2))
     rules = propose_rules([run.outcome.network.misses for run in runs], ())
 
     (rule,) = rules
@@ -191,13 +191,13 @@ def test_no_recorded_network_wants_to_be_told(bundle: Callable[[str], Path]) -> 
     folder = bundle("stable")
     change_actions(folder, lambda action: action, network=None)
 
-    with pytest.raises(NetworkPartMissingError, match="--network live"):
+    with pytest.raises(RecordedNetworkMissingError, match="--network live"):
         run_certify(folder)
 
 
 def test_stress_ends_with_its_block() -> None:
     """The busy processes run inside the block, and are gone after it."""
-    with busy_machine() as ids:
+    with cpu_load() as ids:
         for process in ids:
             os.kill(process, 0)
 

@@ -62,7 +62,7 @@ def opened(
     """Open a folder with counted ids."""
     modes = {name: chosen.pop(name) for name in ("refresh", "append") if name in chosen}
     tell = (lambda _line: None) if told is None else told.append
-    options = DebugDirOptions(tell=tell, new_id=chosen.pop("new_id", fresh_ids()), **chosen)
+    options = DebugDirOptions(report=tell, new_id=chosen.pop("new_id", fresh_ids()), **chosen)
     return open_debug_dir(folder, live, options=options, **modes)
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.completions import ReplayExecutor
-from eikon_engine.completions.folder import read_whole_folder
+from eikon_engine.completions import ReplayClient
+from eikon_engine.completions.folder import read_complete_folder
 from eikon_engine.errors import NoReplayDataError
 from tests.completions.asking import CountingClient, capture, files, never, opened, request
 
@@ -40,7 +40,7 @@ def test_threads_with_one_prompt_get_each_answer_once(tmp_path: Path) -> None:
 def test_threads_that_ask_too_often_are_told_exactly_so_often(tmp_path: Path) -> None:
     """Of 40 calls for 25 answers, 15 have none."""
     capture(tmp_path, *["a"] * 25)
-    executor = ReplayExecutor(read_whole_folder(tmp_path))
+    executor = ReplayClient(read_complete_folder(tmp_path))
 
     def ask(text: str) -> str:
         try:
@@ -62,7 +62,7 @@ def test_threads_append_what_is_missing_once(tmp_path: Path) -> None:
         _at_once(lambda text: used.client.complete(request(text)).text, ["a"] * 30)
 
     assert live.asked == 20
-    assert [each.sample_index for each in read_whole_folder(tmp_path)] == list(range(30))
+    assert [each.sample_index for each in read_complete_folder(tmp_path)] == list(range(30))
 
 
 @settings(max_examples=25, deadline=None)
@@ -73,7 +73,7 @@ def test_any_order_of_prompts_gets_the_answers_of_each_in_recorded_order(prompts
         recorded: dict[str, tuple[str, ...]] = dict.fromkeys(prompts, ())
         for text, answer in zip(prompts, capture(Path(folder), *prompts), strict=True):
             recorded[text] = (*recorded[text], answer)
-        executor = ReplayExecutor(read_whole_folder(Path(folder)) if prompts else ())
+        executor = ReplayClient(read_complete_folder(Path(folder)) if prompts else ())
         chance.shuffle(prompts)  # type: ignore[attr-defined] # hypothesis gives a Random
         replayed: dict[str, tuple[str, ...]] = dict.fromkeys(prompts, ())
         for text in prompts:

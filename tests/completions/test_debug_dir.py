@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from eikon_engine.completions import Answered, CapturingClient, EchoClient, ReplayExecutor
+from eikon_engine.completions import CapturingClient, EchoClient, ReplayClient, ServedResponse
 from eikon_engine.errors import (
     BrowserDiedError,
     CompletionLimitedError,
     InterruptedRunError,
     NoReplayDataError,
     OutputError,
-    ResponsesError,
+    ResponseFolderError,
     ResponsesIncompleteError,
     SkillError,
     UsageError,
@@ -147,7 +147,7 @@ def test_a_run_that_was_cut_off_is_marked(tmp_path: Path, stop: Exception, *, is
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
     """The second is told; when the first has ended it may."""
     first = opened(tmp_path)
-    with pytest.raises(ResponsesError, match="another run is writing responses"):
+    with pytest.raises(ResponseFolderError, match="another run is writing responses"):
         opened(tmp_path)
     first.close()
 
@@ -167,7 +167,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_pa
     """A file in the place of the folder, for example."""
     (tmp_path / "f").write_text("")
 
-    with pytest.raises((OutputError, ResponsesError), match="f"):
+    with pytest.raises((OutputError, ResponseFolderError), match="f"):
         opened(tmp_path / "f", never)
 
 
@@ -223,7 +223,7 @@ def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:
 
 def test_the_watcher_hears_of_each_response(tmp_path: Path) -> None:
     """Who writes events knows what came from where, and how long it took then and now."""
-    heard: list[Answered] = []
+    heard: list[ServedResponse] = []
     with opened(tmp_path, watch=heard.append) as used:
         used.client.complete(request())
     with opened(tmp_path, never, watch=heard.append) as used:
@@ -236,14 +236,14 @@ def test_the_watcher_hears_of_each_response(tmp_path: Path) -> None:
 
 def test_both_clients_do_without_a_folder_in_use(tmp_path: Path) -> None:
     """The parts can be put together by hand: what one writes the other gives."""
-    from eikon_engine.completions.folder import read_whole_folder
+    from eikon_engine.completions.folder import read_complete_folder
     from eikon_engine.completions.writer import ResponseWriter
 
     writer = ResponseWriter(tmp_path, fresh_ids()())
     asked = CapturingClient(EchoClient(), writer).complete(request())
-    writer.end(whole=True)
+    writer.end(finished=True)
 
-    assert ReplayExecutor(read_whole_folder(tmp_path)).complete(request()) == asked
+    assert ReplayClient(read_complete_folder(tmp_path)).complete(request()) == asked
 
 
 def _secret_request(secret: str) -> CompletionRequest:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.completions import EchoClient
-from eikon_engine.completions.folder import MARK_FILE, read_folder
-from eikon_engine.errors import ResponseCorruptError, ResponsesError, ResponsesIncompleteError
+from eikon_engine.completions.folder import STATE_FILE, read_folder
+from eikon_engine.errors import ResponseCorruptError, ResponseFolderError, ResponsesIncompleteError
 from tests.completions.asking import capture, files, never, opened, request
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_a_folder_with_something_else_is_refused_in_every_mode(tmp_path: Path, n
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("mine")
         for mode in ({}, {"refresh": True}, {"append": True}):
-            with pytest.raises(ResponsesError, match=rf"got {name.partition('/')[0]}"):
+            with pytest.raises(ResponseFolderError, match=rf"got {name.partition('/')[0]}"):
                 opened(folder, never, **mode)
         assert (folder / name).read_text() == "mine"
 
@@ -118,7 +118,7 @@ def test_a_link_is_no_response(tmp_path: Path) -> None:
     first.rename(tmp_path / "outside")
     first.symlink_to(tmp_path / "outside")
 
-    with pytest.raises(ResponsesError, match=first.name):
+    with pytest.raises(ResponseFolderError, match=first.name):
         opened(tmp_path / "d", never)
 
 
@@ -139,7 +139,7 @@ def test_responses_of_two_recordings_do_not_mix(tmp_path: Path) -> None:
     (stranger,) = files(tmp_path / "two")
     shutil.copy(stranger, tmp_path / "one")
 
-    with pytest.raises(ResponsesError, match=rf"{stranger.name}.*expected a response of recording"):
+    with pytest.raises(ResponseFolderError, match=rf"{stranger.name}.*expected a response of recording"):
         opened(tmp_path / "one", never)
 
 
@@ -180,9 +180,9 @@ def test_an_earlier_answer_that_is_gone_is_named(tmp_path: Path, mode: dict[str,
 def test_responses_without_a_mark_are_not_taken_for_whole(tmp_path: Path) -> None:
     """Nobody knows whether all of them are there."""
     capture(tmp_path, "a")
-    (tmp_path / MARK_FILE).unlink()
+    (tmp_path / STATE_FILE).unlink()
 
-    with pytest.raises(ResponsesIncompleteError, match=f"without {MARK_FILE}"):
+    with pytest.raises(ResponsesIncompleteError, match=f"without {STATE_FILE}"):
         opened(tmp_path, never)
 
 
@@ -190,12 +190,12 @@ def test_responses_without_a_mark_are_not_taken_for_whole(tmp_path: Path) -> Non
 def test_a_mark_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
     """It is one of the files of the folder."""
     capture(tmp_path, "a")
-    (tmp_path / MARK_FILE).write_text(text)
+    (tmp_path / STATE_FILE).write_text(text)
 
-    with pytest.raises(ResponseCorruptError, match=MARK_FILE):
+    with pytest.raises(ResponseCorruptError, match=STATE_FILE):
         opened(tmp_path, never)
 
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     """A bundle without responses has no such folder."""
-    assert read_folder(tmp_path / "none").is_fresh
+    assert read_folder(tmp_path / "none").is_empty

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.completions import Message, ModelResponse, TokenUsage, prompt_digest
-from eikon_engine.completions.failures import FAILURES
-from eikon_engine.completions.folder import MARK_FILE
-from eikon_engine.completions.in_trace import response_of, usage_of
+from eikon_engine.completions.failures import ERRORS_BY_CODE
+from eikon_engine.completions.folder import STATE_FILE
+from eikon_engine.completions.in_trace import response_from_usage, usage_from_response
 from eikon_engine.completions.model_response import FILE_NAME, ModelFailure, parse_response, response_bytes
 from eikon_engine.errors import CompletionError
 from eikon_engine.trace.execution import CompletionUsage, Succeeded
@@ -31,7 +31,7 @@ JSON = st.recursive(
 @st.composite
 def responses(draw: st.DrawFn) -> ModelResponse:
     """Any response that can be recorded."""
-    error = draw(st.none() | st.builds(ModelFailure, code=st.sampled_from(sorted(FAILURES)), message=TEXT))
+    error = draw(st.none() | st.builds(ModelFailure, code=st.sampled_from(sorted(ERRORS_BY_CODE)), message=TEXT))
     plain = ModelResponse(
         format_version=1,
         recording="r",
@@ -70,7 +70,7 @@ def test_the_name_of_a_file_suits_every_file_system(response: ModelResponse) -> 
     assert FILE_NAME.fullmatch(name)
     assert len(name) <= 100
     assert Path(name).name == name
-    assert name != MARK_FILE
+    assert name != STATE_FILE
 
 
 @pytest.mark.parametrize("pair", [("a", "A"), ("a b", "a/b"), ("x" * 200, "x" * 201), ("../a", "a"), ("CON", "con.")])
@@ -85,19 +85,19 @@ def test_two_metrics_never_share_a_file(pair: tuple[str, str]) -> None:
 @given(responses())
 def test_a_trace_tells_the_same_facts(response: ModelResponse) -> None:
     """A response, told as a completion of a trace, written and read there, is the response again."""
-    usage = usage_of(response, "c1", 3)
+    usage = usage_from_response(response, "c1", 3)
     read = CompletionUsage.model_validate_json(usage.model_dump_json())
 
     assert (read.id, read.sequence) == ("c1", 3)
-    assert response_of(read, "r") == response
+    assert response_from_usage(read, "r") == response
 
 
 def test_a_completion_that_was_noted_by_hand_is_no_response() -> None:
     """What an agent says of a model has not all facts of a response, and is not taken for one."""
-    assert response_of(CompletionUsage(id="c", sequence=1, prompt="Hello", result=Succeeded()), "r") is None
+    assert response_from_usage(CompletionUsage(id="c", sequence=1, prompt="Hello", result=Succeeded()), "r") is None
 
 
-@pytest.mark.parametrize("code", sorted(FAILURES))
+@pytest.mark.parametrize("code", sorted(ERRORS_BY_CODE))
 def test_a_recorded_failure_is_raised_as_the_same_error(code: str) -> None:
     """Class, code and message are those of the recording."""
     failed = _named("m").model_copy(update={"response": None, "error": ModelFailure(code=code, message="So it was.")})
@@ -105,7 +105,7 @@ def test_a_recorded_failure_is_raised_as_the_same_error(code: str) -> None:
     with pytest.raises(CompletionError) as caught:
         failed.completion()
 
-    assert (type(caught.value), caught.value.code, caught.value.message) == (FAILURES[code], code, "So it was.")
+    assert (type(caught.value), caught.value.code, caught.value.message) == (ERRORS_BY_CODE[code], code, "So it was.")
 
 
 def test_every_failure_of_a_model_can_be_recorded() -> None:
@@ -114,7 +114,7 @@ def test_every_failure_of_a_model_can_be_recorded() -> None:
     def below(error: type[CompletionError]) -> set[type[CompletionError]]:
         return {error}.union(*(below(each) for each in error.__subclasses__() if each.__module__ == error.__module__))
 
-    assert set(FAILURES.values()) == below(CompletionError)
+    assert set(ERRORS_BY_CODE.values()) == below(CompletionError)
 
 
 def test_the_fields_of_a_file() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import eikon_engine.completions as package
 from eikon_engine.completions.digest import prompt_digest
-from eikon_engine.completions.failures import FAILURES
-from eikon_engine.completions.folder import RecordingMark
+from eikon_engine.completions.failures import ERRORS_BY_CODE
+from eikon_engine.completions.folder import RecordingState
 from eikon_engine.completions.model_response import ModelResponse
 from tests.completions.asking import request
 
@@ -21,14 +21,14 @@ PAGE = (ROOT / "docs" / "model-responses.md").read_text(encoding="utf-8")
 
 def test_the_page_has_exactly_the_fields_of_the_files() -> None:
     """Both tables have the fields of their models, in their order."""
-    for heading, model in (("### `recording.json`", RecordingMark), ("### A response", ModelResponse)):
+    for heading, model in (("### `recording.json`", RecordingState), ("### A response", ModelResponse)):
         section = re.split(r"\n##+ ", PAGE.partition(f"\n{heading}\n")[2], maxsplit=1)[0]
         assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(model.model_fields)
 
 
 def test_the_page_names_every_failure_and_every_public_name() -> None:
     """Nobody has to read the code to know what can be caught and imported."""
-    assert [code for code in FAILURES if f"](errors.md#{code})" not in PAGE] == []
+    assert [code for code in ERRORS_BY_CODE if f"](errors.md#{code})" not in PAGE] == []
     assert [name for name in package.__all__ if name not in PAGE] == []
     assert [name for name in package.__all__ if getattr(package, name).__name__ != name] == []
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from eikon_engine.completions import EchoClient
-from eikon_engine.completions.folder import MARK_FILE
-from eikon_engine.completions.refresh import READY, STAGING
+from eikon_engine.completions.folder import STATE_FILE
+from eikon_engine.completions.refresh import READY_FOLDER, STAGING_FOLDER
 from eikon_engine.errors import (
     CompletionError,
     CompletionTimeoutError,
@@ -76,7 +76,7 @@ def test_refresh_replaces_everything_at_the_end(tmp_path: Path) -> None:
     with opened(tmp_path, never) as used:
         assert used.client.complete(request("b")).text == "b"
         assert used.counts.recorded == 1
-    assert not (tmp_path / STAGING).exists()
+    assert not (tmp_path / STAGING_FOLDER).exists()
 
 
 def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
@@ -98,13 +98,13 @@ def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tm
     """Once all new responses are there, nothing of the old ones comes back, wherever the process died."""
     capture(tmp_path, "a", "c")
     old = files(tmp_path)
-    staging = tmp_path / READY
+    staging = tmp_path / READY_FOLDER
     with opened(staging, EchoClient, new_id=lambda: "anew") as used:
         for text in ("a", "b"):
             used.client.complete(request(text))
     for path in old if moved else ():
         path.unlink()
-    for path in (*files(staging), staging / MARK_FILE)[:moved]:
+    for path in (*files(staging), staging / STATE_FILE)[:moved]:
         path.replace(tmp_path / path.name)
 
     with opened(tmp_path, never) as used:
@@ -148,7 +148,7 @@ def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path:
     used.client.complete(request("a"))
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    used.close(whole=False)
+    used.close(finished=False)
     assert opened(tmp_path, never).mode == "replay"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from eikon_engine.cli.main import eikon
 from eikon_engine.completions import EchoClient
 from eikon_engine.completions.folder import RESPONSES_FOLDER, read_folder
-from eikon_engine.completions.rewrite import rewrite_responses
+from eikon_engine.completions.rewrite import redact_responses
 from eikon_engine.redact.scan import scan_folder
 from eikon_engine.shell import run_command
 from tests.completions.asking import files, fresh_ids, never, opened, request
@@ -29,10 +29,10 @@ def test_late_secrets_leave_prompt_answer_digest_and_name(tmp_path: Path) -> Non
         for text in ("hunter2", "hunter2", "plain"):
             used.client.complete(request(text, metric=f"m {text}"))
 
-    assert rewrite_responses(tmp_path, _clean)
+    assert redact_responses(tmp_path, _clean)
 
     assert not any("hunter2" in path.name + path.read_text() for path in tmp_path.iterdir())
-    assert not rewrite_responses(tmp_path, _clean)
+    assert not redact_responses(tmp_path, _clean)
     with opened(tmp_path, never) as used:
         texts = [
             used.client.complete(request(text, metric=f"m {text}")).text for text in ("standin", "standin", "plain")
@@ -46,7 +46,7 @@ def test_prompts_that_become_equal_keep_all_their_answers(tmp_path: Path) -> Non
         for text in ("hunter2", "standin"):
             used.client.complete(request(text))
 
-    rewrite_responses(tmp_path, _clean)
+    redact_responses(tmp_path, _clean)
 
     assert [each.sample_index for each in read_folder(tmp_path).responses] == [0, 1]
 
@@ -55,11 +55,11 @@ def test_a_stopped_recording_is_cleaned_and_stays_stopped(tmp_path: Path) -> Non
     """Cleaning makes nothing whole."""
     used = opened(tmp_path, EchoClient)
     used.client.complete(request("hunter2"))
-    used.close(whole=False)
+    used.close(finished=False)
 
-    rewrite_responses(tmp_path, _clean)
+    redact_responses(tmp_path, _clean)
 
-    mark = read_folder(tmp_path).mark
+    mark = read_folder(tmp_path).state
     assert mark is not None
     assert mark.state == "stopped"
 
@@ -73,7 +73,7 @@ def test_a_recording_that_is_under_way_is_cleaned_by_itself_at_its_end(tmp_path:
 
     with opened(tmp_path, EchoClient, clean=learning) as used:
         used.client.complete(request("hunter2"))
-        assert not rewrite_responses(tmp_path, _clean)
+        assert not redact_responses(tmp_path, _clean)
         assert "hunter2" in files(tmp_path)[0].read_text()
         known.append("hunter2")
 
@@ -107,7 +107,7 @@ def test_an_exported_bundle_has_clean_responses(tmp_path: Path) -> None:
     bundle = Path(shutil.copytree(TRACES / "shop_passing", tmp_path / "bundle"))
     with opened(bundle / RESPONSES_FOLDER, EchoClient) as used:
         used.client.complete(request(f"use {TOKEN}"))
-    assert any(each.path.startswith(RESPONSES_FOLDER) for each in scan_folder(bundle, allowed=()))
+    assert any(each.path.startswith(RESPONSES_FOLDER) for each in scan_folder(bundle, allow_rules=()))
 
     target = tmp_path / "b.zip"
     assert run_command(eikon, ["export", "bundle", str(bundle), "--redacted", "-o", str(target)], "eikon") == 0
@@ -116,4 +116,4 @@ def test_an_exported_bundle_has_clean_responses(tmp_path: Path) -> None:
         archive.extractall(tmp_path / "out")
     exported = tmp_path / "out" / "bundle"
     assert len(files(exported / RESPONSES_FOLDER)) == 1
-    assert not any(each.path.startswith(RESPONSES_FOLDER) for each in scan_folder(exported, allowed=()))
+    assert not any(each.path.startswith(RESPONSES_FOLDER) for each in scan_folder(exported, allow_rules=()))

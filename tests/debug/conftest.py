@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.outcome.read_events import EventsReader
+from eikon_engine.outcome.read_events import EventsParser
 from eikon_engine.shell import run_command
 from tests.until import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 PASSING = TRACES / "shop_passing"
@@ -85,9 +85,9 @@ class Session:
         """Return the answer to a command as data."""
         return json.loads(self.good(*words, "--json"))
 
-    def lines(self) -> list[JournalLine]:
+    def lines(self) -> list[EventLine]:
         """Return everything that has happened."""
-        reader = EventsReader("events")
+        reader = EventsParser("events")
         data = (self.folder / "events.jsonl").read_bytes()
         return [line for read in reader.feed(data) for line in read.lines]
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from eikon_engine.debug.asked_breakpoint import Places
+from eikon_engine.debug.asked_breakpoint import BreakpointTargets
 from eikon_engine.debug.commands import Command
-from eikon_engine.debug.debugger import Debugger
-from eikon_engine.debug.journey import Journey
-from eikon_engine.debug.lines import LineOptions, open_lines
-from eikon_engine.debug.marking import Marking
-from eikon_engine.debug.recording import give_up_by_hand
+from eikon_engine.debug.debugger import CommandExecutor
+from eikon_engine.debug.journey import DebugSession
+from eikon_engine.debug.lines import ContextOptions, open_context_pool
+from eikon_engine.debug.marking import CheckpointPolicy
+from eikon_engine.debug.recording import abort_interactive
 from eikon_engine.debug.session_folder import create_session_folder
-from eikon_engine.debug.taken_over import take_over, verify
-from eikon_engine.debug.timeline_text import render_timeline
+from eikon_engine.debug.taken_over import import_session, require_same_mission
+from eikon_engine.debug.timeline_text import render_timeline_text
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.wall_clock import utc_now
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from playwright.async_api import Page
 
-    from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.lines import ContextPool
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
     from eikon_engine.outcome.events import Event
@@ -41,25 +41,25 @@ _COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
 class Driven:
     """A session that stands in this process, so that its pages can be acted in without a window."""
 
-    debugger: Debugger
+    debugger: CommandExecutor
     told: list[Event]
     """Everything that happened."""
 
     @property
-    def journey(self) -> Journey:
+    def journey(self) -> DebugSession:
         """Return what the session has in hand."""
-        return self.debugger.journey
+        return self.debugger.session
 
     @property
     def page(self) -> Page:
         """Return its first page."""
-        page = self.journey.line.session.page(0)
+        page = self.journey.context.session.page(0)
         assert page is not None
         return page
 
     async def do(self, command: Command) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
         """Give it a command."""
-        return await self.debugger.do(command)
+        return await self.debugger.execute(command)
 
     def events(self, kind: str) -> list[Any]:
         """Return what has happened, of one type."""
@@ -89,11 +89,11 @@ class Outside:
     @property
     def drawn(self) -> str:
         """Return the timeline as text."""
-        return render_timeline(self.timeline, width=None, colour=False)
+        return render_timeline_text(self.timeline, width=None, colour=False)
 
     def branch(self, name: str) -> Branch:
         """Return one branch."""
-        found = self.timeline.branch(name)
+        found = self.timeline.find_branch(name)
         assert found is not None
         return found
 
@@ -103,9 +103,9 @@ class Outside:
 
 
 @asynccontextmanager
-async def browser_for_lines(trace: Path, parked: int = 0) -> AsyncIterator[Lines]:
+async def browser_for_lines(trace: Path, parked: int = 0) -> AsyncIterator[ContextPool]:
     """Run a browser for sessions on one bundle."""
-    async with open_lines(open_bundle(trace), LineOptions(parked=parked)) as lines:
+    async with open_context_pool(open_bundle(trace), ContextOptions(parked=parked)) as lines:
         yield lines
 
 
@@ -116,7 +116,7 @@ async def driven(
     *,
     parked: int = 0,
     interval: int = 0,
-    lines: Lines | None = None,
+    lines: ContextPool | None = None,
     before: SessionFolder | None = None,
 ) -> AsyncIterator[Driven]:
     """Run a session `s1` on a bundle, which stands before its first step.
@@ -126,20 +126,22 @@ async def driven(
     bundle = open_bundle(trace)
     async with AsyncExitStack() as ending:
         if lines is None:
-            lines = await ending.enter_async_context(open_lines(bundle, LineOptions(parked=parked)))
+            lines = await ending.enter_async_context(open_context_pool(bundle, ContextOptions(parked=parked)))
         else:
             ending.push_async_callback(lines.close)
         line = await lines.open(bundle)
-        journey = Journey(create_session_folder(parent, "s1"), lines, line, utc_now)
-        debugger = Debugger(journey, Places.of(line.plan, []), Marking(interval=interval))
+        journey = DebugSession(create_session_folder(parent, "s1"), lines, line, utc_now)
+        debugger = CommandExecutor(
+            journey, BreakpointTargets.from_plan(line.plan, []), CheckpointPolicy(interval=interval)
+        )
         told: list[Event] = []
         with EventLog(journey.folder.root, utc_now, readers=(lambda each: told.append(each.event),)) as log:
             journey.begin(log)
             if before is not None:
-                verify(before, bundle)
-                take_over(journey, before)
+                require_same_mission(before, bundle)
+                import_session(journey, before)
             await debugger.begin(run=False)
             yield Driven(debugger, told)
             await debugger.quit()
-            await give_up_by_hand(journey)
-            journey.settle()
+            await abort_interactive(journey)
+            journey.finish_branch_step()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.client import Client
+from eikon_engine.debug.client import SessionClient
 from eikon_engine.debug.commands import BranchSwitch, Command, CommandLine, Inspect, Pause, Resume
-from eikon_engine.debug.mailbox import LONGEST_LINE, CommandReader, Rejected, append_command
-from eikon_engine.debug.results import Stand
+from eikon_engine.debug.mailbox import MAX_LINE_BYTES, CommandReader, RejectedLine, append_command
+from eikon_engine.debug.results import Position
 from eikon_engine.debug.session_file import SessionFile, write_session_file
 from eikon_engine.debug.session_folder import SessionFolder, create_session_folder, sessions_dir
-from eikon_engine.debug.session_lock import held_lock
+from eikon_engine.debug.session_lock import hold_lock
 from tests.debug.conftest import PASSING, TRACES, say, wait_for
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def made(parent: Path, name: str) -> SessionFolder:
         keep_checkpoints=20,
         parked=2,
     )
-    write_session_file(folder.session, about)
+    write_session_file(folder.session_path, about)
     return folder
 
 
@@ -75,8 +75,8 @@ def test_two_running_sessions_have_to_be_told_apart(tmp_path: Path) -> None:
     """Commands go to the only one that runs, and to none of two."""
     first, second = made(tmp_path, "s1"), made(tmp_path, "s2")
     with ExitStack() as running:
-        running.enter_context(held_lock(first.lock))
-        running.enter_context(held_lock(second.lock))
+        running.enter_context(hold_lock(first.lock_path))
+        running.enter_context(hold_lock(second.lock_path))
 
         said = say("debug", "pause", "--sessions-dir", str(tmp_path))
 
@@ -89,7 +89,7 @@ def test_two_running_sessions_have_to_be_told_apart(tmp_path: Path) -> None:
 
 def test_a_damaged_session_is_listed_all_the_same(tmp_path: Path) -> None:
     """It hides no other one."""
-    made(tmp_path, "s1").session.write_text("{")
+    made(tmp_path, "s1").session_path.write_text("{")
     made(tmp_path, "s2")
 
     said = say("debug", "sessions", "--sessions-dir", str(tmp_path))
@@ -102,8 +102,8 @@ def test_a_damaged_session_is_listed_all_the_same(tmp_path: Path) -> None:
 def test_a_session_without_its_file_is_listed_all_the_same(tmp_path: Path) -> None:
     """What is lost is told; a folder that was never one of a session is none."""
     folder = made(tmp_path, "s1")
-    with held_lock(folder.lock):
-        folder.session.unlink()
+    with hold_lock(folder.lock_path):
+        folder.session_path.unlink()
     (tmp_path / "notes").mkdir()
 
     said = say("debug", "sessions", "--sessions-dir", str(tmp_path))
@@ -117,8 +117,8 @@ def test_a_session_without_its_file_is_listed_all_the_same(tmp_path: Path) -> No
 def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
     """Whoever waits does so for as long as it was told to, or until the process is gone."""
     folder = made(tmp_path, "s1")
-    folder.events.touch()
-    with held_lock(folder.lock):
+    folder.events_path.touch()
+    with hold_lock(folder.lock_path):
         said = say("debug", "pause", "--timeout", "0.05", "--sessions-dir", str(tmp_path))
 
     assert said.status == 69
@@ -132,17 +132,17 @@ def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> Non
         raise KeyboardInterrupt
 
     folder = made(tmp_path, "s1")
-    folder.events.touch()
+    folder.events_path.touch()
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
-        with held_lock(folder.lock):
+        with hold_lock(folder.lock_path):
             said = say("debug", "pause", "--sessions-dir", str(tmp_path))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
-    assert (said.status, '"pause"' in folder.commands.read_text()) == (130, True)
+    assert (said.status, '"pause"' in folder.commands_path.read_text()) == (130, True)
     assert "stopped by the user while waiting for the response; the command stays queued" in said.err
 
 
@@ -197,7 +197,7 @@ def test_commands_are_read_in_pieces() -> None:
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"inspect","page":-1}}', "0 or more"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"pause"},"x":1}', "x: this field is unknown"),
         (b"[" * 5000, "expected one command"),
-        (b"x" * (LONGEST_LINE + 1), "a line of more than"),
+        (b"x" * (MAX_LINE_BYTES + 1), "a line of more than"),
     ],
 )
 def test_garbage_is_told_by_its_line_and_skipped(text: bytes, wanted: str) -> None:
@@ -206,7 +206,7 @@ def test_garbage_is_told_by_its_line_and_skipped(text: bytes, wanted: str) -> No
 
     rejected, read = reader.feed(text + b"\n" + line(Pause(), "next"))
 
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedLine)
     assert (rejected.line, wanted in rejected.message) == (1, True), rejected.message
     assert isinstance(read, CommandLine)
 
@@ -238,15 +238,15 @@ def test_a_command_file_that_was_cut_is_told(at_start: Session) -> None:
 def test_what_needs_the_pages_waits_until_they_stand_still(at_start: Session) -> None:
     """While the session goes on, switching and inspecting are refused, and pausing stops it before the next step."""
     folder = SessionFolder(at_start.folder)
-    with folder.commands.open("ab") as file:
+    with folder.commands_path.open("ab") as file:
         file.write(line(Resume(), "go") + line(BranchSwitch(name="main"), "switch") + line(Inspect(), "look"))
 
-    answer = Client(folder=folder).send(Pause())
+    answer = SessionClient(folder=folder).send(Pause())
 
     failed = {event.command_id: event for event in at_start.events("command_failed")}
     assert {failed[name].code for name in ("switch", "look")} == {"session-busy"}
     assert "expected a paused session, but step" in failed["switch"].message
-    stand = Stand.model_validate_json(json.dumps(answer.result))
+    stand = Position.model_validate_json(json.dumps(answer.result))
     assert stand.reason == "user"
     assert 1 <= stand.iteration < 29
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.branches.by_hand import WAY_OUT
+from eikon_engine.debug.branches.by_hand import END_HINT
 from eikon_engine.debug.commands import BranchRecord, RunTo
 from tests.by_hand.person import READY
 from tests.debug.conftest import PASSING
@@ -74,7 +74,7 @@ def acted(tmp_path_factory: pytest.TempPathFactory) -> Acted:
 
 def test_the_bar_counts_what_was_taken_and_says_how_it_is_taken(acted: Acted) -> None:
     """Its own button for the end does nothing in a session, so it names the command."""
-    assert acted.shown[-1] == [2, WAY_OUT]
+    assert acted.shown[-1] == [2, END_HINT]
     assert [change.split(" ")[3] for change in acted.changes[:3]] == ["click", "switch", "click"]
 
 

@@ -214,18 +214,18 @@ def test_what_cannot_be_done_is_refused(shop: Session, words: tuple[str, ...], s
 
 def test_the_session_asks_itself_before_it_discards(at_start: Session) -> None:
     """A client that writes to the command file has to agree to what is lost, too."""
-    from eikon_engine.debug.client import Client
+    from eikon_engine.debug.client import SessionClient
     from eikon_engine.debug.commands import Rewind
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.outcome.debug_events import CommandFailed
 
     at_start.good("step")
 
-    answer = Client(folder=SessionFolder(at_start.folder)).send(Rewind(iteration=0))
+    answer = SessionClient(folder=SessionFolder(at_start.folder)).send(Rewind(iteration=0))
 
-    assert isinstance(answer.said, CommandFailed)
-    assert (answer.said.code, answer.said.exit_status) == ("usage", 2)
-    assert "confirm with --force" in answer.said.message
+    assert isinstance(answer.event, CommandFailed)
+    assert (answer.event.code, answer.event.exit_status) == ("usage", 2)
+    assert "confirm with --force" in answer.event.message
 
 
 def test_checkpoints_of_a_deleted_folder_are_told(at_start: Session, tmp_path: Path) -> None:

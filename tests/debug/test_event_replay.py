@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.event_replay import EventReplay, parse_speed
-from eikon_engine.debug.numbering import Numbering
+from eikon_engine.debug.event_replay import EventReplayOptions, parse_speed
+from eikon_engine.debug.numbering import EventNumbering
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import (
     BreakpointContext,
     BreakpointHit,
-    BreakpointNamed,
+    BreakpointRef,
     Paused,
     Resumed,
     Rewound,
 )
 from eikon_engine.outcome.event_log import EventLog
-from eikon_engine.outcome.events import ActionStart, JournalLine, Note, RunEnd, RunStart
-from eikon_engine.outcome.read_events import ReadLine
+from eikon_engine.outcome.events import ActionStart, EventLine, Note, RunEnd, RunStart
+from eikon_engine.outcome.read_events import ParsedLine
 from tests.debug.conftest import PASSING, say
 
 if TYPE_CHECKING:
@@ -38,19 +38,19 @@ def step(number: int) -> ActionStart:
     return ActionStart(subgoal="s", sequence=number, action="click", label=f"click #{number}")
 
 
-def session_of(*events: Event) -> list[ReadLine]:
+def session_of(*events: Event) -> list[ParsedLine]:
     """Return events as they are read, one second after the other."""
     lines = (
-        JournalLine(sequence=number, at=START + timedelta(seconds=number), event=event)
+        EventLine(sequence=number, at=START + timedelta(seconds=number), event=event)
         for number, event in enumerate(events, start=1)
     )
-    return [ReadLine(text=line.model_dump_json(), lines=(line,)) for line in lines]
+    return [ParsedLine(text=line.model_dump_json(), lines=(line,)) for line in lines]
 
 
-def told(replay: EventReplay, lines: Iterable[ReadLine]) -> tuple[list[int], list[float]]:
+def told(replay: EventReplayOptions, lines: Iterable[ParsedLine]) -> tuple[list[int], list[float]]:
     """Return the sequences of what is told, and the seconds waited for in between."""
     waited: list[float] = []
-    sequences = [line.sequence for read in replay.told(lines, waited.append) for line in read.lines]
+    sequences = [line.sequence for read in replay.replay(lines, waited.append) for line in read.lines]
     return sequences, waited
 
 
@@ -67,7 +67,7 @@ SESSION = session_of(
 
 def test_events_are_replayed_in_sequence() -> None:
     """Everything comes once, in its order, and nothing is waited for."""
-    assert told(EventReplay(), SESSION) == ([1, 2, 3, 4, 5, 6, 7], [])
+    assert told(EventReplayOptions(), SESSION) == ([1, 2, 3, 4, 5, 6, 7], [])
 
 
 def test_events_are_replayed_with_their_timing() -> None:
@@ -75,16 +75,16 @@ def test_events_are_replayed_with_their_timing() -> None:
     late = session_of(step(1), step(2))
     line = late[1].lines[0]
     much_later = line.model_copy(update={"at": START + timedelta(hours=1)})
-    late[1] = ReadLine(text="", lines=(much_later,))
+    late[1] = ParsedLine(text="", lines=(much_later,))
 
-    assert told(EventReplay(is_timed=True), SESSION)[1] == [1.0] * 6
-    assert told(EventReplay(is_timed=True), late)[1] == [5.0]
+    assert told(EventReplayOptions(is_timed=True), SESSION)[1] == [1.0] * 6
+    assert told(EventReplayOptions(is_timed=True), late)[1] == [5.0]
 
 
 def test_events_are_replayed_with_a_speed() -> None:
     """At double speed half the time passes, and gaps are cut after that."""
-    assert told(EventReplay(is_timed=True, speed=2), SESSION)[1] == [0.5] * 6
-    assert told(EventReplay(is_timed=True, speed=0.1), SESSION)[1] == [5.0] * 6
+    assert told(EventReplayOptions(is_timed=True, speed=2), SESSION)[1] == [0.5] * 6
+    assert told(EventReplayOptions(is_timed=True, speed=0.1), SESSION)[1] == [5.0] * 6
 
 
 @pytest.mark.parametrize(("text", "speed"), [("2x", 2.0), ("0.5x", 0.5), ("3", 3.0)])
@@ -104,30 +104,30 @@ def test_a_speed_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
 
 def test_events_are_filtered() -> None:
     """Only the types that are asked for are told; time passes between those."""
-    replay = EventReplay(is_timed=True, types=frozenset({"action_start"}))
+    replay = EventReplayOptions(is_timed=True, types=frozenset({"action_start"}))
 
     assert told(replay, SESSION) == ([3, 5, 6], [2.0, 1.0])
 
 
 def test_a_replay_starts_from_an_iteration() -> None:
     """What belongs to earlier steps is left out."""
-    assert told(EventReplay(from_iteration=2), SESSION)[0] == [5, 6, 7]
-    assert told(EventReplay(from_sequence=6), SESSION)[0] == [6, 7]
+    assert told(EventReplayOptions(from_iteration=2), SESSION)[0] == [5, 6, 7]
+    assert told(EventReplayOptions(from_sequence=6), SESSION)[0] == [6, 7]
 
 
-@pytest.mark.parametrize("late", [EventReplay(from_iteration=4), EventReplay(from_sequence=8)])
-def test_a_replay_from_beyond_the_end_is_refused(late: EventReplay) -> None:
+@pytest.mark.parametrize("late", [EventReplayOptions(from_iteration=4), EventReplayOptions(from_sequence=8)])
+def test_a_replay_from_beyond_the_end_is_refused(late: EventReplayOptions) -> None:
     """It says how much there is; a filter that lets nothing through is no error."""
     with pytest.raises(UsageError, match=r"the recording has only 3 steps and 7 events; begin earlier"):
         told(late, SESSION)
 
-    assert told(EventReplay(types=frozenset({"action"})), SESSION) == ([], [])
+    assert told(EventReplayOptions(types=frozenset({"action"})), SESSION) == ([], [])
 
 
 def test_iterations_follow_a_session_that_went_back() -> None:
     """After a rewind steps are counted from where it led; a breakpoint belongs to the step it stops."""
     hit = BreakpointHit(
-        breakpoint=BreakpointNamed(id="bp-1", type="iteration", condition=2),
+        breakpoint=BreakpointRef(id="bp-1", type="iteration", condition=2),
         context=BreakpointContext(iteration=2),
         hit_count=1,
         branch="main",
@@ -144,7 +144,7 @@ def test_iterations_follow_a_session_that_went_back() -> None:
     )
     lines = session_of(step(1), back, step(1), hit, step(2))
 
-    assert told(EventReplay(from_iteration=2), lines)[0] == [4, 5]
+    assert told(EventReplayOptions(from_iteration=2), lines)[0] == [4, 5]
 
 
 def test_steps_are_numbered_by_iteration(tmp_path: Path) -> None:
@@ -152,16 +152,16 @@ def test_steps_are_numbered_by_iteration(tmp_path: Path) -> None:
     second = ActionStart(subgoal="t", sequence=1, action="click", label="click elsewhere")
     with EventLog(tmp_path, lambda: START) as log:
         for event in (SESSION[0].lines[0].event, step(1), step(2), second):
-            log.take(event)
+            log.append(event)
 
     said = say("debug", "replay", str(tmp_path), "--sessions-dir", str(tmp_path / "none"), "--from-iteration", "3")
 
-    line = JournalLine(sequence=4, at=START, event=second)
-    resumed = JournalLine(sequence=4, at=START, event=Resumed(how="step", branch="main", iteration=8))
-    numbering = Numbering(tmp_path / "events.jsonl")
+    line = EventLine(sequence=4, at=START, event=second)
+    resumed = EventLine(sequence=4, at=START, event=Resumed(how="step", branch="main", iteration=8))
+    numbering = EventNumbering(tmp_path / "events.jsonl")
     assert "action_start  003 click elsewhere" in said.out
-    assert Numbering(tmp_path / "events.jsonl").of(line) == 3
-    assert [numbering.of(each) for each in (resumed, line)] == [8, 9]
+    assert EventNumbering(tmp_path / "events.jsonl").iteration_of(line) == 3
+    assert [numbering.iteration_of(each) for each in (resumed, line)] == [8, 9]
 
 
 def test_a_bundle_is_told_as_events(tmp_path: Path) -> None:
@@ -179,8 +179,8 @@ def test_a_bundle_is_told_as_events(tmp_path: Path) -> None:
 def test_what_a_kill_left_is_replayed(tmp_path: Path) -> None:
     """A torn last line is left out and told; so is a run without an end."""
     with EventLog(tmp_path, lambda: START) as log:
-        log.take(RunStart(kind="debug_session", mission_id="m", mission_text="Mission"))
-        log.take(step(1))
+        log.append(RunStart(kind="debug_session", mission_id="m", mission_text="Mission"))
+        log.append(step(1))
     events = tmp_path / "events.jsonl"
     events.write_bytes(events.read_bytes() + b'{"sequence":3,"at":"2026')
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.debug.commands import BranchCreate, BranchInsert, Rewind, Step
-from eikon_engine.debug.given_action import read_action
+from eikon_engine.debug.given_action import parse_action
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import driven
 
@@ -19,7 +19,7 @@ def test_a_step_that_failed_when_it_was_new_stays_a_divergence(tmp_path: Path) -
 
     async def work() -> list[Any]:
         async with driven(tmp_path, PASSING) as session:
-            click = read_action("click", ["#nowhere", "timeout_ms=100"])
+            click = parse_action("click", ["#nowhere", "timeout_ms=100"])
             first = await session.do(BranchInsert(action=click, perform=True, name="retry"))
             forked = await session.do(BranchCreate(name="RETRY"))
             back = await session.do(Rewind(iteration=0, force=True))

@@ -26,9 +26,9 @@ from eikon_engine.debug.commands import (
     RunTo,
     Step,
 )
-from eikon_engine.debug.saving import told_of_trace
-from eikon_engine.debug.shown_places import told_branches, told_checkpoints, told_diff, told_timeline
-from eikon_engine.edit.changed_copy import write_changed_copy
+from eikon_engine.debug.saving import describe_saved_trace
+from eikon_engine.debug.shown_places import diff_branches, list_branches, list_checkpoints, show_timeline
+from eikon_engine.edit.changed_copy import copy_bundle
 from eikon_engine.edit.saved_patch import read_patch
 from eikon_engine.errors import BreakpointError, OutputError, SessionError
 from eikon_engine.record import open_recorder
@@ -63,9 +63,9 @@ async def _record(folder: Path) -> None:
     with serve_folder(site) as url:
         recorder = open_recorder(folder / "bundle", mission_text="Read prices", mission_id="prices")
         async with recorder as mission, mission.subgoal("Read the table"):
-            await mission.perform(Navigate(url=f"{url}/prices.html"))
+            await mission.run(Navigate(url=f"{url}/prices.html"))
             await mission.skill("extract_table")
-            await mission.perform(Navigate(url=f"{url}/other.html"))
+            await mission.run(Navigate(url=f"{url}/other.html"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +83,9 @@ def seen(session: Driven, stand: Any) -> Seen:  # noqa: ANN401 - JSON, as tests 
     folder = session.journey.folder
     return Seen(
         stand=stand,
-        branches=told_branches(folder).text,
-        checkpoints=told_checkpoints(folder).text,
-        timeline=told_timeline(folder, "text", None).text,
+        branches=list_branches(folder).text,
+        checkpoints=list_checkpoints(folder).text,
+        timeline=show_timeline(folder, "text", None).text,
     )
 
 
@@ -118,11 +118,11 @@ async def skill_in_replays(session: Driven, prices: Path, parent: Path) -> dict[
     """Replay what there is of the branch without its session, and return what became of its skill, and the whole."""
     branch, patched = session.journey.folder.branches / "first", parent / "patched"
     patch = read_patch(parent / "first.json")
-    write_changed_copy(prices, apply_patch(open_bundle(prices).trace, patch), patched)
+    copy_bundle(prices, apply_patch(open_bundle(prices).trace, patch), patched)
     found = {}
     for folder in (branch, patched, parent / "saved"):
         options = ReplayOptions(artifacts_dir=parent / f"run-{folder.name}", on_divergence="continue")
-        run = await run_replay(open_bundle(folder), options, (), session.journey.lines.launched)
+        run = await run_replay(open_bundle(folder), options, (), session.journey.pool.launched)
         (skill,) = (step for each in run.outcome.subgoals for step in each.steps if step.kind == "skill")
         found[folder.name] = f"{skill.verdict}, {run.outcome.verdict}"
     return found
@@ -172,14 +172,14 @@ async def _go(prices: Path, parent: Path) -> Ways:
         refused.append(beyond.value.message)
         await do(BranchEdit(iteration=2, fields={"action.timeout_ms": 9000}))
         listed = await do(Resume())
-        diff = told_diff(session.journey.folder, "main", "longer").text
+        diff = diff_branches(session.journey.folder, "main", "longer").text
 
         trace = prices / "trace.json"
         before = trace.read_bytes()
         trace.write_bytes(before.replace(b"Read prices", b"Read other"))
         try:
             with pytest.raises(SessionError) as changed:
-                told_diff(session.journey.folder, "main", "longer")
+                diff_branches(session.journey.folder, "main", "longer")
         finally:
             trace.write_bytes(before)
         return Ways(
@@ -251,7 +251,7 @@ def test_what_is_certified_is_said_to_be(tmp_path: Path) -> None:
         status="certified", mission_id="m", trace_path="t", runs=2, rounds=1, stress=False, accepted=False
     )
 
-    assert told_of_trace(tmp_path, report) == (f"{tmp_path}: a bundle of its own, certified",)
+    assert describe_saved_trace(tmp_path, report) == (f"{tmp_path}: a bundle of its own, certified",)
 
 
 def test_a_patch_replaces_no_file(ways: Ways) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from eikon_engine.browser.rest import Rest
+from eikon_engine.browser.rest import PageStabilizer
 from eikon_engine.debug.commands import BranchInsert, Resume, Rewind, Step
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate, Note, SelectorCondition, WaitFor
@@ -39,16 +39,16 @@ async def _record(folder: Path) -> None:
     with serve_folder(site) as url:
         recorder = open_recorder(folder / "bundle", mission_text="Wait", mission_id="wait")
         async with recorder as mission, mission.subgoal("Look"):
-            await mission.perform(Navigate(url=f"{url}/ticks.html"))
-            await mission.perform(Note(text="done"))
+            await mission.run(Navigate(url=f"{url}/ticks.html"))
+            await mission.run(Note(text="done"))
 
 
 def test_what_was_waited_for_in_vain_is_looked_for_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Timers of the page fire when they did, the clock stands where it did, and every layer is equal."""
     strides: list[float] = []
-    tick = Rest.tick
+    tick = PageStabilizer.pass_time_waiting
 
-    async def counted(rest: Rest, duration_ms: float) -> None:
+    async def counted(rest: PageStabilizer, duration_ms: float) -> None:
         strides.append(duration_ms)
         await tick(rest, duration_ms)
 
@@ -58,7 +58,7 @@ def test_what_was_waited_for_in_vain_is_looked_for_less_often(tmp_path: Path, mo
             await session.do(Step())
             for name, action in zip(("again", None), WAITS, strict=True):
                 await session.do(BranchInsert(name=name, action=action))
-            monkeypatch.setattr(Rest, "tick", counted)
+            monkeypatch.setattr(PageStabilizer, "tick", counted)
             await session.do(Resume())
             said, before = await session.page.inner_text("#said"), tuple(strides)
             strides.clear()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.inspect import inspect, locate
-from eikon_engine.debug.inspection_text import render_inspection, render_location
-from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.debug.inspect import inspect_context, locate_in_context
+from eikon_engine.debug.inspection_text import render_inspection, render_locate_result
+from eikon_engine.debug.lines import ContextOptions, open_context_pool
 from eikon_engine.errors import ActionRejectedError, PageMissingError
 from eikon_engine.outcome.events import verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.inspect import What
-    from eikon_engine.debug.inspection import Inspection, Location
-    from eikon_engine.debug.line import Line
-    from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.inspect import InspectedPart
+    from eikon_engine.debug.inspection import Inspection, LocateResult
+    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.lines import ContextPool
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 BEFORE_QUANTITY = 9
@@ -36,16 +36,16 @@ class Stand(NamedTuple):
     """A line that stands still, the loop that it lives in, and where files go."""
 
     portal: BlockingPortal
-    line: Line
+    line: ReplayContext
     folder: Path
 
-    def look(self, what: What = "all", page: int = 0) -> Inspection:
+    def look(self, what: InspectedPart = "all", page: int = 0) -> Inspection:
         """Inspect it."""
-        return self.portal.call(inspect, self.line, what, self.folder, page)
+        return self.portal.call(inspect_context, self.line, what, self.folder, page)
 
-    def find(self, selector: str, frame: str = "") -> Location:
+    def find(self, selector: str, frame: str = "") -> LocateResult:
         """Ask what a selector matches in its first page."""
-        return self.portal.call(locate, self.line, selector, 0, frame)
+        return self.portal.call(locate_in_context, self.line, selector, 0, frame)
 
     def run_to(self, iteration: int) -> None:
         """Do steps."""
@@ -57,15 +57,15 @@ class Stand(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[tuple[BlockingPortal, Lines]]:
+def opened() -> Iterator[tuple[BlockingPortal, ContextPool]]:
     """Run one browser for all lines of this module."""
     with start_blocking_portal() as portal:
         bundle = open_bundle(TRACES / "shop_passing")
-        with portal.wrap_async_context_manager(open_lines(bundle, LineOptions())) as lines:
+        with portal.wrap_async_context_manager(open_context_pool(bundle, ContextOptions())) as lines:
             yield portal, lines
 
 
-def stand(opened: tuple[BlockingPortal, Lines], bundle: str, iteration: int, folder: Path) -> Stand:
+def stand(opened: tuple[BlockingPortal, ContextPool], bundle: str, iteration: int, folder: Path) -> Stand:
     """Bring a fresh line of a bundled mission to a place."""
     portal, lines = opened
     made = Stand(portal, portal.call(lines.open, open_bundle(TRACES / bundle)), folder)
@@ -73,14 +73,14 @@ def stand(opened: tuple[BlockingPortal, Lines], bundle: str, iteration: int, fol
     return made
 
 
-async def _advance(line: Line, iteration: int) -> None:
+async def _advance(line: ReplayContext, iteration: int) -> None:
     while line.iteration < iteration:
         async for _ in line.advance():
             pass
 
 
 def test_everything_at_a_pause_is_shown_and_the_mission_goes_on_as_if_nobody_had_looked(
-    opened: tuple[BlockingPortal, Lines], tmp_path: Path
+    opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
 ) -> None:
     """At several places, before and after which every step is faithful."""
     here = stand(opened, "shop_passing", 0, tmp_path)
@@ -125,7 +125,7 @@ def shows_the_product(seen: Inspection, folder: Path) -> None:
 
 
 def test_a_target_that_would_not_bind_is_told_with_what_it_may_have_become(
-    opened: tuple[BlockingPortal, Lines], tmp_path: Path
+    opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
 ) -> None:
     """Nothing, several, another one, a disabled one: before the action finds out."""
     here = stand(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
@@ -149,12 +149,12 @@ def test_a_target_that_would_not_bind_is_told_with_what_it_may_have_become(
     )
 
 
-def test_one_part_alone_can_be_asked_for(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:
+def test_one_part_alone_can_be_asked_for(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
     """All others are left out, and no file is written for them."""
     here = stand(opened, "shop_failing", 1, tmp_path)
     here.run("console.warn('careful'); setTimeout(() => { throw new Error('late') }); localStorage.setItem('k', 'v')")
 
-    asked: dict[str, What] = {
+    asked: dict[str, InspectedPart] = {
         "pages": "page",
         "picture": "screenshot",
         "next": "next",
@@ -176,7 +176,7 @@ def test_one_part_alone_can_be_asked_for(opened: tuple[BlockingPortal, Lines], t
     assert endings == [".html", ".png"]
 
 
-def test_divergences_so_far_are_shown(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:
+def test_divergences_so_far_are_shown(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
     """Those of the steps that were done, as soon as there are some."""
     here = stand(opened, "shop_diverging", 1, tmp_path)
     assert here.look("divergences").divergences == ()
@@ -190,7 +190,7 @@ def test_divergences_so_far_are_shown(opened: tuple[BlockingPortal, Lines], tmp_
 
 
 def test_pages_and_selectors_that_are_not_there_are_refused(
-    opened: tuple[BlockingPortal, Lines], tmp_path: Path
+    opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
 ) -> None:
     """With what is there; none is taken for another one."""
     here = stand(opened, "shop_passing", 0, tmp_path)
@@ -204,7 +204,9 @@ def test_pages_and_selectors_that_are_not_there_are_refused(
         here.find("p", frame="7")
 
 
-def test_a_first_page_that_is_closed_hides_nothing_else(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:
+def test_a_first_page_that_is_closed_hides_nothing_else(
+    opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
+) -> None:
     """Where everything is asked for, and no page by name, the rest is still shown."""
     here = stand(opened, "shop_passing", 0, tmp_path)
     first = here.line.session.page(0)
@@ -219,13 +221,13 @@ def test_a_first_page_that_is_closed_hides_nothing_else(opened: tuple[BlockingPo
     assert seen.storage == ()
 
 
-def test_what_was_found_is_told_in_lines(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:
+def test_what_was_found_is_told_in_lines(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
     """With what to look at, and what a target may have become."""
     here = stand(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
     here.run("quantity.id = 'amount'; console.log('one\\n\\x1b[2Jtwo')")
 
     told = render_inspection(here.look()).splitlines()
-    found = render_location(here.find("rating-stars .star")).splitlines()
+    found = render_locate_result(here.find("rating-stars .star")).splitlines()
 
     assert told[0] == "9 of 29 steps done; JavaScript was run manually before this point"
     assert told[1].startswith("next: 10 fill #quantity")

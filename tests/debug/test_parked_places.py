@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.debug.commands import CheckpointCreate, Rewind, RunTo
-from eikon_engine.debug.timeline_text import render_timeline
+from eikon_engine.debug.timeline_text import render_timeline_text
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import Driven, driven
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def parked(session: Driven) -> list[str]:
     """Return the labels of the checkpoints at which a page waits, as the file has them."""
-    timeline: Any = json.loads(session.journey.folder.timeline.read_bytes())
+    timeline: Any = json.loads(session.journey.folder.timeline_path.read_bytes())
     return [each["label"] for branch in timeline["branches"] for each in branch["checkpoints"] if each["is_parked"]]
 
 
@@ -32,12 +32,12 @@ def test_the_timeline_shows_where_pages_wait(tmp_path: Path) -> None:
             await session.do(RunTo(iteration=3))
             await session.do(CheckpointCreate(label="late"))
             seen.append(parked(session))
-            await session.journey.lines.parked()
+            await session.journey.pool.wait_until_parked()
             seen.append(parked(session))
-            text = render_timeline(session.journey.timeline)
+            text = render_timeline_text(session.journey.timeline)
             await session.do(Rewind(checkpoint="late"))
             seen.append(parked(session))
-            await session.journey.lines.parked()
+            await session.journey.pool.wait_until_parked()
             seen.append(parked(session))
         seen.append(parked(session))
         return seen, text, session.events("rewind")[-1]
@@ -56,9 +56,9 @@ def test_nothing_waits_for_a_session_whose_process_was_killed(tmp_path: Path) ->
     async def work() -> Driven:
         async with driven(tmp_path, PASSING, parked=1) as session:
             await session.do(CheckpointCreate(label="start"))
-            await session.journey.lines.parked()
-            left = session.journey.folder.timeline.read_bytes()
-        session.journey.folder.timeline.write_bytes(left)
+            await session.journey.pool.wait_until_parked()
+            left = session.journey.folder.timeline_path.read_bytes()
+        session.journey.folder.timeline_path.write_bytes(left)
         return session
 
     session = asyncio.run(work())

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.cli.debug_completion import completions
+from eikon_engine.cli.debug_completion import complete_line
 from eikon_engine.debug.session_folder import SessionFolder
 from tests.debug.conftest import DEADLINE_S, PASSING, say
 
@@ -171,7 +171,7 @@ def test_words_are_completed(shop: Session, text: str, wanted: set[str]) -> None
         shop.again()
         shop.good("checkpoint", "create")
 
-    found = {re.sub(r"_\d{8}T\d+$", "", word) for word in completions(SessionFolder(shop.folder), text)}
+    found = {re.sub(r"_\d{8}T\d+$", "", word) for word in complete_line(SessionFolder(shop.folder), text)}
 
     assert found == wanted
 

@@ -100,7 +100,7 @@ async def record(parent: Path) -> Recorded:
         seen.append(await shown(session.page))
         await session.do(Rewind(iteration=HERE, force=True))
         again = await session.do(Step(count=3))
-        while session.journey.next is not None:
+        while session.journey.next_label is not None:
             await session.do(BranchSkip(reason="the cart is another one"))
         return Recorded(
             begun=begun,
@@ -115,7 +115,7 @@ async def record(parent: Path) -> Recorded:
             again=again,
             rewound=session.events("rewind")[-1],
             timeline=session.journey.timeline,
-            bundle=session.journey.way.bundle,
+            bundle=session.journey.history.bundle,
         )
 
 

@@ -85,8 +85,8 @@ async def record(folder: Path, url: str) -> None:
     ) as mission:
         with suppress(ActionError):
             async with mission.subgoal("Buy it", subgoal_id="buy"):
-                await mission.perform(Navigate(url=f"{url}/product/1"))
-                await mission.perform(Click(target=Target(selector=_NEW), timeout_ms=300))
+                await mission.run(Navigate(url=f"{url}/product/1"))
+                await mission.run(Click(target=Target(selector=_NEW), timeout_ms=300))
 
 
 def test_a_live_branch_asks_a_site_that_has_changed(tmp_path: Path) -> None:

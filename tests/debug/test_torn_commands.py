@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.client import Client
+from eikon_engine.debug.client import SessionClient
 from eikon_engine.debug.commands import CommandLine, Pause
-from eikon_engine.debug.mailbox import CommandReader, Rejected, append_command
-from eikon_engine.debug.session_lock import held_lock
+from eikon_engine.debug.mailbox import CommandReader, RejectedLine, append_command
+from eikon_engine.debug.session_lock import hold_lock
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import CommandRejected
 from eikon_engine.outcome.event_log import EventLog
@@ -29,7 +29,7 @@ def test_half_a_line_spoils_no_command_but_itself(tmp_path: Path) -> None:
     numbers = [append_command(path, CommandLine(id=name, at=NOW, command=Pause())) for name in ("a", "b")]
 
     rejected, *read = CommandReader().feed(path.read_bytes())
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedLine)
     assert rejected.line == 1
     assert [each.id for each in read if isinstance(each, CommandLine)] == ["a", "b"]
     assert numbers == [2, 3]
@@ -38,15 +38,15 @@ def test_half_a_line_spoils_no_command_but_itself(tmp_path: Path) -> None:
 def test_who_gave_a_line_that_is_rejected_is_told(tmp_path: Path) -> None:
     """Nobody waits for an answer that cannot come."""
     folder = made(tmp_path, "s1")
-    folder.commands.write_bytes(TORN)
+    folder.commands_path.write_bytes(TORN)
 
-    with held_lock(folder.lock), EventLog(folder.root, lambda: NOW) as log:
-        client = Client(folder=folder, new_id=lambda: _reject(log, 2))
+    with hold_lock(folder.lock_path), EventLog(folder.root, lambda: NOW) as log:
+        client = SessionClient(folder=folder, new_id=lambda: _reject(log, 2))
         with pytest.raises(SessionError, match=r"pause: .*commands\.jsonl: line 2: no command; another process writes"):
             client.send(Pause(), timeout_s=20)
 
 
 def _reject(log: EventLog, line: int) -> str:
     """Reject a line before it is written, which its client cannot tell from afterwards."""
-    log.take(CommandRejected(line=line, message="no command"))
+    log.append(CommandRejected(line=line, message="no command"))
     return "c1"

@@ -11,7 +11,7 @@ from anyio.from_thread import start_blocking_portal
 from eikon_engine.debug.host import run_session
 from eikon_engine.debug.session_folder import SessionFolder
 from eikon_engine.debug.session_options import SessionOptions
-from eikon_engine.errors import BranchError, RewindNotFaithfulError, SessionError, UsageError
+from eikon_engine.errors import BranchError, RewindDivergedError, SessionError, UsageError
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import Outside, browser_for_lines, driven
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.lines import ContextPool
 
 TOUCH = "localStorage.k = '7'; window.k = 7"
 TOUCHED = "[window.k ?? null, localStorage.k ?? null]"
@@ -35,14 +35,14 @@ def portal() -> Iterator[BlockingPortal]:
 
 
 @pytest.fixture(scope="module")
-def lines(portal: BlockingPortal) -> Iterator[Lines]:
+def lines(portal: BlockingPortal) -> Iterator[ContextPool]:
     """Run one browser for all sessions."""
     with portal.wrap_async_context_manager(browser_for_lines(PASSING)) as opened:
         yield opened
 
 
 @pytest.fixture
-def shop(portal: BlockingPortal, lines: Lines, tmp_path: Path) -> Iterator[Outside]:
+def shop(portal: BlockingPortal, lines: ContextPool, tmp_path: Path) -> Iterator[Outside]:
     """Begin a session on the passing shop mission."""
     with portal.wrap_async_context_manager(driven(tmp_path, PASSING, lines=lines)) as inside:
         yield Outside(portal, inside)
@@ -127,7 +127,7 @@ def test_a_branch_is_found_where_it_was_left(shop: Outside) -> None:
     back = shop("branch_switch", name="k")
 
     assert (back["branch"], back["iteration"]) == ("k", 2)
-    assert set(shop.inside.journey.way.seen) == {0, 1, 2}
+    assert set(shop.inside.journey.history.digests) == {0, 1, 2}
 
 
 def test_javascript_that_would_be_lost_is_asked_for(shop: Outside) -> None:
@@ -159,7 +159,7 @@ def test_what_fails_by_hand_is_run_again_where_a_page_waits(portal: BlockingPort
         assert "SecurityError" in shop("evaluate", expression="indexedDB.databases()")["error"]
         shop("checkpoint_create")
         shop("step")
-        portal.call(lines.parked)
+        portal.call(lines.wait_until_parked)
         back = [shop("rewind", iteration=1), shop("rewind", iteration=0, force=True)]
 
     assert [each["iteration"] for each in back] == [1, 0]
@@ -169,19 +169,19 @@ def test_javascript_that_gives_something_else_ends_the_way_back(shop: Outside) -
     """What it gives is all that shows what scripts keep to themselves."""
     shop("evaluate", expression="document.title")
     shop("step")
-    line = shop.inside.journey.line
+    line = shop.inside.journey.context
     changed = line.evaluations[0].model_copy(update={"result": "something else"})
     line.evaluations = (changed,)
-    shop.inside.journey.note_way()
+    shop.inside.journey.update_branch()
 
-    with pytest.raises(RewindNotFaithfulError, match='expected its earlier result "something else"'):
+    with pytest.raises(RewindDivergedError, match='expected its earlier result "something else"'):
         shop("rewind", iteration=0, force=True)
 
-    assert shop.inside.journey.line is line
+    assert shop.inside.journey.context is line
 
 
 def test_a_session_with_ways_that_parted_is_taken_over(
-    shop: Outside, portal: BlockingPortal, lines: Lines, tmp_path: Path
+    shop: Outside, portal: BlockingPortal, lines: ContextPool, tmp_path: Path
 ) -> None:
     """Each branch stands at its own last checkpoint, and is gone back to there."""
     edited_behind_a_fork(shop)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.find import find_browser
-from eikon_engine.exporters.playwright_bundle import bundle_as_test
+from eikon_engine.exporters.playwright_bundle import export_bundle
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.url_map import url_map
+from eikon_engine.trace.url_map import build_url_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Ran:
 def export(bundle: Path, folder: Path) -> ExportedTest:
     """Write the test of a bundle into a folder, with a conftest that knows the browser."""
     folder.mkdir(parents=True, exist_ok=True)
-    test = bundle_as_test(open_bundle(bundle), url_map({}), files_folder="test_mission_files")
+    test = export_bundle(open_bundle(bundle), build_url_map({}), files_folder="test_mission_files")
     (folder / NAME).write_text(test.source, encoding="utf-8")
     for name, content in test.files.items():
         (folder / "test_mission_files").mkdir(exist_ok=True)
@@ -73,11 +73,11 @@ def run(test: ExportedTest, folder: Path, url: str = "", secrets: Mapping[str, s
     )
     output = done.stdout + done.stderr
     lines = [int(found) for found in re.findall(rf"^{NAME}:(\d+): ", output, re.MULTILINE)]
-    body = [line for line in lines if test.lines and line >= test.lines[0][0]]
+    body = [line for line in lines if test.step_lines and line >= test.step_lines[0][0]]
     step = None if done.returncode == 0 or not body else _step_at(test, body[0])
     return Ran(passed=done.returncode == 0, step=step, output=output)
 
 
 def _step_at(test: ExportedTest, line: int) -> tuple[str, int]:
-    _, subgoal, sequence = max(each for each in test.lines if each[0] <= line)
+    _, subgoal, sequence = max(each for each in test.step_lines if each[0] <= line)
     return subgoal, sequence

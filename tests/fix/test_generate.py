@@ -10,7 +10,7 @@ from eikon_engine.fix.generate import generate_fix
 from eikon_engine.fix.prompt_text import fenced
 from eikon_engine.fix.prompting import fix_request
 from eikon_engine.fix.proposal import NoFix, ReplaceText, TextFix
-from eikon_engine.fix.step_values import Attempt, FixQuestion
+from eikon_engine.fix.step_values import FixRequest, RolledBackFix
 
 FAILURE = TestFailure(
     id="test_calc.py::test_add",
@@ -117,13 +117,13 @@ def test_equal_failures_ask_equal_questions() -> None:
     assert prompt_digest(fix_request(_question())) != prompt_digest(fix_request(_question(command="pytest")))
 
 
-def _question(*, targets: tuple[str, ...] = (), command: str = "pytest -q") -> FixQuestion:
+def _question(*, targets: tuple[str, ...] = (), command: str = "pytest -q") -> FixRequest:
     other = TestFailure(id="test_b", kind="python", message="boom")
-    return FixQuestion(
+    return FixRequest(
         analysis=Analysis(passed=False, first=FAILURE, others=(other,), summary="failed"),
         context=Context(pieces=PIECES, tokens=10),
         targets=targets,
-        earlier=(Attempt(cycle=1, diff="--- a/calc.py\n", outcome="test_add: assert 0 == 3"),),
+        rolled_back=(RolledBackFix(cycle=1, diff="--- a/calc.py\n", outcome="test_add: assert 0 == 3"),),
         command=command,
         needs_edits=True,
     )

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import ApplierFailedError, FixError
-from eikon_engine.fix.appliers.git_apart import git_apart
-from eikon_engine.fix.git import git
+from eikon_engine.fix.appliers.git_apart import run_isolated_git
+from eikon_engine.fix.git import run_git
 
 
 def test_an_error_of_git_names_its_command(tmp_path: Path) -> None:
     """Settings before the command are none of what people look for."""
     with pytest.raises(FixError, match=r"^git write-tree in .*: failed with exit status"):
-        git(tmp_path, "-c", "core.quotePath=false", "write-tree", surroundings={"GIT_DIR": str(tmp_path)})
+        run_git(tmp_path, "-c", "core.quotePath=false", "write-tree", env={"GIT_DIR": str(tmp_path)})
     with pytest.raises(ApplierFailedError, match=r"^git write-tree: failed with exit status"):
-        git_apart(("-c", "core.compression=0", "write-tree"), tmp_path, settings={"GIT_DIR": str(tmp_path)})
+        run_isolated_git(("-c", "core.compression=0", "write-tree"), tmp_path, env={"GIT_DIR": str(tmp_path)})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.outcome.events import ActionStart, ActionTaken, GateResultGiven, RunEnd
+from eikon_engine.outcome.events import ActionPerformed, ActionStart, GateEvaluated, RunEnd
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
 from tests.commands import run_here
@@ -68,9 +68,7 @@ def test_a_replay_that_keeps_to_its_gates(replayed: tuple[subprocess.CompletedPr
     outcome = ReplayOutcome.model_validate_json((folder / "outcome.json").read_bytes())
     summary = (folder / "replay_summary.txt").read_text()
     *_, last = read_events(folder / "events.jsonl").lines
-    given = [
-        line.event for line in read_events(folder / "events.jsonl").lines if isinstance(line.event, GateResultGiven)
-    ]
+    given = [line.event for line in read_events(folder / "events.jsonl").lines if isinstance(line.event, GateEvaluated)]
     assert done.returncode == 0, done.stderr
     assert [gate.passed for gate in outcome.gates] == [True] * 5
     assert [gate.gate for gate in given] == [gate.gate for gate in outcome.gates]
@@ -90,7 +88,7 @@ def test_a_replay_that_goes_beyond_a_gate_is_stopped(tmp_path: Path) -> None:
     end = events[-1]
     assert done.returncode == 1, done.stderr
     assert sum(isinstance(event, ActionStart) for event in events) == 2
-    assert sum(isinstance(event, ActionTaken) for event in events) == 1
+    assert sum(isinstance(event, ActionPerformed) for event in events) == 1
     assert isinstance(end, RunEnd)
     assert (end.how, end.ended_early) == ("stopped", "gate max_actions: 2 actions, at most 1")
     assert outcome.ended_early == end.ended_early

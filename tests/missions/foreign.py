@@ -7,7 +7,7 @@ from typing import Any
 
 
 def devtools_flow(url: str, password: str) -> bytes:
-    """Write the order as the Chrome DevTools Recorder exports it."""
+    """Write the order as the Chrome DevToolsSession Recorder exports it."""
     steps: list[dict[str, Any]] = [
         {"type": "setViewport", "width": 1200, "height": 800, "deviceScaleFactor": 1, "isMobile": False},
         {"type": "navigate", "url": f"{url}/product/1"},

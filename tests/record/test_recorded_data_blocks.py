@@ -77,9 +77,9 @@ def bundle(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def record() -> None:
         async with open_recorder(folder, mission_text="Read it") as mission, mission.subgoal("Read"):
-            await mission.perform(Navigate(url=shop.url))
+            await mission.run(Navigate(url=shop.url))
             await mission.skill("extract_metadata")
-            await mission.perform(Click(target=css("button")))
+            await mission.run(Click(target=css("button")))
 
     SHARED.run(record())
     return folder
@@ -125,7 +125,7 @@ def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) ->
 
     async def record() -> str:
         async with open_recorder(tmp_path / "b", mission_text="Read it") as mission, mission.subgoal("Read"):
-            await mission.perform(Navigate(url=f"{shop.url}many"))
+            await mission.run(Navigate(url=f"{shop.url}many"))
             return await mission.html()
 
     scripts = LexborHTMLParser(SHARED.run(record())).css("script")
@@ -165,6 +165,6 @@ def test_a_token_in_a_stored_block_is_found(tmp_path: Path) -> None:
     frame = FrameSnapshot(path="", url="", name="", doctype="", root=root, extras=extras)
     write_bundle(tmp_path / "b", [(use(1, "extract_metadata", None), PageSnapshot(frames=(frame,)))])
 
-    (found,) = scan_folder(tmp_path / "b", allowed=())
+    (found,) = scan_folder(tmp_path / "b", allow_rules=())
 
     assert "access_token" in str(found)

@@ -120,8 +120,8 @@ def test_a_failed_action_is_recorded_and_goes_on_to_the_caller(tmp_path: Path) -
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Fail") as mission, mission.subgoal("Look"):
-                await mission.perform(Navigate(url=f"{shop.url}/"))
-                await mission.perform(Click(target=css("#nothing"), timeout_ms=200))
+                await mission.run(Navigate(url=f"{shop.url}/"))
+                await mission.run(Click(target=css("#nothing"), timeout_ms=200))
 
         with pytest.raises(TargetMissingError):
             SHARED.run(record())
@@ -153,7 +153,7 @@ def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
     """Refuse an action outside of a subgoal, and a subgoal inside of another."""
 
     async def stray(mission: MissionRecorder) -> None:
-        await mission.perform(Navigate(url="about:blank"))
+        await mission.run(Navigate(url="about:blank"))
 
     async def nested(mission: MissionRecorder) -> None:
         async with mission.subgoal("outer"), mission.subgoal("inner"):
@@ -173,8 +173,8 @@ def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
 
     async def search(mission: MissionRecorder, url: str) -> None:
         async with mission.subgoal("Search"):
-            await mission.perform(Navigate(url=f"{url}/?q=swordfish-7"))
-            await mission.perform(Fill(target=css("#search"), text="about swordfish-7 and bananas"))
+            await mission.run(Navigate(url=f"{url}/?q=swordfish-7"))
+            await mission.run(Fill(target=css("#search"), text="about swordfish-7 and bananas"))
 
     with serve_shop() as shop:
 
@@ -206,9 +206,9 @@ def test_a_password_that_the_page_showed_before_is_in_no_file(secrets: dict[str,
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Sign up") as mission, mission.subgoal("Sign up"):
-                await mission.perform(Navigate(url=f"{url}/index.html"))
-                await mission.perform(Fill(target=css("#p"), text="plum-4711"))
-                await mission.perform(Click(target=css("button")))
+                await mission.run(Navigate(url=f"{url}/index.html"))
+                await mission.run(Fill(target=css("#p"), text="plum-4711"))
+                await mission.run(Click(target=css("button")))
 
         SHARED.run(record())
 
@@ -226,8 +226,8 @@ def test_a_declared_secret_is_in_no_text_of_the_trace(tmp_path: Path) -> None:
 
     async def mention(mission: MissionRecorder, url: str) -> None:
         async with mission.subgoal(f"Look for {value}", subgoal_id=f"find {value}"):
-            await mission.perform(Navigate(url=f"{url}/"))
-            await mission.perform(Screenshot())
+            await mission.run(Navigate(url=f"{url}/"))
+            await mission.run(Screenshot())
             await mission.skill("extract_listing", parameters={"selector": "article.card", "fields": {value: "h2"}})
             mission.extraction("found", {"word": [value]})
             mission.warn(f"nothing about {value}")
@@ -256,8 +256,8 @@ def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> Non
                 open_recorder(tmp_path / "in" / "b", mission_text="Escape") as mission,
                 mission.subgoal("Escape", subgoal_id="../../escaped/z"),
             ):
-                await mission.perform(Navigate(url=f"{shop.url}/"))
-                await mission.perform(Screenshot())
+                await mission.run(Navigate(url=f"{shop.url}/"))
+                await mission.run(Screenshot())
 
         SHARED.run(record())
 
@@ -277,10 +277,10 @@ def test_a_disk_that_fills_up_fails_the_recording_and_leaves_it_whole(tmp_path: 
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Fill up") as mission, mission.subgoal("Look"):
-                await mission.perform(Navigate(url=page))
+                await mission.run(Navigate(url=page))
                 shutil.rmtree(blobs)
                 blobs.write_text("in the way of every other body")
-                await mission.perform(Click(target=css("#b")))
+                await mission.run(Click(target=css("#b")))
 
         with pytest.raises(OutputError, match="cannot be written"):
             SHARED.run(record())

@@ -11,12 +11,12 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.completions.openai_client import OpenAIClient
 from eikon_engine.errors import CompletionError, NoReplayDataError, UsageError
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.record.like_recorded import like_recorded
+from eikon_engine.record.like_recorded import with_recorded_environment
 from eikon_engine.record.rerecord import rerecord
-from eikon_engine.record.skills_again import page_of
+from eikon_engine.record.skills_again import find_skill_page
 from eikon_engine.shell import run_command
 from eikon_engine.trace.actions import Navigate
-from eikon_engine.trace.blobs import ref_of
+from eikon_engine.trace.blobs import blob_ref
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.environment import Viewport
 from eikon_engine.trace.execution import SkillInputRef, SkillUsage, Succeeded
@@ -52,7 +52,7 @@ def rows_of(usage: SkillUsage) -> JsonValue:
 async def _record(folder: Path, url: str) -> None:
     recorder = open_recorder(folder, mission_text="Read prices", mission_id="prices", options=SCREEN)
     async with recorder as mission, mission.subgoal("Read", subgoal_id="read"):
-        await mission.perform(Navigate(url=url))
+        await mission.run(Navigate(url=url))
         await mission.skill("extract_table", parameters={"selector": "table"})
         mission.tool("search", {"for": "plum"}, result="none")
         mission.extraction("price", "3")
@@ -88,10 +88,10 @@ def test_masks_rules_environment_and_skills_are_those_of_the_recording(
 
 
 async def _ask(folder: Path, url: str, model: ModelServer) -> None:
-    options = RecordOptions(ask=OpenAIClient(api_key="none", base_url=model.url))
+    options = RecordOptions(completion_client=OpenAIClient(api_key="none", base_url=model.url))
     recorder = open_recorder(folder, mission_text="Ask", mission_id="ask", options=options)
     async with recorder as mission, mission.subgoal("Ask", subgoal_id="ask"):
-        await mission.perform(Navigate(url=url))
+        await mission.run(Navigate(url=url))
         await mission.skill("ask_page", parameters=QUESTION)
         with pytest.raises(CompletionError):
             await mission.skill("ask_page", parameters=QUESTION)
@@ -106,10 +106,10 @@ def test_skills_that_asked_a_model_get_its_recorded_answers(tmp_path: Path) -> N
             asyncio.run(_ask(first, site.url, model))
         bundle = open_bundle(first)
 
-        asyncio.run(rerecord(bundle, tmp_path / "again", like_recorded(bundle, RecordOptions())))
+        asyncio.run(rerecord(bundle, tmp_path / "again", with_recorded_environment(bundle, RecordOptions())))
         site.answers["/"] = Answer(body=TABLE.format(price=4))
         with pytest.raises(NoReplayDataError):
-            asyncio.run(rerecord(bundle, tmp_path / "other", like_recorded(bundle, RecordOptions())))
+            asyncio.run(rerecord(bundle, tmp_path / "other", with_recorded_environment(bundle, RecordOptions())))
 
     before, after = (skills_of(tmp_path / name) for name in ("first", "again"))
     assert [(each.output, each.result) for each in after] == [(each.output, each.result) for each in before]
@@ -122,11 +122,11 @@ def test_the_page_of_a_skill_is_known_or_nothing_is_done() -> None:
     seen = Observation(pages=pages)
 
     def used(url: str | None) -> SkillUsage:
-        source = None if url is None else SkillInputRef(snapshot=ref_of(b"page"), url=url)
+        source = None if url is None else SkillInputRef(snapshot=blob_ref(b"page"), url=url)
         return SkillUsage(id="read", sequence=1, skill="extract_table", result=Succeeded(), source=source)
 
-    assert page_of(used("a:1"), seen) == 0
-    assert page_of(used(None), Observation(pages=pages[2:])) == 2
+    assert find_skill_page(used("a:1"), seen) == 0
+    assert find_skill_page(used(None), Observation(pages=pages[2:])) == 2
     for unknown in (used("a:2"), used("a:3"), used(None)):
         with pytest.raises(UsageError, match=r"extract_table \(read\): 3 pages were open"):
-            page_of(unknown, seen)
+            find_skill_page(unknown, seen)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.browser.attached.element import Element, Sought
-from eikon_engine.record.sightings import Sightings
+from eikon_engine.browser.attached.element import ElementSnapshot, TargetSnapshot
+from eikon_engine.record.sightings import TargetCandidates
 from eikon_engine.trace.target import Identity
 
 
@@ -15,19 +15,21 @@ def identity(name: str) -> Identity:
     return Identity(tag="button", role="button", name=name)
 
 
-def seen(name: str | None, *, document: float = 1, hit: bool = False, before: str | None = None) -> Sought:
+def seen(name: str | None, *, document: float = 1, hit: bool = False, before: str | None = None) -> TargetSnapshot:
     """Return a look that found one element of a name, or none."""
-    element = Element(count=0) if name is None else Element(count=1, identity=identity(name))
+    element = ElementSnapshot(count=0) if name is None else ElementSnapshot(count=1, identity=identity(name))
     known = None if before is None else identity(before)
-    return Sought(element=element, document=document, is_early=not hit, was_hit=hit, before=known)
+    return TargetSnapshot(
+        element=element, document=document, is_before_any_hit=not hit, was_hit=hit, identity_before_hit=known
+    )
 
 
-def settled(*looks: Sought, last: Sought | None, is_felt: bool = True) -> str | None:
+def settled(*looks: TargetSnapshot, last: TargetSnapshot | None, is_felt: bool = True) -> str | None:
     """Return the name of what is known to have been acted on."""
-    sightings = Sightings()
+    sightings = TargetCandidates()
     for look in looks:
         sightings.add(look)
-    element = sightings.settle(last, is_felt=is_felt)
+    element = sightings.resolve(last, must_be_hit=is_felt)
     return None if element is None or element.identity is None else element.identity.name
 
 
@@ -77,10 +79,12 @@ LOOKS = st.builds(
 
 
 @given(looks=st.lists(LOOKS), last=st.none() | LOOKS, felt=st.sampled_from([True, False]))
-def test_nothing_is_told_that_was_seen_too_late(looks: list[Sought], last: Sought | None, *, felt: bool) -> None:
+def test_nothing_is_told_that_was_seen_too_late(
+    looks: list[TargetSnapshot], last: TargetSnapshot | None, *, felt: bool
+) -> None:
     """Whatever is told was seen before anything was hit, or is remembered from then."""
     told = settled(*looks, last=last, is_felt=felt)
-    early = {look.element.identity for look in looks if look.is_early}
-    before = {look.before for look in (*looks, *([last] if last else []))}
+    early = {look.element.identity for look in looks if look.is_before_any_hit}
+    before = {look.identity_before_hit for look in (*looks, *([last] if last else []))}
 
     assert told is None or identity(told) in early | before

@@ -47,7 +47,7 @@ def test_redaction_can_be_switched_off(in_clear: tuple[Path, Mapping[str, str]],
 
     assert {"sid", "jwt", "code", "refresh"} <= left_in(folder, given)
     assert "password" not in left_in(folder, given)
-    assert scan_folder(folder, allowed=()) != ()
+    assert scan_folder(folder, allow_rules=()) != ()
     assert outcome.verdict == "faithful"
 
 
@@ -61,7 +61,7 @@ def test_what_was_recorded_in_clear_is_exported_redacted(
 
     assert left_in(bundle, given) == set()
     assert left_in(folder, given) != set()
-    assert scan_folder(bundle, allowed=()) == ()
+    assert scan_folder(bundle, allow_rules=()) == ()
     assert "certify the bundle before relying on" in " ".join(open_bundle(bundle).trace.warnings)
     assert "values replaced" in capsys.readouterr().out
 

@@ -62,8 +62,8 @@ def bundle(site: str, tmp_path: Path) -> Path:
             open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.perform(Navigate(url=f"{site}/"))
-            await mission.perform(Assert(expectation=AssertText(target=css("h1"), text="Ada")))
+            await mission.run(Navigate(url=f"{site}/"))
+            await mission.run(Assert(expectation=AssertText(target=css("h1"), text="Ada")))
 
     SHARED.run(record())
     return tmp_path / "b"
@@ -110,7 +110,7 @@ def test_a_header_that_was_redacted_is_asked_for(site: str, tmp_path: Path) -> N
             open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.perform(Navigate(url=f"{site}/"))
+            await mission.run(Navigate(url=f"{site}/"))
 
     SHARED.run(record())
 

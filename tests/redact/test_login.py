@@ -10,7 +10,7 @@ import pytest
 from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.redact.files import held
+from eikon_engine.redact.files import find_in_files
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.encodings import ENCODINGS
 from tests.missions.login import see_the_account
@@ -52,7 +52,7 @@ def record(folder: Path, options: RecordOptions) -> Mapping[str, str]:
 def left_in(folder: Path, values: Mapping[str, str]) -> set[str]:
     """Name the values that stand in a file below a folder, in any encoding, blobs unpacked."""
     needles = {encode(value).encode(): name for name, value in values.items() for _, encode in ENCODINGS}
-    return {needles[each] for each in held(folder, set(needles))}
+    return {needles[each] for each in find_in_files(folder, set(needles))}
 
 
 def test_nothing_that_lets_in_is_in_any_file(recorded: Recorded, tmp_path: Path) -> None:

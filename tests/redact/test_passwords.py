@@ -45,9 +45,9 @@ def record(script: str, folder: Path) -> Path:
 
         async def drive() -> None:
             async with open_recorder(folder, mission_text="Sign in") as mission, mission.subgoal("Sign in"):
-                await mission.perform(Navigate(url=f"{site.url}/"))
-                await mission.perform(Fill(target=css("#p"), text=PASSWORD))
-                await mission.perform(Click(target=css("button")))
+                await mission.run(Navigate(url=f"{site.url}/"))
+                await mission.run(Fill(target=css("#p"), text=PASSWORD))
+                await mission.run(Click(target=css("button")))
 
         SHARED.run(drive())
     return folder

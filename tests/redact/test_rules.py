@@ -46,7 +46,7 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
                 open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
                 mission.subgoal("Look"),
             ):
-                await mission.perform(Navigate(url=f"{site.url}/"))
+                await mission.run(Navigate(url=f"{site.url}/"))
 
         SHARED.run(drive())
 

@@ -10,7 +10,7 @@ import pytest
 
 from eikon_engine.cli.main import eikon
 from eikon_engine.errors import UsageError
-from eikon_engine.redact.scan import Allowed, read_allowed, scan_folder
+from eikon_engine.redact.scan import AllowRule, parse_allow_rules, scan_folder
 from eikon_engine.shell import run_command
 from eikon_engine.trace.blobs import BlobStore
 
@@ -77,9 +77,12 @@ def test_what_is_allowed_is_not_told(bundle: Path, tmp_path: Path, capsys: pytes
 
 def test_a_line_of_the_list_that_says_nothing_is_refused() -> None:
     """The message names the line."""
-    assert read_allowed("body a\n\n* b # c\n", "x") == (Allowed(kind="body", name="a"), Allowed(kind="*", name="b"))
+    assert parse_allow_rules("body a\n\n* b # c\n", "x") == (
+        AllowRule(kind="body", name="a"),
+        AllowRule(kind="*", name="b"),
+    )
     with pytest.raises(UsageError, match="x, line 2: expected KIND NAME, got 'body'"):
-        read_allowed("# ok\nbody\n", "x")
+        parse_allow_rules("# ok\nbody\n", "x")
 
 
 @pytest.mark.parametrize("content", [b"no zstd", b"", b"\x28\xb5\x2f\xfd\x00"])
@@ -105,4 +108,4 @@ def test_links_are_not_followed(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.json").write_text(f'{{"api_key": "{TOKEN}"}}', encoding="utf-8")
     (bundle / "link.json").symlink_to(tmp_path / "elsewhere.json")
 
-    assert scan_folder(bundle, allowed=()) == ()
+    assert scan_folder(bundle, allow_rules=()) == ()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from eikon_engine.browser.driver import one_driver
+from eikon_engine.browser.driver import shared_driver
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run import find_for, run_replay, verify_bundle
-from eikon_engine.replay.worker_for import browser_for
+from eikon_engine.replay.run import find_browser_for, run_replay, verify_bundle_files
+from eikon_engine.replay.worker_for import launch_replay_browser
 from eikon_engine.report import standard_reports
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class SharedBrowsers:
     def replay(self, bundle: Bundle, options: ReplayOptions) -> Run:
         """Replay a bundle with the standard reports, as `ReplayEngine` does in a browser of its own."""
         plan = plan_replay(bundle, options)
-        verify_bundle(bundle)
+        verify_bundle_files(bundle)
         browser = self._browser(plan, options)
         return self._in_loop(lambda portal: portal.call(run_replay, bundle, options, standard_reports(), browser))
 
@@ -68,14 +68,14 @@ class SharedBrowsers:
         return surroundings.copy().run(act, portal)
 
     def _browser(self, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
-        binary, recorded = find_for(options), plan.trace.environment
+        binary, recorded = find_browser_for(options), plan.trace.environment
         seed = recorded.random_seed if recorded else None
         kind = (binary.path, options.headless, plan.network == "live", seed)
         running = self._running.get(kind)
         if running is None or not running.browser.is_connected():
             running = self._running[kind] = self._in_loop(
                 lambda portal: self._held.enter_context(
-                    portal.wrap_async_context_manager(browser_for(plan, options, binary))
+                    portal.wrap_async_context_manager(launch_replay_browser(plan, options, binary))
                 )
             )
         return running
@@ -83,7 +83,7 @@ class SharedBrowsers:
 
 @asynccontextmanager
 async def _with_driver() -> AsyncIterator[Context]:
-    async with one_driver():
+    async with shared_driver():
         yield copy_context()
 
 

@@ -13,7 +13,7 @@ from eikon_engine.trace.bundle import open_bundle
 from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.replay.run import Run
 
@@ -39,7 +39,7 @@ def test_so_many_run_at_once_and_come_back_in_order(tmp_path: Path) -> None:
     order: list[int] = []
 
     def options(place: int) -> ReplayOptions:
-        def read(line: JournalLine) -> None:
+        def read(line: EventLine) -> None:
             if isinstance(line.event, RunStart):
                 running.add(place)
                 most.append(len(running))
@@ -53,7 +53,7 @@ def test_so_many_run_at_once_and_come_back_in_order(tmp_path: Path) -> None:
         order.append(place)
 
     chosen = [options(place) for place in range(5)]
-    runs = SHARED.run(replay_many(open_bundle(TRACES / "shop_failing"), chosen, parallel=AT_ONCE, ended=ended))
+    runs = SHARED.run(replay_many(open_bundle(TRACES / "shop_failing"), chosen, parallel=AT_ONCE, on_run_end=ended))
 
     assert max(most) == AT_ONCE
     assert [run.folder.name for run in runs] == ["0", "1", "2", "3", "4"]

@@ -28,6 +28,6 @@ def test_a_run_that_cannot_begin_is_told_as_itself(recorded: Recorded, tmp_path:
     bundle = open_bundle(recorded.bundles["banana"])
 
     with pytest.raises(TraceMissingError, match=r"none\.har"):
-        SHARED.run(replay_many(bundle, chosen, ended=over.__setitem__))
+        SHARED.run(replay_many(bundle, chosen, on_run_end=over.__setitem__))
 
     assert {place: run.outcome.verdict for place, run in over.items()} == {0: "faithful", 2: "faithful"}

@@ -60,8 +60,8 @@ async def record(bundle: Path, page: str) -> None:
             open_recorder(bundle, mission_text="m", mission_id="m", options=options) as mission,
             mission.subgoal("Visit"),
         ):
-            await mission.perform(Navigate(url=url))
-            await mission.perform(Click(target=at("#b")))
+            await mission.run(Navigate(url=url))
+            await mission.run(Click(target=at("#b")))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -31,7 +31,7 @@ def test_a_value_that_a_rule_frees_is_met_live(tmp_path: Path) -> None:
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Look") as mission, mission.subgoal("Look"):
-                await mission.perform(Navigate(url=f"{site.url}/"))
+                await mission.run(Navigate(url=f"{site.url}/"))
 
         SHARED.run(record())
         without = replay(tmp_path / "b", tmp_path / "run", network="live")

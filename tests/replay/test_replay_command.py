@@ -350,7 +350,7 @@ def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Sign
     if how is not signal.SIGKILL:
         outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
         assert status == 130
-        assert read.torn is None
+        assert read.truncation is None
         assert isinstance(end, RunEnd)
         assert (end.how, end.ended_early) == ("interrupted", "interrupted")
         assert outcome.verdict == "unverifiable"

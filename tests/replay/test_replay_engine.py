@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.errors import NetworkPartMissingError, ReplayDivergenceError
-from eikon_engine.gates import read_gates
-from eikon_engine.outcome.events import JournalLine, RunEnd, RunStart
+from eikon_engine.errors import RecordedNetworkMissingError, ReplayDivergenceError
+from eikon_engine.gates import parse_gates
+from eikon_engine.outcome.events import EventLine, RunEnd, RunStart
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay import ReplayEngine, ReplayOptions, run
 from eikon_engine.replay.control import Decision, Halt, Proceed
 from eikon_engine.replay.plan import PlannedStep
-from eikon_engine.replay.worker_for import browser_for, worker_in
+from eikon_engine.replay.worker_for import launch_replay_browser, open_replay_context
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -69,7 +69,7 @@ def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
 def test_a_run_that_a_fault_ends_says_so_in_its_events(tmp_path: Path) -> None:
     """Let a reader break: the fault is raised, and the events and the outcome end with it all the same."""
 
-    def break_at_the_first_action(line: JournalLine) -> None:
+    def break_at_the_first_action(line: EventLine) -> None:
         if line.event.type == "action":
             message = "the reader broke"
             raise RuntimeError(message)
@@ -77,7 +77,7 @@ def test_a_run_that_a_fault_ends_says_so_in_its_events(tmp_path: Path) -> None:
     options = ReplayOptions(
         artifacts_dir=tmp_path / "run",
         readers=(break_at_the_first_action,),
-        gates=read_gates({"max_actions": 9, "max_duration": "1h"}),
+        gates=parse_gates({"max_actions": 9, "max_duration": "1h"}),
     )
 
     with pytest.raises(RuntimeError, match="the reader broke"):
@@ -93,7 +93,7 @@ def test_a_run_that_a_fault_ends_says_so_in_its_events(tmp_path: Path) -> None:
 
 def test_readers_see_the_stream_that_the_journal_keeps(tmp_path: Path) -> None:
     """Read events while the run goes on, from its start to its end."""
-    seen: list[JournalLine] = []
+    seen: list[EventLine] = []
 
     ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", readers=(seen.append,))).replay(TRACES / "shop_failing")
 
@@ -107,7 +107,7 @@ def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
     """Ask for a sealed replay of a trace that kept no network, and hear what to do."""
     engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", network="sealed", secrets={"PASSWORD": "x"}))
 
-    with pytest.raises(NetworkPartMissingError, match="--network live"):
+    with pytest.raises(RecordedNetworkMissingError, match="--network live"):
         engine.replay(TRACES / "old_format")
 
 
@@ -128,13 +128,13 @@ def test_whatever_ends_a_run_its_worker_is_gone_before_its_browser(
         finally:
             ends.append(f"{name} is closed")
 
-    def stumble(line: JournalLine) -> None:
+    def stumble(line: EventLine) -> None:
         if line.sequence > 3:
             message = "the disk is full"
             raise LookupError(message)
 
-    monkeypatch.setattr(run, "worker_in", lambda *asked: noting(worker_in(*asked), "worker"))
-    monkeypatch.setattr(run, "browser_for", lambda *asked: noting(browser_for(*asked), "browser"))
+    monkeypatch.setattr(run, "open_replay_context", lambda *asked: noting(open_replay_context(*asked), "worker"))
+    monkeypatch.setattr(run, "launch_replay_browser", lambda *asked: noting(launch_replay_browser(*asked), "browser"))
     options = ReplayOptions(artifacts_dir=tmp_path / "run", readers=(stumble,))
 
     with pytest.raises(LookupError, match="the disk is full"):

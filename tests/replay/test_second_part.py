@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from eikon_engine.errors import NetworkPartMissingError, PlanChangedError, SecretMissingError, UsageError
+from eikon_engine.errors import PlanChangedError, RecordedNetworkMissingError, SecretMissingError, UsageError
 from eikon_engine.gates.subject import read_outcome
-from eikon_engine.outcome.events import ActionTaken, Note, RunEnd, RunStart, SkillUsed
+from eikon_engine.outcome.events import ActionPerformed, Note, RunEnd, RunStart, SkillRun
 from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.replay_cli import replay_command
-from eikon_engine.replay.second_part import require_plan
+from eikon_engine.replay.second_part import require_same_plan
 from eikon_engine.trace.bundle import open_bundle
 from tests.replay.conftest import replay
 from tests.replay.test_replay_command import TRACES, assert_one_line, change_trace, copy_bundle, run_replay
@@ -68,7 +68,7 @@ def test_mission_goes_on_sealed_after_what_leads_there(earlier: Path) -> None:
     assert isinstance(events[0], RunStart)
     assert (events[0].plan_digest, events[0].second_part) == (outcome.plan_digest, place)
     told = next(number for number, event in enumerate(events) if isinstance(event, Note))
-    assert sum(isinstance(event, ActionTaken | SkillUsed) for event in events[:told]) == 3
+    assert sum(isinstance(event, ActionPerformed | SkillRun) for event in events[:told]) == 3
     summary = (earlier / "replay_summary.txt").read_text(encoding="utf-8")
     assert "Second part  from step 4 (sequence 1 of find_banana__attempt_1), from the recording\n" in summary
     assert f"Plan         {outcome.plan_digest}\n" in summary
@@ -106,7 +106,7 @@ def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Record
         *(f"the site did not receive {key}" for key in place.unseen),
         f"carried over from the recording: {place.carried[0]}",
     ]
-    assert sum(isinstance(event, ActionTaken | SkillUsed) for event in events[: notes[-1][0]]) == 17
+    assert sum(isinstance(event, ActionPerformed | SkillRun) for event in events[: notes[-1][0]]) == 17
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
     assert f"Not received {place.unseen[0]}, by the site\n" in summary
     assert "Network      sealed until step 17, live from step 18\n" in summary
@@ -126,12 +126,12 @@ def test_older_recordings_tell_less_of_what_a_site_has_not_seen() -> None:
     attempts[2] = attempt.model_copy(update={"actions_taken": tuple(old)})
     trace = bundle.trace.model_copy(update={"subgoal_traces": tuple(attempts)})
 
-    place = plan_replay(exchanged(bundle, trace=trace), ReplayOptions(from_step=19, then="live")).second_part
+    place = plan_replay(exchanged(bundle, trace=trace), ReplayOptions(from_step=19, then_network="live")).resume_point
 
     assert place is not None
     assert [key.split(" ")[0] for key in place.unseen] == ["POST", "POST"]
     assert place.unknown == (10,)
-    sealed = plan_replay(bundle, ReplayOptions(from_step=19)).second_part
+    sealed = plan_replay(bundle, ReplayOptions(from_step=19)).resume_point
     assert sealed is not None
     assert (sealed.unseen, sealed.carried) == ((), ())
 
@@ -182,9 +182,9 @@ def test_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
     assert not earlier.with_name("run.1").exists()
     plan = plan_replay(open_bundle(bundle), ReplayOptions(from_step=3))
     stated = refused.stderr.split("--plan-digest ")[1].split()[0]
-    assert require_plan(plan, ReplayOptions(plan_digest=stated.upper()), earlier / "outcome.json") == ()
+    assert require_same_plan(plan, ReplayOptions(plan_digest=stated.upper()), earlier / "outcome.json") == ()
     with pytest.raises(PlanChangedError, match=rf"expected {OTHER[:12]} \(--plan-digest\)"):
-        require_plan(plan, ReplayOptions(plan_digest=OTHER), earlier / "none")
+        require_same_plan(plan, ReplayOptions(plan_digest=OTHER), earlier / "none")
 
 
 def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
@@ -193,9 +193,9 @@ def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
     outcome, file = read_outcome(earlier / "outcome.json"), earlier / "outcome.json"
 
     file.write_text(outcome.model_copy(update={"plan_digest": None}).model_dump_json(), encoding="utf-8")
-    assert "holds no plan digest" in require_plan(plan, options, file)[0]
+    assert "holds no plan digest" in require_same_plan(plan, options, file)[0]
     file.write_text(outcome.model_copy(update={"mission_id": "other", "plan_digest": OTHER}).model_dump_json())
-    assert require_plan(plan, options, file) == ()
+    assert require_same_plan(plan, options, file) == ()
     file.write_text('{"outcome_version": 1', encoding="utf-8")
     assert_one_line(run_replay(PASSING, earlier, "--from", "3"), 65, "outcome.json")
 
@@ -205,10 +205,10 @@ def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
     [
         (ReplayOptions(from_step=30), "expected a step number from 1 to 29, got 30"),
         (ReplayOptions(from_step=0), "expected a step number from 1 to 29, got 0"),
-        (ReplayOptions(then="live"), "--then live requires --from N"),
+        (ReplayOptions(then_network="live"), "--then live requires --from N"),
         (ReplayOptions(from_step=3, network="live"), "got --network live"),
         (ReplayOptions(from_step=3, base_urls={"http://a": "http://b"}), "got --base-url"),
-        (ReplayOptions(from_step=3, then="live", answers=PASSING), "but --responses-from serves them"),
+        (ReplayOptions(from_step=3, then_network="live", responses_from=PASSING), "but --responses-from serves them"),
     ],
 )
 def test_what_cannot_be_is_a_matter_of_usage(options: ReplayOptions, words: str) -> None:
@@ -229,7 +229,7 @@ def test_site_is_not_given_stand_ins_for_named_secrets(recorded: Recorded) -> No
 
     plan_replay(bundle, ReplayOptions(from_step=2))
     with pytest.raises(SecretMissingError):
-        plan_replay(bundle, ReplayOptions(from_step=2, then="live"))
+        plan_replay(bundle, ReplayOptions(from_step=2, then_network="live"))
 
 
 def test_bundle_without_network_leads_nowhere() -> None:
@@ -237,5 +237,5 @@ def test_bundle_without_network_leads_nowhere() -> None:
     bundle = open_bundle(PASSING)
     bare = exchanged(bundle, trace=bundle.trace.model_copy(update={"network": None}))
 
-    with pytest.raises(NetworkPartMissingError, match="wants a recorded network"):
+    with pytest.raises(RecordedNetworkMissingError, match="wants a recorded network"):
         plan_replay(bare, ReplayOptions(from_step=2))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.browser.sink import Sink
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
 
 PAGE = """<p id=state></p><script>
 const worker = new Worker(URL.createObjectURL(new Blob([
@@ -60,8 +60,8 @@ def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
 
 async def _record(url: str, folder: Path) -> None:
     async with open_recorder(folder, mission_text="Wait for the worker") as mission, mission.subgoal("Wait"):
-        await mission.perform(Navigate(url=url))
-        await mission.perform(WaitFor(condition=SelectorCondition(target=Target(selector="#closed"))))
+        await mission.run(Navigate(url=url))
+        await mission.run(WaitFor(condition=SelectorCondition(target=Target(selector="#closed"))))
 
 
 def test_what_escapes_at_the_very_end_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_what_escapes_at_the_very_end_is_not_lost(tmp_path: Path, monkeypatch: p
             sinks.append(sink)
             yield sink
 
-    def escape(line: JournalLine) -> None:
+    def escape(line: EventLine) -> None:
         if isinstance(line.event, SubgoalEnd):
             with socket.create_connection(("127.0.0.1", sinks[-1].port("page"))) as asking:
                 asking.sendall(b"CONNECT shop.test:443 HTTP/1.1\r\n\r\n")
@@ -86,5 +86,5 @@ def test_what_escapes_at_the_very_end_is_not_lost(tmp_path: Path, monkeypatch: p
 
     outcome = ReplayEngine(options).replay(tmp_path / "bundle")
 
-    assert [(each.method, each.target) for each in outcome.network.escapes] == [("CONNECT", "shop.test:443")]
+    assert [(each.method, each.target) for each in outcome.network.page_violations] == [("CONNECT", "shop.test:443")]
     assert outcome.verdict == "unverifiable"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, text_node
+from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node
 from eikon_engine.trace.dom.stored import store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace, SkillInputRef, SkillUsage, SubgoalTrace, Succeeded
 from eikon_engine.trace.serializer import TRACE_FILE, write_trace
@@ -22,7 +22,7 @@ URL = "https://shop.example/"
 
 def element(tag: str, *children: DomNode | str, **attributes: str) -> DomNode:
     """Make an element."""
-    nodes = tuple(text_node(child) if isinstance(child, str) else child for child in children)
+    nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
     named = tuple(sorted((name.rstrip("_"), value) for name, value in attributes.items()))
     return DomNode(tag=tag, attributes=named, children=nodes)
 

@@ -21,7 +21,7 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.execution import Failed, Result, Succeeded
 from eikon_engine.trace.json_value import JsonValue
-from eikon_engine.trace.outdated import NO_DOCUMENT
+from eikon_engine.trace.outdated import MISSING_DOCUMENT
 from tests.rerun.recorded import URL, element, page, use, write_bundle
 from tests.sites.model_server import Scripted, answer_error, answer_text, serve_model
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_rerun_is_told_and_never_a_pass(run: Run, tmp_path: Path)
 
     assert (done.returncode, broken.returncode) == (3, 3)
     for line in (
-        f"look #1 price_of: not rerun: {NO_DOCUMENT}",
+        f"look #1 price_of: not rerun: {MISSING_DOCUMENT}",
         "look #2 price_of: not rerun: the recording contains no output of the skill to compare with",
         "look #3 price_off: not rerun: unknown skill 'price_off'",
         "look #4 ask_page: not rerun: ",

@@ -9,10 +9,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.scenario.finding_secrets import FindingSecrets
+from eikon_engine.scenario.finding_secrets import SecretFinder
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.recorded_calls import RecordedCalls
-from eikon_engine.scenario.replayed_calls import ReplayedCalls
+from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
 from eikon_engine.scenario.tool_box import ToolBox
 
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
@@ -44,16 +44,16 @@ def record(
     secrets: Mapping[str, str] | None = None,
 ) -> Path:
     """Record what is done with a box."""
-    calls = RecordedCalls(folder, run_id, FindingSecrets(secrets or {}, RedactionRules(), b"key"), lambda: NOON)
-    work(box.answered_by(calls))
+    calls = RecordingCalls(folder, run_id, SecretFinder(secrets or {}, RedactionRules(), b"key"), lambda: NOON)
+    work(box.with_calls(calls))
     calls.close()
     return folder
 
 
-def replayed(folder: Path, secrets: Mapping[str, str] | None = None) -> tuple[ToolBox, ReplayedCalls]:
+def replayed(folder: Path, secrets: Mapping[str, str] | None = None) -> tuple[ToolBox, ReplayingCalls]:
     """Give an empty box that is answered by a recording."""
-    calls = ReplayedCalls(FixtureFolder(folder), secrets or {})
-    return ToolBox.of().answered_by(calls), calls
+    calls = ReplayingCalls(FixtureFolder(folder), secrets or {})
+    return ToolBox.of().with_calls(calls), calls
 
 
 def files(folder: Path) -> list[Path]:

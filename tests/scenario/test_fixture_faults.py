@@ -11,17 +11,17 @@ from pydantic import JsonValue
 
 from eikon_engine.errors import (
     FixtureCorruptError,
-    FixtureError,
+    FixtureFolderError,
     FixturesIncompleteError,
     FixturesMixedError,
 )
 from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.finding_secrets import FindingSecrets
+from eikon_engine.scenario.finding_secrets import SecretFinder
 from eikon_engine.scenario.fixture import Fixture
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.recorded_calls import RecordedCalls
-from eikon_engine.scenario.replayed_calls import ReplayedCalls
-from eikon_engine.scenario.sealed import read_sealed, sealed_text
+from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
+from eikon_engine.scenario.sealed import digested_text, read_digested
 from eikon_engine.scenario.tool_box import ToolBox
 from tests.scenario.fixture_calls import NOON, echo, files, record, replayed
 
@@ -33,7 +33,7 @@ def edit(path: Path, **fields: JsonValue) -> None:
 
 def reseal(path: Path, **fields: object) -> None:
     """Change a fixture as we would write it."""
-    path.write_bytes(sealed_text(read_sealed(Fixture, path).model_copy(update=fields)))
+    path.write_bytes(digested_text(read_digested(Fixture, path).model_copy(update=fields)))
 
 
 def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
@@ -79,14 +79,14 @@ def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_n
     with pytest.raises(FixturesMixedError, match=r"expected a fixture of run run_1, got one of run run_2"):
         box.call("echo", {"value": 2})
     with pytest.raises(FixturesMixedError):
-        ReplayedCalls(FixtureFolder(ours), {}).close()
+        ReplayingCalls(FixtureFolder(ours), {}).close()
     assert calls is not None
 
 
 def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
     """A recording that was killed is refused."""
-    calls = RecordedCalls(tmp_path, "run_1", FindingSecrets({}, None, b""), lambda: NOON)
-    ToolBox.of(echo).answered_by(calls).call("echo")
+    calls = RecordingCalls(tmp_path, "run_1", SecretFinder({}, None, b""), lambda: NOON)
+    ToolBox.of(echo).with_calls(calls).call("echo")
 
     with pytest.raises(FixturesIncompleteError, match="got run run_1, which was killed or is still running"):
         FixtureFolder(tmp_path)
@@ -94,9 +94,9 @@ def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
     """A folder without a recording is refused."""
-    with pytest.raises(FixtureError, match=r"got a folder without recording.json"):
+    with pytest.raises(FixtureFolderError, match=r"got a folder without recording.json"):
         FixtureFolder(tmp_path)
-    with pytest.raises(FixtureError, match="got no folder"):
+    with pytest.raises(FixtureFolderError, match="got no folder"):
         FixtureFolder(tmp_path / "nowhere")
 
 
@@ -106,5 +106,5 @@ def test_what_is_no_fixture_is_named(tmp_path: Path, name: str) -> None:
     record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
     (tmp_path / name).write_text("{}")
 
-    with pytest.raises(FixtureError, match="expected only <tool>"):
+    with pytest.raises(FixtureFolderError, match="expected only <tool>"):
         FixtureFolder(tmp_path)

@@ -22,7 +22,7 @@ def all_bytes(folder: Path) -> bytes:
     """Return everything that is written in a folder, blobs unpacked."""
     stores = [(BlobStore(each.parent), each) for each in folder.rglob("*.zst")]
     plain = [each.read_bytes() for each in folder.rglob("*.json")]
-    return b"".join([*plain, *(store.get(store.ref(path)) for store, path in stores)])
+    return b"".join([*plain, *(store.get(store.ref_of_file(path)) for store, path in stores)])
 
 
 def test_a_named_secret_is_written_nowhere_and_needed_by_no_replay(tmp_path: Path) -> None:

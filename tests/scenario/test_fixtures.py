@@ -22,15 +22,15 @@ from eikon_engine.errors import (
 from eikon_engine.scenario.args_hash import args_hash
 from eikon_engine.scenario.fixture import Fixture
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.replayed_calls import ReplayedCalls
-from eikon_engine.scenario.sealed import read_sealed
-from eikon_engine.scenario.stored_result import Result, restore_result, store_result
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
+from eikon_engine.scenario.sealed import read_digested
+from eikon_engine.scenario.stored_result import ToolResultValue, restore_result, store_result
 from eikon_engine.scenario.tool_box import ToolBox
 from eikon_engine.trace.blobs import BlobStore
 from tests.scenario.fixture_calls import NOON, Counter, echo, files, record, replayed
 
 
-def picture() -> dict[str, Result]:
+def picture() -> dict[str, ToolResultValue]:
     """Return bytes."""
     return {"png": b"\x89PNG\0", "all": [b"", b"\xff"]}
 
@@ -90,8 +90,8 @@ def test_a_replay_executes_and_writes_nothing(tmp_path: Path) -> None:
     folder = record(tmp_path, ToolBox.of(counter.next_number), lambda box: box.call("next_number"))
     before = {each: each.read_bytes() for each in files(folder)}
 
-    calls = ReplayedCalls(FixtureFolder(folder), {})
-    ToolBox.of(counter.next_number).answered_by(calls).call("next_number")
+    calls = ReplayingCalls(FixtureFolder(folder), {})
+    ToolBox.of(counter.next_number).with_calls(calls).call("next_number")
 
     assert counter.count == 1
     assert {each: each.read_bytes() for each in files(folder)} == before
@@ -146,7 +146,7 @@ def test_concurrent_calls_are_each_recorded_once(tmp_path: Path) -> None:
 
     folder = record(tmp_path, ToolBox.of(tool), work)
 
-    fixtures = [read_sealed(Fixture, each) for each in files(folder)]
+    fixtures = [read_digested(Fixture, each) for each in files(folder)]
     assert sorted(each.order for each in fixtures) == list(range(1, 41))
     assert sorted(each.occurrence for each in fixtures) == list(range(1, 41))
 
@@ -202,10 +202,10 @@ def test_a_changed_order_is_told_unless_none_was_promised(tmp_path: Path) -> Non
     """A changed order is told unless none was promised."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: [box.call("echo", {"value": each}) for each in (1, 2)])
     box, calls = replayed(folder)
-    unordered = ReplayedCalls(FixtureFolder(folder), {}, is_ordered=False)
+    unordered = ReplayingCalls(FixtureFolder(folder), {}, is_ordered=False)
     for value in (2, 1):
         box.call("echo", {"value": value})
-        ToolBox.of().answered_by(unordered).call("echo", {"value": value})
+        ToolBox.of().with_calls(unordered).call("echo", {"value": value})
 
     with pytest.raises(ToolCallsDivergedError, match=r'expected call 1 to be echo {"value":1}, got echo {"value":2}'):
         calls.close()
@@ -223,10 +223,10 @@ def test_a_changed_order_is_told_unless_none_was_promised(tmp_path: Path) -> Non
         ("\ud800", ".*a lone surrogate"),
     ],
 )
-def test_a_result_that_would_not_come_back_is_refused(tmp_path: Path, value: Result, told: str) -> None:
+def test_a_result_that_would_not_come_back_is_refused(tmp_path: Path, value: ToolResultValue, told: str) -> None:
     """A result that would not come back is refused."""
 
-    def give() -> Result:
+    def give() -> ToolResultValue:
         return value
 
     with pytest.raises(ResultNotStorableError, match=rf"result of tool give, {told}"):
@@ -253,7 +253,9 @@ json_values = st.recursive(
 
 @settings(max_examples=60, deadline=None)
 @given(value=json_values)
-def test_every_result_that_is_stored_comes_back(tmp_path_factory: pytest.TempPathFactory, value: Result) -> None:
+def test_every_result_that_is_stored_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, value: ToolResultValue
+) -> None:
     """Every result that is stored comes back."""
     blobs = BlobStore(tmp_path_factory.mktemp("blobs"))
 

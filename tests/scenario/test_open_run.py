@@ -20,7 +20,7 @@ from eikon_engine.errors import (
     FixtureMissingError,
     ResultNotStorableError,
     ToolCallsDivergedError,
-    ToolNotAllowedError,
+    ToolNotPermittedError,
     UsageError,
 )
 from eikon_engine.trace.serializer import read_trace
@@ -181,7 +181,7 @@ def test_a_result_that_cannot_be_kept_fails_the_recording_of_an_agent_that_goes_
 def test_only_allowed_tools_are_called(tmp_path: Path) -> None:
     """Only allowed tools are called."""
     with (
-        pytest.raises(ToolNotAllowedError),
+        pytest.raises(ToolNotPermittedError),
         open_run(tmp_path / "run", BOX, options=RunOptions(allowed=())) as run,
     ):
         run.call("add", {"left": 1, "right": 1})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from eikon_engine.errors import ScenarioError
-from eikon_engine.scenario.references import filled, names_in, strays_in
+from eikon_engine.scenario.references import invalid_references, referenced_names, resolve_references
 
 KNOWN: dict[str, JsonValue] = {
     "fruit": "banana",
@@ -42,7 +42,7 @@ values = st.recursive(
 )
 def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
     """References become values."""
-    assert filled(text, KNOWN) == value
+    assert resolve_references(text, KNOWN) == value
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
 def test_a_path_that_leads_nowhere_is_told(text: str, told: str) -> None:
     """A path that leads nowhere is told."""
     with pytest.raises(ScenarioError, match=told):
-        filled(text, KNOWN)
+        resolve_references(text, KNOWN)
 
 
 def test_names_are_found_with_their_places() -> None:
     """Names are found with their places."""
-    assert sorted(names_in({"a": ["{{fruit}}", {"b": "{{table.rows}} {{mark}}"}]})) == [
+    assert sorted(referenced_names({"a": ["{{fruit}}", {"b": "{{table.rows}} {{mark}}"}]})) == [
         (("a", 0), "fruit"),
         (("a", 1, "b"), "mark"),
         (("a", 1, "b"), "table"),
@@ -75,17 +75,19 @@ def test_what_is_meant_for_a_reference_and_is_none_is_found() -> None:
     strays = ["{{table.rows[0]}}", "{{}}", "{{ eikon-secret:KEY }}", "{{fruit | upper}}"]
     right = ["{{ fruit }}", "{{eikon-secret:KEY}}", '{"a": {"b": 1}}', "{% x %}"]
 
-    assert sorted(strays_in([*strays, " ".join(right)])) == [((place,), text) for place, text in enumerate(strays)]
+    assert sorted(invalid_references([*strays, " ".join(right)])) == [
+        ((place,), text) for place, text in enumerate(strays)
+    ]
 
 
 @given(name=names, value=values)
 def test_a_whole_reference_is_the_value_whatever_it_is(name: str, value: JsonValue) -> None:
     """A whole reference is the value whatever it is."""
-    assert filled(f"{{{{{name}}}}}", {name: value}) == value
+    assert resolve_references(f"{{{{{name}}}}}", {name: value}) == value
 
 
 @given(value=values)
 def test_what_has_no_reference_stays_as_it_is(value: JsonValue) -> None:
     """What has no reference stays as it is."""
-    if not list(names_in(value)):
-        assert filled(value, {}) == value
+    if not list(referenced_names(value)):
+        assert resolve_references(value, {}) == value

@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 
 from eikon_engine.cli.schema import schema_command
 from eikon_engine.scenario.check import check_scenario
-from eikon_engine.scenario.given import tools_for
+from eikon_engine.scenario.given import available_tools
 from eikon_engine.scenario.read import read_scenario
 from eikon_engine.scenario.schema import scenario_schema
 from eikon_engine.scenario.tool_box import ToolBox
 from eikon_engine.skills import default_skills
-from eikon_engine.trace.schema import schema_text
+from eikon_engine.trace.schema import render_schema
 from eikon_engine.trace.yaml_text import read_yaml
 from scenarios.counting import count_lines
 from tests.scenario.test_must_show import SCENARIO
@@ -29,7 +29,7 @@ def test_the_published_schema_is_the_one_of_the_models() -> None:
     published = (ROOT / "docs/scenario.schema.json").read_text()
 
     Draft202012Validator.check_schema(scenario_schema())
-    assert published == schema_text(scenario_schema())
+    assert published == render_schema(scenario_schema())
     assert CliRunner().invoke(schema_command, ["scenario"]).stdout == published
 
 
@@ -37,7 +37,7 @@ def test_the_example_scenario_is_one() -> None:
     """The example scenario is one."""
     file = read_scenario(ROOT / "scenarios/release_notes.yaml")
 
-    check_scenario(file, tools_for(file, ToolBox.of(count_lines)), default_skills)
+    check_scenario(file, available_tools(file, ToolBox.of(count_lines)), default_skills)
     assert list(VALIDATOR.iter_errors(file.text.data)) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from eikon_engine.errors import (
     ToolArgumentsError,
     ToolError,
-    ToolNotAllowedError,
+    ToolNotPermittedError,
     UnknownToolError,
     UsageError,
 )
@@ -93,7 +93,7 @@ def test_an_unknown_tool_is_named_with_the_nearest() -> None:
 
 def test_a_tool_that_is_not_allowed_is_not_called() -> None:
     """A tool that is not allowed is not called."""
-    with pytest.raises(ToolNotAllowedError, match="tool 'fail' is not allowed: expected one of add"):
+    with pytest.raises(ToolNotPermittedError, match="tool 'fail' is not allowed: expected one of add"):
         BOX.allowing(["add"]).call("fail")
 
 
@@ -163,7 +163,7 @@ def test_a_tool_has_named_parameters() -> None:
 
 def test_a_tool_describes_its_arguments() -> None:
     """A tool describes its arguments."""
-    tool = BOX.named("add")
+    tool = BOX.get("add")
 
     assert tool.description == "Add two numbers."
     assert tool.schema["properties"]["left"] == {"title": "Left", "type": "integer"}

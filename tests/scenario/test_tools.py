@@ -14,7 +14,7 @@ import pytest
 from eikon_engine.errors import ToolError, UnknownToolError
 from eikon_engine.scenario.tool_box import ToolBox
 from eikon_engine.scenario.tools.installed import installed_tools
-from eikon_engine.scenario.tools.read_file import read_file_below
+from eikon_engine.scenario.tools.read_file import make_read_file_tool
 from eikon_engine.scenario.tools.web_fetch import web_fetch
 from tests.sites.loopback import LoopbackServer, QuietHandler, running
 
@@ -175,7 +175,7 @@ def below(tmp_path: Path) -> Path:
 )
 def test_files_below_the_folder_are_read(below: Path, path: str, content: dict[str, object]) -> None:
     """Files below the folder are read."""
-    assert ToolBox.of(read_file_below(below)).call("read_file", {"path": path}) == {"path": path, **content}
+    assert ToolBox.of(make_read_file_tool(below)).call("read_file", {"path": path}) == {"path": path, **content}
 
 
 @pytest.mark.parametrize(
@@ -184,13 +184,13 @@ def test_files_below_the_folder_are_read(below: Path, path: str, content: dict[s
 def test_nothing_else_is_read(below: Path, path: str) -> None:
     """Nothing else is read."""
     with pytest.raises(ToolError, match="FileRefusedError"):
-        ToolBox.of(read_file_below(below)).call("read_file", {"path": path})
+        ToolBox.of(make_read_file_tool(below)).call("read_file", {"path": path})
 
 
 def test_a_file_that_is_too_large_is_refused(below: Path) -> None:
     """A file that is too large is refused."""
     with pytest.raises(ToolError, match="expected at most 4 bytes, got more"):
-        ToolBox.of(read_file_below(below)).call("read_file", {"path": "a.txt", "max_bytes": 4})
+        ToolBox.of(make_read_file_tool(below)).call("read_file", {"path": "a.txt", "max_bytes": 4})
 
 
 def test_tools_of_packages_are_loaded_when_they_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,23 +10,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eikon_engine.browser.attached.view import OURS
+from eikon_engine.browser.attached.view import IS_INTERNAL_CALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class ContextHost(Protocol):
+class ContextListener(Protocol):
     """Receives new and closing contexts."""
 
-    async def opened(self, wrapper: object) -> None:
+    async def on_context_opened(self, wrapper: object) -> None:
         """Handle a context before its owner gets it."""
 
-    async def closing(self, impl: object) -> None:
+    async def on_context_closing(self, impl: object) -> None:
         """Handle a context before it closes."""
 
 
-class HeldContext:
+class ContextHandle:
     """A context for use inside the event loop of its own client."""
 
     def __init__(self, impl: Any) -> None:  # noqa: ANN401 - the objects of the client have no public types
@@ -36,22 +36,22 @@ class HeldContext:
         self._dispatcher_fiber = impl._dispatcher_fiber  # noqa: SLF001 - as above
 
 
-class _Instrument:
+class _ClientInstrumentation:
     """Instrumentation listener of one client."""
 
-    def __init__(self, host: ContextHost) -> None:
+    def __init__(self, host: ContextListener) -> None:
         self._host = host
 
     async def run_after_create_browser_context(self, context: object) -> None:
-        if not OURS.get():
-            await self._host.opened(HeldContext(context))
+        if not IS_INTERNAL_CALL.get():
+            await self._host.on_context_opened(ContextHandle(context))
 
     async def run_before_close_browser_context(self, context: object) -> None:
-        if not OURS.get():
-            await self._host.closing(context)
+        if not IS_INTERNAL_CALL.get():
+            await self._host.on_context_closing(context)
 
 
-def meet_contexts(host: ContextHost) -> None:
+def observe_contexts(host: ContextListener) -> None:
     """Notify `host` of every context from now on."""
     from playwright._impl import browser
 
@@ -61,19 +61,19 @@ def meet_contexts(host: ContextHost) -> None:
 
     def create_with_host() -> Any:  # noqa: ANN401 - as above
         made = create()
-        made.add_listener(_Instrument(host))
+        made.add_listener(_ClientInstrumentation(host))
         return made
 
     async def close_after_telling(self: Any, *values: Any, **named: Any) -> None:  # noqa: ANN401 - as above
         for context in tuple(self.contexts):
-            await host.closing(context)
+            await host.on_context_closing(context)
         await close(self, *values, **named)
 
     connection.create_instrumentation = create_with_host
     browser.Browser.close = close_after_telling  # type: ignore[method-assign] # this process only runs the recorded script
 
 
-def launch_with(browser_path: Path | None, find: Callable[[], Path]) -> None:
+def override_launch(browser_path: Path | None, find: Callable[[], Path]) -> None:
     """Launch this browser for scripts that name none; call `find` if Playwright's own is not installed."""
     from playwright._impl.browser_type import BrowserType
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.attached.view import ours
-from eikon_engine.browser.clean import clean_snapshot
+from eikon_engine.browser.attached.view import internal_calls
+from eikon_engine.browser.clean import redact_snapshot
 from eikon_engine.browser.perform.deed import require_page
 from eikon_engine.browser.snapshot import capture_page
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom import PageSnapshot
 
 
-async def snapshot_of(session: Session, page: int) -> PageSnapshot:
+async def take_snapshot(session: Session, page: int) -> PageSnapshot:
     """Take a redacted DOM snapshot of an open page.
 
     Raises:
         PageMissingError: the page is not open.
     """
-    with ours():
-        return clean_snapshot(session, await capture_page(require_page(session, page)))
+    with internal_calls():
+        return redact_snapshot(session, await capture_page(require_page(session, page)))

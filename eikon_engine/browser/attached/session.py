@@ -11,21 +11,27 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.attached.traffic import WatchedTraffic
-from eikon_engine.browser.attached.view import Views, impl_of, ours
+from eikon_engine.browser.attached.traffic import AttachedTraffic
+from eikon_engine.browser.attached.view import ClientViews, impl_of, internal_calls
 from eikon_engine.browser.capture import NetworkCapture
-from eikon_engine.browser.environment import NativeBrowser, fonts_digest, native_browser, platform_name, see
-from eikon_engine.browser.ledger import PageLedger
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.environment import (
+    NativeBrowser,
+    fonts_digest,
+    platform_name,
+    read_native_browser,
+    read_page_view,
+)
+from eikon_engine.browser.ledger import PageTracker
+from eikon_engine.browser.own_script import load_script
 from eikon_engine.browser.page_clock import NaturalClock
-from eikon_engine.browser.rest import Rest
+from eikon_engine.browser.rest import PageStabilizer
 from eikon_engine.browser.session import Session, SessionOptions, init_scripts
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.environment import Environment, Geolocation, Viewport
 from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.relocated_redaction import redactor_for
-from eikon_engine.trace.secret_text import Secrets
-from eikon_engine.trace.stand_ins import StandIns
+from eikon_engine.trace.relocated_redaction import build_redactor
+from eikon_engine.trace.secret_text import SecretValues
+from eikon_engine.trace.stand_ins import StandInMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,15 +40,15 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page
 
     from eikon_engine.network.store import NetworkWriter
-    from eikon_engine.redact.found import FoundSecrets
-    from eikon_engine.trace.environment import PageView
+    from eikon_engine.redact.found import SecretDetector
+    from eikon_engine.trace.environment import PageEnvironment
     from eikon_engine.trace.start_state import StorageState
 
 NATURAL_TICK_MS: Final = 50.0
 """Longest clock step, in ms, of a replay of a natural-clock recording."""
-SEED: Final = 1
-BLANK: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
-_UNREPEATED: Final = {
+RANDOM_SEED: Final = 1
+BLANK_URLS: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+_UNSUPPORTED_OPTIONS: Final = {
     "bypassCSP": "pages ran without their content security policy",
     "offline": "the context was offline",
     "httpCredentials": "the browser answered HTTP authentication",
@@ -52,7 +58,7 @@ _UNREPEATED: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class AttachedContext:
     """A context we are attached to."""
 
     session: Session
@@ -62,7 +68,7 @@ class Watched:
     warnings: tuple[str, ...]
 
 
-def context_of(wrapper: object) -> object:
+def require_context(wrapper: object) -> object:
     """Return the context of a page, or the context itself.
 
     Raises:
@@ -75,93 +81,95 @@ def context_of(wrapper: object) -> object:
     return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
 
 
-def is_over(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
+def is_loop_closed(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
     """Return whether the event loop of a client is closed."""
     fiber = getattr(wrapper, "_dispatcher_fiber", None)
     return bool(wrapper._loop.is_closed() or (fiber is not None and fiber.dead))  # noqa: SLF001 - has no public name
 
 
-async def watch(
-    wrapper: object,
+async def attach(
+    client_object: object,
     *,
     secrets: Mapping[str, str],
-    found: FoundSecrets | None,
+    detector: SecretDetector | None,
     network: NetworkWriter,
     now: datetime,
-    on_fault: Callable[[Exception], None],
-) -> Watched:
+    on_error: Callable[[Exception], None],
+) -> AttachedContext:
     """Attach to a context without a loaded document; runs in the event loop of its client.
 
     Raises:
         UsageError: a document is already loaded, or the browser is not Chromium.
     """
-    with ours():
-        options = impl_of(wrapper)._options  # noqa: SLF001 - the options of a context have no public name
-        context = Views(on_fault).context(wrapper)
-        _require_new(context)
+    with internal_calls():
+        options = impl_of(client_object)._options  # noqa: SLF001 - the options of a context have no public name
+        context = ClientViews(on_error).context(client_object)
+        _require_blank_pages(context)
         environment = await _environment(context, options, now, secrets)
-        return await _watched(context, options, _session_options(environment, secrets, found), network)
+        return await _attach_session(context, options, _session_options(environment, secrets, detector), network)
 
 
 def _session_options(
-    environment: Environment, secrets: Mapping[str, str], found: FoundSecrets | None
+    environment: Environment, secrets: Mapping[str, str], found: SecretDetector | None
 ) -> SessionOptions:
     return SessionOptions(
         environment=environment,
-        secrets=Secrets(secrets),
-        kept_secrets=frozenset(secrets),
-        natural=True,
-        found=found,
-        stand_ins=found.stand_ins if found is not None else StandIns(),
+        secrets=SecretValues(secrets),
+        redacted_secrets=frozenset(secrets),
+        natural_clock=True,
+        secret_detector=found,
+        stand_ins=found.stand_ins if found is not None else StandInMap(),
     )
 
 
-async def _watched(
+async def _attach_session(
     context: BrowserContext, options: Mapping[str, Any], chosen: SessionOptions, network: NetworkWriter
-) -> Watched:
+) -> AttachedContext:
     state: Any = await context.storage_state(indexed_db=True)
-    ledger = PageLedger(context, answers_dialogs=False)
-    rest = Rest(NaturalClock(), ledger, chosen.environment.tick_ms)
-    rest.acts_apart = True
-    traffic = WatchedTraffic()
+    ledger = PageTracker(context, handles_dialogs=False)
+    rest = PageStabilizer(NaturalClock(), ledger, chosen.environment.tick_ms)
+    rest.has_acting_phase = True
+    traffic = AttachedTraffic()
     secrets = chosen.secrets.values
     session = Session(
         context=context,
-        ledger=ledger,
-        rest=rest,
+        tracker=ledger,
+        stabilizer=rest,
         environment=chosen.environment,
         secrets=chosen.secrets,
-        redactor=redactor_for(dict(secrets), chosen.urls, chosen.stand_ins),
-        restorer=Redactor(secrets, chosen.stand_ins),
-        found=chosen.found,
-        kept=chosen.kept_secrets,
+        redactor=build_redactor(dict(secrets), chosen.urls, chosen.stand_ins),
+        secret_restorer=Redactor(secrets, chosen.stand_ins),
+        secret_detector=chosen.secret_detector,
+        redacted_names=chosen.redacted_secrets,
         traffic=traffic,
     )
     await traffic.start(session)
     await _prepare_documents(context, chosen.environment)
     capture = NetworkCapture(session, network)
     await capture.start()
-    await traffic.ready()
-    ledger.take()
-    return Watched(session=session, capture=capture, storage_state=state, warnings=tuple(_unrepeated(options)))
+    await traffic.wait_until_ready()
+    ledger.take_events()
+    return AttachedContext(
+        session=session, capture=capture, storage_state=state, warnings=tuple(_unsupported_option_warnings(options))
+    )
 
 
-def _require_new(context: BrowserContext) -> None:
+def _require_blank_pages(context: BrowserContext) -> None:
     browser = context.browser
     if browser is not None and browser.browser_type.name != "chromium":
         message = f"cannot record {browser.browser_type.name}: replays run in Chromium; use Chromium"
         raise UsageError(message)
     for page in context.pages:
-        if page.url not in BLANK:
+        if page.url not in BLANK_URLS:
             message = f"page {page.url} is already loaded; start recording before the first navigation"
             raise UsageError(message)
 
 
 async def _prepare_documents(context: BrowserContext, environment: Environment) -> None:
     """Add our init scripts; documents that are open already are blank and get them too."""
-    standstill = own_script("init_standstill.js")  # it writes to the console, which the agent may read
-    scripts = init_scripts(SessionOptions(environment=environment, natural=True))
-    for script in (*scripts, own_script("init_heard_sockets.js"), own_script("init_hits.js")):
+    standstill = load_script("init_standstill.js")  # it writes to the console, which the agent may read
+    scripts = init_scripts(SessionOptions(environment=environment, natural_clock=True))
+    for script in (*scripts, load_script("init_heard_sockets.js"), load_script("init_hits.js")):
         if script != standstill:
             await context.add_init_script(script)
 
@@ -173,7 +181,7 @@ async def _environment(
     from importlib.metadata import version
 
     browser = context.browser
-    view, native = await asyncio.gather(_see_blank(context, options), _native(browser))
+    view, native = await asyncio.gather(_describe_blank_page(context, options), _native(browser))
     position = options.get("geolocation")
     return Environment(
         browser_version=browser.version if browser is not None else "",
@@ -184,7 +192,7 @@ async def _environment(
         locale=options.get("locale") or view.locale,
         timezone=view.timezone,
         user_agent=view.user_agent,
-        color_scheme=_among(options.get("colorScheme"), ("dark", "no-preference"), "light"),
+        color_scheme=_choice_or_default(options.get("colorScheme"), ("dark", "no-preference"), "light"),
         reduced_motion="reduce" if view.reduced_motion else "no-preference",
         forced_colors="active" if view.forced_colors else "none",
         has_touch=bool(options.get("hasTouch")),
@@ -198,28 +206,28 @@ async def _environment(
         fonts_digest=fonts_digest(),
         clock_start_ms=int(now.timestamp() * 1000),
         clock="natural",
-        random_seed=SEED,
+        random_seed=RANDOM_SEED,
         tick_ms=NATURAL_TICK_MS,
     )
 
 
 async def _native(browser: Browser | None) -> NativeBrowser | None:
-    return None if browser is None else await native_browser(browser)
+    return None if browser is None else await read_native_browser(browser)
 
 
 def _extra_headers(options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, str]:
-    redact = Redactor(secrets).text
+    redact = Redactor(secrets).redact_text
     return {each["name"]: redact(each["value"]) for each in options.get("extraHTTPHeaders", ())}
 
 
-def _among(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN401 - an option of the protocol
+def _choice_or_default(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN401 - an option of the protocol
     return value if value in known else other
 
 
-async def _see_blank(context: BrowserContext, options: Mapping[str, Any]) -> PageView:
+async def _describe_blank_page(context: BrowserContext, options: Mapping[str, Any]) -> PageEnvironment:
     page, temporary = await _blank_page(context, options)
     try:
-        return await see(page)
+        return await read_page_view(page)
     finally:
         if temporary is not None:
             await temporary.close()
@@ -233,11 +241,11 @@ async def _blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tu
     if browser is None:
         message = "the context has no page and no browser to open one; open a page first"
         raise UsageError(message)
-    temporary = await _alike(browser, options)
+    temporary = await _clone_context(browser, options)
     return await temporary.new_page(), temporary
 
 
-async def _alike(browser: Browser, options: Mapping[str, Any]) -> BrowserContext:
+async def _clone_context(browser: Browser, options: Mapping[str, Any]) -> BrowserContext:
     viewport = options.get("viewport")
     return await browser.new_context(
         viewport=viewport,
@@ -254,26 +262,28 @@ async def _alike(browser: Browser, options: Mapping[str, Any]) -> BrowserContext
     )
 
 
-def _unrepeated(options: Mapping[str, Any]) -> list[str]:
-    return [f"{what}; replays do not reproduce that" for name, what in _UNREPEATED.items() if options.get(name)]
+def _unsupported_option_warnings(options: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{what}; replays do not reproduce that" for name, what in _UNSUPPORTED_OPTIONS.items() if options.get(name)
+    ]
 
 
-async def unwatch(watched: Watched) -> None:
+async def detach(attached: AttachedContext) -> None:
     """Read pending data and detach."""
     from playwright.async_api import Error
 
-    with ours():
+    with internal_calls():
         with suppress(Error):  # the context is gone
-            await watched.capture.close()
-        await watched.session.traffic.stop()
+            await attached.capture.close()
+        await attached.session.traffic.stop()
 
 
-def kept_options(watched: Watched) -> SessionOptions:
+def start_options(attached: AttachedContext) -> SessionOptions:
     """Return the session options to store as start state."""
-    session = watched.session
+    session = attached.session
     return replace(
         SessionOptions(environment=session.environment),
-        storage_state=watched.storage_state,
+        storage_state=attached.storage_state,
         secrets=session.secrets,
-        kept_secrets=session.kept,
+        redacted_secrets=session.redacted_names,
     )

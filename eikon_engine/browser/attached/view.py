@@ -18,35 +18,35 @@ if TYPE_CHECKING:
 
     from playwright.async_api import BrowserContext, Page
 
-OURS: Final[ContextVar[bool]] = ContextVar("eikon_ours", default=False)
+IS_INTERNAL_CALL: Final[ContextVar[bool]] = ContextVar("eikon_ours", default=False)
 """Whether the calls being sent are internal rather than the agent's."""
 
 
 @contextmanager
-def ours() -> Iterator[None]:
+def internal_calls() -> Iterator[None]:
     """Mark calls sent inside the block as internal."""
-    token = OURS.set(True)
+    token = IS_INTERNAL_CALL.set(True)
     try:
         yield
     finally:
-        OURS.reset(token)
+        IS_INTERNAL_CALL.reset(token)
 
 
-KEPT_AS: Final = "_eikon_view_"
+VIEW_ATTRIBUTE: Final = "_eikon_view_"
 """Attribute of a client object that stores its view."""
 
 
-class Views:
+class ClientViews:
     """Create views of client objects; each object has one view."""
 
-    def __init__(self, on_fault: Callable[[Exception], None]) -> None:
+    def __init__(self, on_error: Callable[[Exception], None]) -> None:
         """Prepare the classes; errors of our event listeners go to `on_fault`, not to the agent."""
         import playwright.async_api  # noqa: F401 - registers the classes
         from playwright._impl import _async_base, _impl_to_api_mapping
 
-        mapping_class = _bound_anew(_impl_to_api_mapping.ImplToApiMapping, {"API_ATTR": KEPT_AS})
+        mapping_class = _rebind_class(_impl_to_api_mapping.ImplToApiMapping, {"API_ATTR": VIEW_ATTRIBUTE})
         self._mapping = mapping_class()
-        self._on_fault = on_fault
+        self._on_error = on_error
         for impl_class, api_class in _async_base.mapping._mapping.items():  # noqa: SLF001 - this module wraps private objects
             self._mapping.register(impl_class, self._view_class(api_class))
 
@@ -64,7 +64,7 @@ class Views:
         def wrap_handler(_view: object, handler: Callable[..., Any] | str) -> Callable[..., Any] | str:
             return self._listener(handler) if callable(handler) else handler
 
-        own = _bound_anew(api_class, {"mapping": self._mapping})
+        own = _rebind_class(api_class, {"mapping": self._mapping})
         own._wrap_handler = wrap_handler  # noqa: SLF001 - every wrapper has it
         return own
 
@@ -74,11 +74,11 @@ class Views:
         taken = None if Parameter.VAR_POSITIONAL in kinds else len(kinds)
 
         def hear(*values: object) -> object:
-            with ours():
+            with internal_calls():
                 try:
                     return handler(*map(self._mapping.from_maybe_impl, values[:taken]))
                 except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
-                    self._on_fault(error)
+                    self._on_error(error)
                     return None
 
         return hear
@@ -89,9 +89,9 @@ def impl_of(wrapper: object) -> Any:  # noqa: ANN401 - the objects inside have n
     return wrapper._impl_obj  # type: ignore[attr-defined] # noqa: SLF001 - this module wraps private objects
 
 
-def _bound_anew(original: type, names: dict[str, object]) -> Any:  # noqa: ANN401 - a class made at run time
+def _rebind_class(original: type, names: dict[str, object]) -> Any:  # noqa: ANN401 - a class made at run time
     """Return a subclass whose functions resolve some global names to other values."""
-    namespace = {name: _rebound(value, names) for name, value in vars(original).items() if _has_code(value)}
+    namespace = {name: _rebind(value, names) for name, value in vars(original).items() if _has_code(value)}
     return type(original.__name__, (original,), namespace)
 
 
@@ -99,9 +99,9 @@ def _has_code(value: object) -> bool:
     return isinstance(value, FunctionType | property)
 
 
-def _rebound(value: Any, names: dict[str, object]) -> Any:  # noqa: ANN401 - a function or a property
+def _rebind(value: Any, names: dict[str, object]) -> Any:  # noqa: ANN401 - a function or a property
     if isinstance(value, property):
-        return property(*(each and _rebound(each, names) for each in (value.fget, value.fset, value.fdel)))
+        return property(*(each and _rebind(each, names) for each in (value.fget, value.fset, value.fdel)))
     copy = FunctionType(
         value.__code__, {**value.__globals__, **names}, value.__name__, value.__defaults__, value.__closure__
     )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eikon_engine.browser.attached.view import impl_of
-from eikon_engine.browser.by_hand.look import HeardFrame
-from eikon_engine.browser.by_hand.pages import HeardPage, in_turn
-from eikon_engine.browser.by_hand.script import BINDING, hearing_script
+from eikon_engine.browser.by_hand.look import ReportingFrame
+from eikon_engine.browser.by_hand.pages import PageMonitor, call_soon
+from eikon_engine.browser.by_hand.script import BINDING, interaction_script
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.errors import NavigationError, UsageError
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Dialog, Page, Request
 
     from eikon_engine.browser.by_hand.pages import PageListener
-    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.ledger import PageTracker
     from eikon_engine.trace.environment import Viewport
 
-_SHOW: Final = "([actions, subgoal]) => window.__eikon__?.recorder?.show?.(actions, subgoal)"
+_UPDATE_BAR: Final = "([actions, subgoal]) => window.__eikon__?.recorder?.show?.(actions, subgoal)"
 _LOOPBACK: Final = "127.0.0.1"
-OPEN_S: Final = 30.0
+OPEN_TIMEOUT_S: Final = 30.0
 """Wall time for the response of the first document."""
 
 
-class HandListener(Protocol):
+class WindowListener(Protocol):
     """Receives what a person does; pages are identified by ordinal."""
 
-    def told(self, page: int, frame: HeardFrame, text: str) -> None:
+    def on_message(self, page: int, frame: ReportingFrame, text: str) -> None:
         """Handle a JSON message of the script in a document."""
 
-    def opened(self, page: int, *, is_popup: bool) -> PageListener:
+    def on_page_opened(self, page: int, *, is_popup: bool) -> PageListener:
         """Handle a new page; return the listener for its events."""
 
-    def closed(self, page: int) -> None:
+    def on_page_closed(self, page: int) -> None:
         """Handle a closed page."""
 
-    def failed(self, page: int, reason: str) -> None:
+    def on_navigation_failed(self, page: int, reason: str) -> None:
         """Handle a failed navigation."""
 
-    def is_busy(self, page: int | None = None) -> bool:
+    def has_recent_activity(self, page: int | None = None) -> bool:
         """Return whether an action is pending, in one page or in any."""
 
 
@@ -63,7 +63,7 @@ class WindowOptions:
     viewport: Viewport
 
 
-def demand_display(environ: Mapping[str, str], platform: str = sys.platform) -> None:
+def require_display(environ: Mapping[str, str], platform: str = sys.platform) -> None:
     """Check that a window can be shown.
 
     Raises:
@@ -103,12 +103,12 @@ async def open_window(options: WindowOptions) -> AsyncIterator[Window]:
         BrowserDiedError: it did not start.
     """
     if not options.headless:
-        demand_display(os.environ)
+        require_display(os.environ)
     launch = LaunchOptions(
         headless=options.headless,
         browser_path=options.browser_path,
         debugging_port=options.debugging_port,
-        outlives_signals=True,
+        ignores_signals=True,
     )
     async with launch_browser(launch) as launched:
         context = await _context(launched.browser, options)
@@ -133,36 +133,36 @@ class Window:
     def __init__(self, context: BrowserContext) -> None:
         """Observe nothing yet."""
         self.context = context
-        self._listener: HandListener
-        self._ledger: PageLedger
+        self._listener: WindowListener
+        self._ledger: PageTracker
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._heard: list[HeardPage] = []
+        self._monitors: list[PageMonitor] = []
 
-    async def start(self, ledger: PageLedger, listener: HandListener) -> None:
+    async def start(self, ledger: PageTracker, listener: WindowListener) -> None:
         """Observe the open page and future ones; `ledger` assigns their ordinals."""
         self._ledger, self._listener = ledger, listener
-        await self.context.expose_binding(BINDING, self._on_told)
-        await self.context.add_init_script(hearing_script())
+        await self.context.expose_binding(BINDING, self._on_message)
+        await self.context.add_init_script(interaction_script())
         (page,) = self.context.pages
-        await self._hear(page, is_popup=False)
+        await self._monitor_page(page, is_popup=False)
         self.context.on("page", self._on_page)
-        self.context.on("dialog", _leave_it)
+        self.context.on("dialog", _ignore_dialog)
 
-    async def take_over(self, ledger: PageLedger, listener: HandListener) -> None:
+    async def observe_open_pages(self, ledger: PageTracker, listener: WindowListener) -> None:
         """Observe all pages of a context that someone else drives and whose dialogs they answer."""
         from playwright.async_api import Error
 
         self._ledger, self._listener = ledger, listener
-        await self.context.expose_binding(BINDING, self._on_told)
-        await self.context.add_init_script(hearing_script())
+        await self.context.expose_binding(BINDING, self._on_message)
+        await self.context.add_init_script(interaction_script())
         self.context.on("page", self._on_page)
         for page in self.context.pages:
-            await self._hear(page, is_popup=True)
+            await self._monitor_page(page, is_popup=True)
             for frame in page.frames:
                 with suppress(Error):  # the document is unloading
-                    await frame.evaluate(hearing_script())
+                    await frame.evaluate(interaction_script())
 
-    async def go(self, url: str) -> None:
+    async def open_url(self, url: str) -> None:
         """Open the first document.
 
         Raises:
@@ -172,21 +172,21 @@ class Window:
 
         (page,) = self.context.pages
         try:
-            await page.goto(url, wait_until="commit", timeout=OPEN_S * 1000)
+            await page.goto(url, wait_until="commit", timeout=OPEN_TIMEOUT_S * 1000)
         except Error as error:
             message = f"cannot open {url}: {first_line(error.message)}; check --url"
             raise NavigationError(message) from error
 
-    def show(self, actions: int, subgoal: str) -> None:
+    def update_bar(self, actions: int, subgoal: str) -> None:
         """Show the recording state in every page."""
         for page in self.context.pages:
-            self._spawn(_show(page, actions, subgoal))
+            self._spawn(_update_page_bar(page, actions, subgoal))
 
-    def expect_travel(self, page: int) -> None:
+    def expect_script_navigation(self, page: int) -> None:
         """Attribute the next history navigation of a page to a script."""
-        for monitor in self._heard:
+        for monitor in self._monitors:
             if monitor.ordinal == page:
-                monitor.expect_travel()
+                monitor.expect_script_navigation()
 
     async def stop(self) -> None:
         """Cancel all background work."""
@@ -199,8 +199,8 @@ class Window:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _on_told(self, source: Mapping[str, Any], text: str) -> None:
-        self._listener.told(self._ordinal(source["page"]), HeardFrame(source["frame"]), text)
+    def _on_message(self, source: Mapping[str, Any], text: str) -> None:
+        self._listener.on_message(self._ordinal(source["page"]), ReportingFrame(source["frame"]), text)
 
     def _ordinal(self, page: Page) -> int:
         """Return the ordinal of a page; -1 if it is not recorded. The ledger has its own views."""
@@ -208,39 +208,41 @@ class Window:
         return next(known, -1)
 
     def _on_page(self, page: Page) -> None:
-        self._spawn(self._arrive(page))
+        self._spawn(self._on_new_page(page))
 
-    async def _arrive(self, page: Page) -> None:
+    async def _on_new_page(self, page: Page) -> None:
         from playwright.async_api import Error
 
-        was_busy = self._listener.is_busy()
+        was_busy = self._listener.has_recent_activity()
         with suppress(Error):  # the page is closed already
             opener = await page.opener()
-            await self._hear(page, is_popup=was_busy or opener is not None)
+            await self._monitor_page(page, is_popup=was_busy or opener is not None)
 
-    async def _hear(self, page: Page, *, is_popup: bool) -> None:
+    async def _monitor_page(self, page: Page, *, is_popup: bool) -> None:
         ordinal = self._ordinal(page)
-        page.on("close", lambda _: in_turn(self._listener.closed, ordinal))
-        page.on("requestfailed", self._on_failed)
-        monitor = HeardPage(ordinal, self._listener.opened(ordinal, is_popup=is_popup), is_popup=is_popup)
-        self._heard.append(monitor)
+        page.on("close", lambda _: call_soon(self._listener.on_page_closed, ordinal))
+        page.on("requestfailed", self._on_request_failed)
+        monitor = PageMonitor(ordinal, self._listener.on_page_opened(ordinal, is_popup=is_popup), is_popup=is_popup)
+        self._monitors.append(monitor)
         await monitor.start(page)
 
-    def _on_failed(self, request: Request) -> None:
+    def _on_request_failed(self, request: Request) -> None:
         from playwright.async_api import Error
 
         reason = request.failure or ""
         with suppress(Error):  # the request has no frame
             if request.is_navigation_request() and request.frame.parent_frame is None and "ERR_ABORTED" not in reason:
-                self._listener.failed(self._ordinal(request.frame.page), f"navigating to {request.url}: {reason}")
+                self._listener.on_navigation_failed(
+                    self._ordinal(request.frame.page), f"navigating to {request.url}: {reason}"
+                )
 
 
-def _leave_it(_dialog: Dialog) -> None:
+def _ignore_dialog(_dialog: Dialog) -> None:
     """Leave a dialog to the person: without a listener, Playwright would answer it."""
 
 
-async def _show(page: Page, actions: int, subgoal: str) -> None:
+async def _update_page_bar(page: Page, actions: int, subgoal: str) -> None:
     from playwright.async_api import Error
 
     with suppress(Error):  # the document is unloading
-        await page.main_frame.evaluate(_SHOW, [actions, subgoal])
+        await page.main_frame.evaluate(_UPDATE_BAR, [actions, subgoal])

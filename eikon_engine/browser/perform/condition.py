@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, assert_never
 
-from eikon_engine.browser.bind import Readiness, ambiguous, look
-from eikon_engine.browser.perform.deed import Deed, require_page, translated
-from eikon_engine.browser.stride import stride
+from eikon_engine.browser.bind import Readiness, ambiguity_message, inspect_target
+from eikon_engine.browser.perform.deed import ActionEffect, require_page, translated_errors
+from eikon_engine.browser.stride import fast_forward
 from eikon_engine.errors import AssertionFailedError, TargetAmbiguousError, WaitTimeoutError
 from eikon_engine.trace.actions import (
     AssertCount,
@@ -23,24 +23,24 @@ from eikon_engine.trace.actions import (
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-    from eikon_engine.browser.bind import Sighting
+    from eikon_engine.browser.bind import TargetInspection
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import Assert, Condition, WaitFor
     from eikon_engine.trace.target import Target
 
-_STEP_MS = 50.0
-_PATIENCE = 10.0
+_POLL_MS = 50.0
+_POLL_SLOWDOWN = 10.0
 """Conditions are polled less and less often: after a tenth of the time so far."""
-_TRUTH = """() => (given => {
+_EVALUATE_TRUTH = """() => (given => {
   const value = typeof given === "function" ? given() : given;
   if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
   return !!value;
 })((%s))"""
 """The current value of a condition; a function is called, since it is always truthy itself."""
-_ANY = Readiness(visible=False)
+_NO_READINESS = Readiness(visible=False)
 
 
-async def wait_for(session: Session, action: WaitFor) -> Deed:
+async def wait_for(session: Session, action: WaitFor) -> ActionEffect:
     """Let page time pass until the condition holds.
 
     Raises:
@@ -48,18 +48,18 @@ async def wait_for(session: Session, action: WaitFor) -> Deed:
     """
     page = require_page(session, action.page)
     waited = 0.0
-    while not (found := await _meets(page, action.condition))[0]:
+    while not (found := await _evaluate_condition(page, action.condition))[0]:
         if waited >= action.timeout_ms:
-            message = f"waited {waited:.0f} ms of page time for {describe(action.condition)}; {found[1]}"
+            message = f"waited {waited:.0f} ms of page time for {describe_condition(action.condition)}; {found[1]}"
             raise WaitTimeoutError(message)
-        patient = max(_STEP_MS, waited // _PATIENCE // _STEP_MS * _STEP_MS)
-        step = await stride(session.rest, patient, action.timeout_ms - waited)
-        await session.rest.tick(step)
+        patient = max(_POLL_MS, waited // _POLL_SLOWDOWN // _POLL_MS * _POLL_MS)
+        step = await fast_forward(session.stabilizer, patient, action.timeout_ms - waited)
+        await session.stabilizer.pass_time_waiting(step)
         waited += step
-    return Deed()
+    return ActionEffect()
 
 
-async def demand(session: Session, action: Assert) -> Deed:
+async def check_assertion(session: Session, action: Assert) -> ActionEffect:
     """Check the assertion once.
 
     Raises:
@@ -68,43 +68,45 @@ async def demand(session: Session, action: Assert) -> Deed:
     page = require_page(session, action.page)
     match action.expectation:
         case AssertUrl(url=wanted):
-            _require(url_matches(wanted, page.url), f"the URL {wanted}", page.url)
+            _require_expectation(url_matches(wanted, page.url), f"the URL {wanted}", page.url)
         case AssertCount(target=target, count=count):
-            seen = await look(page, target, _ANY)
-            _require(seen.count == count, f"{count} of {target}", str(seen.count))
+            seen = await inspect_target(page, target, _NO_READINESS)
+            _require_expectation(seen.count == count, f"{count} of {target}", str(seen.count))
         case AssertVisible(target=target):
-            seen = await _one(page, target)
-            _require(seen.visible, f"{target} visible", "hidden" if seen.count else "no such element")
+            seen = await _inspect_unique(page, target)
+            _require_expectation(seen.visible, f"{target} visible", "hidden" if seen.count else "no such element")
         case AssertText(target=target, text=text, contains=contains):
-            seen = await _one(page, target)
+            seen = await _inspect_unique(page, target)
             holds = text in seen.text if contains else text == seen.text
             wanted = f"{target} {'with' if contains else 'reading'} {text!r}"
-            _require(bool(seen.count) and holds, wanted, repr(seen.text) if seen.count else "no such element")
+            _require_expectation(
+                bool(seen.count) and holds, wanted, repr(seen.text) if seen.count else "no such element"
+            )
         case _:
             assert_never(action.expectation)
-    return Deed()
+    return ActionEffect()
 
 
-async def _one(page: Page, target: Target) -> Sighting:
-    seen = await look(page, target, _ANY)
+async def _inspect_unique(page: Page, target: Target) -> TargetInspection:
+    seen = await inspect_target(page, target, _NO_READINESS)
     if seen.count > 1:
-        raise TargetAmbiguousError(ambiguous(target, seen))
+        raise TargetAmbiguousError(ambiguity_message(target, seen))
     return seen
 
 
-def _require(holds: bool, wanted: str, found: str) -> None:  # noqa: FBT001 - reads as a sentence
+def _require_expectation(holds: bool, expected: str, found: str) -> None:  # noqa: FBT001 - reads as a sentence
     if not holds:
-        message = f"expected {wanted}, found {found}"
+        message = f"expected {expected}, found {found}"
         raise AssertionFailedError(message)
 
 
-async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
+async def _evaluate_condition(page: Page, condition: Condition) -> tuple[bool, str]:
     """Return whether a condition holds now, and what was found."""
     match condition:
         case SelectorCondition(target=target, state=state):
-            seen = await look(page, target, _ANY)
+            seen = await inspect_target(page, target, _NO_READINESS)
             if seen.count > 1 and state in {"visible", "attached"}:
-                raise TargetAmbiguousError(ambiguous(target, seen))
+                raise TargetAmbiguousError(ambiguity_message(target, seen))
             holds = {
                 "attached": seen.count == 1,
                 "detached": seen.count == 0,
@@ -115,12 +117,12 @@ async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
         case UrlCondition(url=url):
             return url_matches(url, page.url), f"the URL is {page.url}"
         case LoadStateCondition(state=state):
-            async with translated("reading the load state"):
+            async with translated_errors("reading the load state"):
                 ready = await page.evaluate("document.readyState")
             return ready == "complete" or (state == "domcontentloaded" and ready == "interactive"), f"it is {ready}"
         case FunctionCondition(expression=expression):
-            async with translated(f"evaluating {expression}"):
-                return bool(await page.evaluate(_TRUTH % expression)), "it is not true"
+            async with translated_errors(f"evaluating {expression}"):
+                return bool(await page.evaluate(_EVALUATE_TRUTH % expression)), "it is not true"
         case _:
             assert_never(condition)
 
@@ -130,7 +132,7 @@ def url_matches(pattern: str, url: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None
 
 
-def describe(condition: Condition) -> str:
+def describe_condition(condition: Condition) -> str:
     """Describe a condition in a message."""
     match condition:
         case SelectorCondition(target=target, state=state):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Page
 
-    from eikon_engine.browser.bind import Bound
+    from eikon_engine.browser.bind import BoundTarget
     from eikon_engine.browser.session import Session
 
 ACT_TIMEOUT_MS: Final = 10_000.0
@@ -22,13 +22,13 @@ ACT_TIMEOUT_MS: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class ActionEffect:
     """The elements that an action was bound to, and what it returned."""
 
-    bound: Bound | None = None
-    bound_second: Bound | None = None
+    bound: BoundTarget | None = None
+    bound_second: BoundTarget | None = None
     """The element that a drag ended on."""
-    picture: bytes | None = None
+    screenshot: bytes | None = None
 
 
 def require_page(session: Session, ordinal: int) -> Page:
@@ -39,35 +39,35 @@ def require_page(session: Session, ordinal: int) -> Page:
     """
     page = session.page(ordinal)
     if page is None:
-        listing = ", ".join(str(number) for number, _ in session.ledger.open_pages()) or "none"
+        listing = ", ".join(str(number) for number, _ in session.tracker.open_pages()) or "none"
         message = f"page {ordinal} (in order of opening) is not open; open pages: {listing}"
         raise PageMissingError(message)
     return page
 
 
 @asynccontextmanager
-async def translated(wanted: str) -> AsyncIterator[None]:
+async def translated_errors(operation: str) -> AsyncIterator[None]:
     """Translate Playwright's errors inside the block."""
     from playwright.async_api import Error
 
     try:
         yield
     except Error as error:
-        raise translate(error, wanted) from error
+        raise translate(error, operation) from error
 
 
 @asynccontextmanager
-async def closed_gate(session: Session, page: Page) -> AsyncIterator[None]:
+async def delivery_barrier(session: Session, page: Page) -> AsyncIterator[None]:
     """Hold back network responses while an action runs, so that none arrives between its events.
 
     A page that closes itself loses the action's acknowledgement: the action was performed.
     """
     from playwright.async_api import Error
 
-    session.rest.act()
-    with session.rest.held(acting=True):
+    session.stabilizer.mark_acting()
+    with session.stabilizer.hold_deliveries(acting=True):
         try:
             yield
         except Error:
-            if session.ledger.crashed or not page.is_closed():
+            if session.tracker.is_dead or not page.is_closed():
                 raise

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from eikon_engine.browser.perform.condition import demand, wait_for
-from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.browser.perform.condition import check_assertion, wait_for
+from eikon_engine.browser.perform.deed import ActionEffect, require_page
 from eikon_engine.browser.perform.form import scroll, select_option, set_input_files, set_value
 from eikon_engine.browser.perform.keyboard import fill, press, type_text
-from eikon_engine.browser.perform.navigation import navigate, reload, travel
+from eikon_engine.browser.perform.navigation import go_through_history, navigate, reload
 from eikon_engine.browser.perform.page import (
     answer_dialog,
     close_page,
@@ -18,14 +18,14 @@ from eikon_engine.browser.perform.page import (
     switch_page,
 )
 from eikon_engine.browser.perform.pointer import click, download, drag, hover, set_checked
-from eikon_engine.browser.perform.raw import dispatch_event, focus, insert_text, key, mouse
+from eikon_engine.browser.perform.raw import dispatch_event, focus, insert_text, move_mouse, press_or_release_key
 from eikon_engine.trace import actions
 
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
-_Loading: TypeAlias = actions.GoBack | actions.GoForward | actions.Navigate | actions.Reload
-_Pointer: TypeAlias = (
+_NavigationAction: TypeAlias = actions.GoBack | actions.GoForward | actions.Navigate | actions.Reload
+_PointerAction: TypeAlias = (
     actions.Click
     | actions.DoubleClick
     | actions.Hover
@@ -34,7 +34,7 @@ _Pointer: TypeAlias = (
     | actions.Drag
     | actions.Download
 )
-_Field: TypeAlias = (
+_FieldAction: TypeAlias = (
     actions.Fill
     | actions.TypeText
     | actions.Press
@@ -43,8 +43,8 @@ _Field: TypeAlias = (
     | actions.SetInputFiles
     | actions.Scroll
 )
-_Raw: TypeAlias = actions.DispatchEvent | actions.Focus | actions.InsertText | actions.Key | actions.Mouse
-_Page: TypeAlias = (
+_RawAction: TypeAlias = actions.DispatchEvent | actions.Focus | actions.InsertText | actions.Key | actions.Mouse
+_PageAction: TypeAlias = (
     actions.AnswerDialog
     | actions.ClosePage
     | actions.OpenPage
@@ -54,7 +54,7 @@ _Page: TypeAlias = (
 )
 
 
-async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PLR0911 - one case a kind
+async def perform(session: Session, action: actions.Action) -> ActionEffect:  # noqa: PLR0911 - one case a kind
     """Perform exactly one action, once.
 
     Raises:
@@ -63,11 +63,11 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
     """
     match action:
         case actions.Navigate() | actions.Reload() | actions.GoBack() | actions.GoForward():
-            return await _load(session, action)
+            return await _perform_navigation(session, action)
         case actions.WaitFor():
             return await wait_for(session, action)
         case actions.Assert():
-            return await demand(session, action)
+            return await check_assertion(session, action)
         case (
             actions.AnswerDialog()
             | actions.SwitchPage()
@@ -78,10 +78,10 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
         ):
             return await _perform_on_page(session, action)
         case actions.DispatchEvent() | actions.Focus() | actions.InsertText() | actions.Key() | actions.Mouse():
-            return await _perform_raw(session, action)
+            return await _perform_raw_input(session, action)
         case actions.ExtractDom() | actions.Note():
             require_page(session, action.page)
-            return Deed()
+            return ActionEffect()
         case (
             actions.Fill()
             | actions.TypeText()
@@ -96,19 +96,19 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
             return await _perform_with_pointer(session, action)
 
 
-async def _load(session: Session, action: _Loading) -> Deed:
+async def _perform_navigation(session: Session, action: _NavigationAction) -> ActionEffect:
     match action:
         case actions.Navigate():
             return await navigate(session, action)
         case actions.Reload():
             return await reload(session, action)
         case actions.GoBack() | actions.GoForward():
-            return await travel(session, action)
+            return await go_through_history(session, action)
         case _:
             assert_never(action)
 
 
-async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
+async def _perform_with_pointer(session: Session, action: _PointerAction) -> ActionEffect:
     match action:
         case actions.Click() | actions.DoubleClick():
             return await click(session, action)
@@ -124,7 +124,7 @@ async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
             assert_never(action)
 
 
-async def _perform_on_page(session: Session, action: _Page) -> Deed:
+async def _perform_on_page(session: Session, action: _PageAction) -> ActionEffect:
     match action:
         case actions.AnswerDialog():
             return await answer_dialog(session, action)
@@ -142,7 +142,7 @@ async def _perform_on_page(session: Session, action: _Page) -> Deed:
             assert_never(action)
 
 
-async def _perform_raw(session: Session, action: _Raw) -> Deed:
+async def _perform_raw_input(session: Session, action: _RawAction) -> ActionEffect:
     match action:
         case actions.DispatchEvent():
             return await dispatch_event(session, action)
@@ -151,14 +151,14 @@ async def _perform_raw(session: Session, action: _Raw) -> Deed:
         case actions.InsertText():
             return await insert_text(session, action)
         case actions.Key():
-            return await key(session, action)
+            return await press_or_release_key(session, action)
         case actions.Mouse():
-            return await mouse(session, action)
+            return await move_mouse(session, action)
         case _:
             assert_never(action)
 
 
-async def _perform_on_field(session: Session, action: _Field) -> Deed:  # noqa: PLR0911 - one case a kind
+async def _perform_on_field(session: Session, action: _FieldAction) -> ActionEffect:  # noqa: PLR0911 - one case a kind
     match action:
         case actions.Fill():
             return await fill(session, action)

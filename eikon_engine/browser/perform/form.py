@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.bind import Readiness, bind
-from eikon_engine.browser.perform.deed import ACT_TIMEOUT_MS, Deed, closed_gate, require_page, translated
+from eikon_engine.browser.perform.deed import (
+    ACT_TIMEOUT_MS,
+    ActionEffect,
+    delivery_barrier,
+    require_page,
+    translated_errors,
+)
 from eikon_engine.browser.perform.keyboard import fill
 from eikon_engine.errors import ActionRejectedError, AttachmentMissingError, OptionMissingError
 from eikon_engine.trace.actions import Fill, SelectOption
@@ -16,35 +22,37 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import Scroll, SetInputFiles, SetValue
 
-_OPTIONS = "e => e.options ? Array.from(e.options, o => ({value: o.value, label: o.label, off: o.disabled})) : null"
-_TAKES_FILES = "e => (e.localName === 'label' ? e.control : e)?.type === 'file'"
+_READ_OPTIONS = (
+    "e => e.options ? Array.from(e.options, o => ({value: o.value, label: o.label, off: o.disabled})) : null"
+)
+_IS_FILE_INPUT = "e => (e.localName === 'label' ? e.control : e)?.type === 'file'"
 _SCROLL = "(e, by) => (e ?? document.scrollingElement).scrollBy({left: by[0], top: by[1], behavior: 'instant'})"
 
 
-async def select_option(session: Session, action: SelectOption) -> Deed:
+async def select_option(session: Session, action: SelectOption) -> ActionEffect:
     """Select options of the target.
 
     Raises:
         OptionMissingError: the target has no such option at the deadline.
     """
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.rest, Readiness(enabled=True), action.timeout_ms)
-    await _await_options(session, action, bound.locator)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
+    await _wait_for_options(session, action, bound.locator)
     choice: dict[str, Any] = {
         action.by: [int(option) for option in action.options] if action.by == "index" else list(action.options)
     }
     async with (
-        translated(f"selecting {', '.join(action.options)} in {action.target}"),
-        closed_gate(session, bound.locator.page),
+        translated_errors(f"selecting {', '.join(action.options)} in {action.target}"),
+        delivery_barrier(session, bound.locator.page),
     ):
         await bound.locator.select_option(**choice, timeout=ACT_TIMEOUT_MS)
-    return Deed(bound=bound)
+    return ActionEffect(bound=bound)
 
 
-async def set_value(session: Session, action: SetValue) -> Deed:
+async def set_value(session: Session, action: SetValue) -> ActionEffect:
     """Select the option of a select box with a value, or fill any other field."""
     page = require_page(session, action.page)
-    bound = await bind(page, action.target, session.rest, Readiness(enabled=True), action.timeout_ms)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
     if bound.identity.tag == "select":
         options = (session.secrets.resolve(action.text),)
         chosen = SelectOption(page=action.page, timeout_ms=action.timeout_ms, target=action.target, options=options)
@@ -53,11 +61,11 @@ async def set_value(session: Session, action: SetValue) -> Deed:
     return await fill(session, text)
 
 
-async def _await_options(session: Session, action: SelectOption, locator: Locator) -> None:
+async def _wait_for_options(session: Session, action: SelectOption, locator: Locator) -> None:
     waited = 0.0
     while True:
-        async with translated(f"reading the options of {action.target}"):
-            options = await locator.evaluate(_OPTIONS)
+        async with translated_errors(f"reading the options of {action.target}"):
+            options = await locator.evaluate(_READ_OPTIONS)
         if options is None:
             message = f"{action.target}: expected a select box, found another element"
             raise ActionRejectedError(message)
@@ -72,39 +80,39 @@ async def _await_options(session: Session, action: SelectOption, locator: Locato
             listing = ", ".join(sorted(known)) or "none"
             message = f"{action.target}: no option with {action.by} {missing[0]!r}; its options: {listing}"
             raise OptionMissingError(message)
-        await session.rest.tick(100)
+        await session.stabilizer.pass_time_waiting(100)
         waited += 100
 
 
-async def set_input_files(session: Session, action: SetInputFiles) -> Deed:
+async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffect:
     """Set files of the bundle on the target."""
     page = require_page(session, action.page)
     if session.uploads is None:
         message = f"{action.target}: the bundle contains no files to upload"
         raise AttachmentMissingError(message)
     readiness = Readiness(visible=False, enabled=True)
-    bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
-    async with translated(f"uploading to {action.target}"):
-        if not await bound.locator.evaluate(_TAKES_FILES):
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    async with translated_errors(f"uploading to {action.target}"):
+        if not await bound.locator.evaluate(_IS_FILE_INPUT):
             message = f"{action.target}: expected a file input, found another element"
             raise ActionRejectedError(message)
     uploads = session.uploads
     payloads: list[Any] = [
         {"name": file.name, "mimeType": file.mime_type, "buffer": uploads.get(file.content)} for file in action.files
     ]
-    async with translated(f"uploading to {action.target}"), closed_gate(session, bound.locator.page):
+    async with translated_errors(f"uploading to {action.target}"), delivery_barrier(session, bound.locator.page):
         await bound.locator.set_input_files(payloads, timeout=ACT_TIMEOUT_MS)
-    return Deed(bound=bound)
+    return ActionEffect(bound=bound)
 
 
-async def scroll(session: Session, action: Scroll) -> Deed:
+async def scroll(session: Session, action: Scroll) -> ActionEffect:
     """Scroll the target, or the page."""
     page = require_page(session, action.page)
     if action.target is None:
-        async with translated("scrolling the page"):
+        async with translated_errors("scrolling the page"):
             await page.evaluate(f"by => ({_SCROLL})(null, by)", [action.dx, action.dy])
-        return Deed()
-    bound = await bind(page, action.target, session.rest, Readiness(), action.timeout_ms)
-    async with translated(f"scrolling {action.target}"):
+        return ActionEffect()
+    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    async with translated_errors(f"scrolling {action.target}"):
         await bound.locator.evaluate(_SCROLL, [action.dx, action.dy])
-    return Deed(bound=bound)
+    return ActionEffect(bound=bound)

@@ -6,8 +6,8 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.look import WENT_AWAY
-from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.browser.look import DOCUMENT_REPLACED
+from eikon_engine.browser.perform.deed import ActionEffect, require_page
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.errors import NavigationError
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import GoBack, GoForward, Navigate, Reload
 
 
-async def navigate(session: Session, action: Navigate) -> Deed:
+async def navigate(session: Session, action: Navigate) -> ActionEffect:
     """Load a URL."""
     page = require_page(session, action.page)
     load = page.goto(action.url, wait_until=action.wait_until, timeout=action.timeout_ms, referer=action.referer)
-    await _load(session, load, f"navigating to {action.url}")
-    return Deed()
+    await _wait_for_load(session, load, f"navigating to {action.url}")
+    return ActionEffect()
 
 
-async def reload(session: Session, action: Reload) -> Deed:
+async def reload(session: Session, action: Reload) -> ActionEffect:
     """Load the current document again."""
     page = require_page(session, action.page)
-    await _load(session, page.reload(wait_until=action.wait_until, timeout=action.timeout_ms), "reloading")
-    return Deed()
+    await _wait_for_load(session, page.reload(wait_until=action.wait_until, timeout=action.timeout_ms), "reloading")
+    return ActionEffect()
 
 
-async def travel(session: Session, action: GoBack | GoForward) -> Deed:
+async def go_through_history(session: Session, action: GoBack | GoForward) -> ActionEffect:
     """Move one step through the history of a page.
 
     Raises:
@@ -47,12 +47,12 @@ async def travel(session: Session, action: GoBack | GoForward) -> Deed:
         move, wanted = page.go_back(wait_until=action.wait_until, timeout=action.timeout_ms), "going back"
     else:
         move, wanted = page.go_forward(wait_until=action.wait_until, timeout=action.timeout_ms), "going forward"
-    response = await _load(session, move, wanted)
-    await session.rest.quiesce()
+    response = await _wait_for_load(session, move, wanted)
+    await session.stabilizer.wait_until_idle()
     if response is None and await _history_entry(page, action.type) == before:
         message = f"{wanted}: the history of page {action.page} has no such entry; the page is still at {page.url}"
         raise NavigationError(message)
-    return Deed()
+    return ActionEffect()
 
 
 async def _history_entry(page: Page, wanted: str) -> object:
@@ -62,22 +62,22 @@ async def _history_entry(page: Page, wanted: str) -> object:
     try:
         return await page.evaluate("[window.navigation?.currentEntry?.key ?? '', location.href]")
     except Error as error:
-        if re.search(WENT_AWAY, error.message):
+        if re.search(DOCUMENT_REPLACED, error.message):
             return None  # the page is navigating
         raise translate(error, f"reading the history to {wanted}") from error
 
 
-async def _load(session: Session, load: Awaitable[Response | None], wanted: str) -> Response | None:
+async def _wait_for_load(session: Session, load: Awaitable[Response | None], wanted: str) -> Response | None:
     from playwright.async_api import Error
 
-    redirects, downloads = session.redirects_served, session.ledger.downloads_begun
+    redirects, downloads = session.redirects_served, session.tracker.download_count
     task = asyncio.ensure_future(load)
     try:
-        await session.rest.drive(task)
+        await session.stabilizer.run_with_deliveries(task)
         return task.result()
     except Error as error:
         if session.redirects_served > redirects:
             return None  # a recorded document redirect continues as a navigation of our own
-        if session.ledger.downloads_begun > downloads or "Download is starting" in error.message:
+        if session.tracker.download_count > downloads or "Download is starting" in error.message:
             return None  # the document turned out to be a download
         raise translate(error, wanted) from error

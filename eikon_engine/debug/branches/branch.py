@@ -25,13 +25,13 @@ from eikon_engine.errors import BranchError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ActionTrace, Blocked
-from eikon_engine.trace.field_errors import trace_error
-from eikon_engine.trace.file_name import file_name_for
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.file_name import safe_file_name
+from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.patch import SetTimeline, TracePatch, apply_patch
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes, write_trace
-from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, serialize_trace, write_trace
+from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 BRANCH_FILE: Final = "branch.json"
 ORIGIN_FILE: Final = "origin.json"
-LONGEST_NAME: Final = 100
+MAX_NAME_LENGTH: Final = 100
 
 
-class BranchFile(Record):
+class BranchFile(FileModel):
     """Origin and changes of a branch: `branch.json`."""
 
     branch_version: Literal[1] = 1
-    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    name: str = Field(min_length=1, max_length=MAX_NAME_LENGTH)
     """Exact name; printable."""
     parent: str
     """Name of the parent branch, or `main`."""
@@ -72,7 +72,7 @@ class BranchFile(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+class BranchBundle:
     """A branch read from disk."""
 
     file: BranchFile
@@ -88,50 +88,50 @@ class Branch:
     @property
     def steps(self) -> tuple[Step, ...]:
         """Return its steps in order."""
-        return tuple(step for _, step in positions(self.trace))
+        return tuple(step for _, step in iter_steps(self.trace))
 
     @property
-    def known(self) -> int:
+    def known_count(self) -> int:
         """Return the number of steps before the first one with an unknown result.
 
         Up to there, a replay is sealed by the timeline of the bundle; after it, responses are served on request.
         """
         steps = self.steps
-        return next((number for number, step in enumerate(steps) if not is_known(step)), len(steps))
+        return next((number for number, step in enumerate(steps) if not is_known_step(step)), len(steps))
 
 
-def is_known(step: Step) -> bool:
+def is_known_step(step: Step) -> bool:
     """Return whether the recording of a step is still valid: neither it nor an earlier step was changed."""
     if not isinstance(step, ActionTrace) or isinstance(step.result, Blocked):
         return True
     return step.timing is None or step.observation is not None
 
 
-def demand_name(name: str) -> str:
+def require_branch_name(name: str) -> str:
     """Return a valid branch name.
 
     Raises:
         BranchError: the name is invalid.
     """
-    is_name = 0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()
+    is_name = 0 < len(name) <= MAX_NAME_LENGTH and name.isprintable() and name == name.strip()
     if not is_name or name == MAIN_BRANCH:
-        found = repr(name) if len(name) <= LONGEST_NAME else f"{len(name)} characters"
-        message = f"expected a branch name (printable, no surrounding whitespace, at most {LONGEST_NAME} characters"
+        found = repr(name) if len(name) <= MAX_NAME_LENGTH else f"{len(name)} characters"
+        message = f"expected a branch name (printable, no surrounding whitespace, at most {MAX_NAME_LENGTH} characters"
         raise BranchError(f"{message}, not {MAIN_BRANCH}), got {found}; choose another name")
     return name
 
 
-def new_folder(branches: Path, name: str) -> Path:
+def new_branch_folder(branches: Path, name: str) -> Path:
     """Return an unused folder for a new branch, unique even if case is ignored.
 
     Raises:
         BranchError: a branch with this name exists.
     """
     there = [each for each in branches.iterdir() if each.is_dir()] if branches.is_dir() else []
-    if any(is_branch(each) and read_branch_file(each).name == name for each in there):
+    if any(is_branch_bundle(each) and read_branch_file(each).name == name for each in there):
         message = f"{branches}: a branch {name} already exists; choose another name"
         raise BranchError(message)
-    safe = file_name_for(name, "branch")
+    safe = safe_file_name(name, "branch")
     taken = {each.name.casefold() for each in branches.glob("*")}
     number, free = 2, safe
     while free.casefold() in taken:
@@ -139,12 +139,12 @@ def new_folder(branches: Path, name: str) -> Path:
     return branches / free
 
 
-def is_branch(root: Path) -> bool:
+def is_branch_bundle(root: Path) -> bool:
     """Return whether a bundle is a branch."""
     return (root / BRANCH_FILE).is_file()
 
 
-def open_branch(root: Path) -> Branch:
+def open_branch(root: Path) -> BranchBundle:
     """Read a branch; complete an interrupted change.
 
     Raises:
@@ -165,7 +165,7 @@ def open_branch(root: Path) -> Branch:
             raise SessionError(message)
         write_trace(trace, root / TRACE_FILE)
     bundle = open_bundle(root)
-    return Branch(file=file, bundle=replace(bundle, trace=trace), origin=origin)
+    return BranchBundle(file=file, bundle=replace(bundle, trace=trace), origin=origin)
 
 
 def read_branch_file(root: Path) -> BranchFile:
@@ -184,7 +184,7 @@ def read_branch_file(root: Path) -> BranchFile:
     try:
         return BranchFile.model_validate_json(data)
     except ValidationError as error:
-        raise SessionError(trace_error(error, data, str(path)).message) from error
+        raise SessionError(validation_error(error, data, str(path)).message) from error
 
 
 def write_branch_file(root: Path, file: BranchFile) -> None:
@@ -193,15 +193,15 @@ def write_branch_file(root: Path, file: BranchFile) -> None:
     Raises:
         OutputError: it cannot be written.
     """
-    write_whole(root / BRANCH_FILE, file.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(root / BRANCH_FILE, file.model_dump_json(indent=1).encode() + b"\n")
 
 
 def trace_sha256(trace: ExecutionTrace) -> str:
     """Digest a trace as written to its file."""
-    return hashlib.sha256(trace_bytes(trace)).hexdigest()
+    return hashlib.sha256(serialize_trace(trace)).hexdigest()
 
 
-def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
+def apply_operations(branch: BranchBundle, operations: Sequence[Operation]) -> BranchBundle:
     """Return a branch with more changes, written to its folder.
 
     Raises:
@@ -209,8 +209,8 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
         OutputError: the folder cannot be written.
     """
     trace = apply_patch(branch.trace, TracePatch(operations=tuple(operations)))
-    patch = TracePatch(operations=_joined(branch.file.patch.operations, operations))
-    changed = Branch(
+    patch = TracePatch(operations=_append_operations(branch.file.patch.operations, operations))
+    changed = BranchBundle(
         file=branch.file.model_copy(update={"patch": patch, "before_sha256": trace_sha256(branch.trace)}),
         bundle=replace(branch.bundle, trace=trace),
         origin=branch.origin,
@@ -221,7 +221,7 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
     return changed
 
 
-def _joined(before: Sequence[Operation], more: Sequence[Operation]) -> tuple[Operation, ...]:
+def _append_operations(before: Sequence[Operation], more: Sequence[Operation]) -> tuple[Operation, ...]:
     """Append operations; only the last of several timelines is kept."""
     if any(isinstance(each, SetTimeline) for each in more):
         before = [each for each in before if not isinstance(each, SetTimeline)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import with_operations
-from eikon_engine.edit.assignments import make_edit, make_insertion
+from eikon_engine.debug.branches.branch import apply_operations
+from eikon_engine.edit.assignments import build_edit, build_insertion
 from eikon_engine.errors import BranchError
 from eikon_engine.trace.edits import DeleteStep, SetFields
 from eikon_engine.trace.outdated import without_identities
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.branches.branch import BranchBundle
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.located import Step
 
 
-def skip(branch: Branch, iteration: int, reason: str) -> Branch:
+def skip_step(branch: BranchBundle, iteration: int, reason: str) -> BranchBundle:
     """Remove a step.
 
     Raises:
         BranchError: it belongs to the parent, or does not exist.
     """
-    step = _own_step(branch, iteration)
-    return with_operations(branch, [make_edit(DeleteStep, step=step.id, reason=reason)])
+    step = _require_own_step(branch, iteration)
+    return apply_operations(branch, [build_edit(DeleteStep, step=step.id, reason=reason)])
 
 
-def edit(branch: Branch, iteration: int, fields: Mapping[str, JsonValue], reason: str) -> Branch:
+def edit_step(branch: BranchBundle, iteration: int, fields: Mapping[str, JsonValue], reason: str) -> BranchBundle:
     """Change fields of a step; they are named as in `eikon trace set`.
 
     Raises:
         BranchError: the step belongs to the parent, or does not exist.
         TraceFieldError: no such field, or the value does not fit it.
     """
-    step = _own_step(branch, iteration)
-    return with_operations(branch, [make_edit(SetFields, step=step.id, fields=dict(fields), reason=reason)])
+    step = _require_own_step(branch, iteration)
+    return apply_operations(branch, [build_edit(SetFields, step=step.id, fields=dict(fields), reason=reason)])
 
 
-def insert(branch: Branch, iteration: int, action: Action, reason: str) -> Branch:
+def insert_step(branch: BranchBundle, iteration: int, action: Action, reason: str) -> BranchBundle:
     """Insert an action before a step, or after the last one if `iteration` is one more than there are.
 
     Raises:
@@ -52,14 +52,14 @@ def insert(branch: Branch, iteration: int, action: Action, reason: str) -> Branc
         message = f"branch {branch.file.name} has no steps to insert an action next to; create a new branch"
         raise BranchError(message)
     at_end = iteration == len(steps) + 1
-    beside = steps[-1] if at_end else _own_step(branch, iteration)
-    new = make_insertion(
+    beside = steps[-1] if at_end else _require_own_step(branch, iteration)
+    new = build_insertion(
         branch.trace, (beside.id, "after" if at_end else "before"), without_identities(action), reason=reason
     )
-    return with_operations(branch, [new])
+    return apply_operations(branch, [new])
 
 
-def _own_step(branch: Branch, iteration: int) -> Step:
+def _require_own_step(branch: BranchBundle, iteration: int) -> Step:
     steps, file = branch.steps, branch.file
     if not 1 <= iteration <= len(steps):
         message = f"expected a step of branch {file.name} from 1 to {len(steps)}, got {iteration}"

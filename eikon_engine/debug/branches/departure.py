@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.replay.label import step_label
 from eikon_engine.trace.execution import SkillUsage
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedStep:
     """A step of the recording that a branch skips."""
 
     iteration: int
@@ -26,31 +26,31 @@ class LeftOut:
     label: str
 
 
-def left_out(origin: ExecutionTrace, trace: ExecutionTrace) -> tuple[LeftOut, ...]:
+def find_skipped_steps(origin: ExecutionTrace, trace: ExecutionTrace) -> tuple[SkippedStep, ...]:
     """Return the steps of a recording that a branch skips, in order."""
-    places = {step.id: number for number, step in enumerate(_steps(trace), start=1)}
-    gone: list[LeftOut] = []
+    places = {step.id: number for number, step in enumerate(_iter_steps(trace), start=1)}
+    gone: list[SkippedStep] = []
     done = 0
-    for step in _steps(origin):
+    for step in _iter_steps(origin):
         if step.id in places:
             done = places[step.id]
         else:
-            gone.append(LeftOut(done, step.id, step_label(step)))
+            gone.append(SkippedStep(done, step.id, step_label(step)))
     return tuple(gone)
 
 
-def skills_elsewhere(origin: ExecutionTrace, trace: ExecutionTrace) -> frozenset[str]:
+def skills_without_document(origin: ExecutionTrace, trace: ExecutionTrace) -> frozenset[str]:
     """Return the ids of the skills of a branch that run on another state than in the recording.
 
     Their document is unknown: it was dropped with the change that leads there.
     """
-    recorded = {step.id for step in _steps(origin) if isinstance(step, SkillUsage) and step.source is not None}
+    recorded = {step.id for step in _iter_steps(origin) if isinstance(step, SkillUsage) and step.source is not None}
     return frozenset(
         step.id
-        for step in _steps(trace)
+        for step in _iter_steps(trace)
         if isinstance(step, SkillUsage) and step.source is None and step.id in recorded
     )
 
 
-def _steps(trace: ExecutionTrace) -> Iterator[Step]:
-    return (step for _, step in positions(trace))
+def _iter_steps(trace: ExecutionTrace) -> Iterator[Step]:
+    return (step for _, step in iter_steps(trace))

@@ -6,15 +6,15 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.debug.branches.diff_seen import SeenDifference, seen_differences
+from eikon_engine.debug.branches.diff_seen import ObservedDifference, observed_differences
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.replay.label import step_label
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace, Failed
 from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.outdated import without_identities
-from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.record import FileModel, FiniteJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ StepKind: TypeAlias = Literal["same", "changed", "only_first", "only_second"]
 UNKNOWN: Final = "not known"
 
 
-class SideOfStep(Record):
+class StepSide(FileModel):
     """One step on one of two branches."""
 
     iteration: int
@@ -39,7 +39,7 @@ class SideOfStep(Record):
     """`ok`, `blocked`, an error code, or `not known`."""
 
 
-class PageDifference(Record):
+class PageDifference(FileModel):
     """A page that two branches show differently at the same step."""
 
     page: int
@@ -50,7 +50,7 @@ class PageDifference(Record):
     """Rendered DOM differences, see `render_diff`; empty if equal, or if a snapshot is missing."""
 
 
-class FieldDifference(Record):
+class FieldDifference(FileModel):
     """A field that differs between two steps."""
 
     path: str
@@ -60,17 +60,17 @@ class FieldDifference(Record):
     second: FiniteJson
 
 
-class StepDifference(Record):
+class StepDifference(FileModel):
     """One row of two aligned missions."""
 
     kind: StepKind
-    first: SideOfStep | None
-    second: SideOfStep | None
+    first: StepSide | None
+    second: StepSide | None
     fields: tuple[FieldDifference, ...] = ()
     """Changed fields of a step that both branches have."""
     pages: tuple[PageDifference, ...] = ()
     """Page differences, if both results are known."""
-    seen: tuple[SeenDifference, ...] = ()
+    seen: tuple[ObservedDifference, ...] = ()
     """Other observed differences, if both results are known: dialogs, downloads, errors, storage …"""
 
     @property
@@ -81,7 +81,7 @@ class StepDifference(Record):
         return bool(self.pages or self.seen) or self.first.result != self.second.result
 
 
-class RequestDifference(Record):
+class RequestDifference(FileModel):
     """A request made more often on one branch than on the other."""
 
     key: str
@@ -89,25 +89,25 @@ class RequestDifference(Record):
     second: int
 
 
-class Ending(Record):
+class BranchSummary(FileModel):
     """Steps and result of one branch."""
 
     name: str
     steps: int
     known: int
     """Number of steps with a known result."""
-    failed: tuple[SideOfStep, ...]
+    failed: tuple[StepSide, ...]
     urls: tuple[str, ...]
     """URLs of the open pages after the last known step."""
     diverged: tuple[int, ...] = ()
     """Steps that differed from their recording in the session; the comparison uses the recording."""
 
 
-class BranchDiff(Record):
+class BranchDiff(FileModel):
     """Two branches side by side."""
 
-    first: Ending
-    second: Ending
+    first: BranchSummary
+    second: BranchSummary
     steps: tuple[StepDifference, ...]
     requests: tuple[RequestDifference, ...]
     ends: tuple[PageDifference, ...]
@@ -119,7 +119,7 @@ class BranchDiff(Record):
         return not self.requests and not self.ends and not any(each.differs for each in self.steps)
 
 
-def diff_ways(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BranchDiff:
+def compare_bundles(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BranchDiff:
     """Compare two bundles, each with a display name.
 
     Steps are matched by what they do; among the rest, two steps with the same id count as one changed step.
@@ -127,39 +127,39 @@ def diff_ways(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BranchDi
     Raises:
         AttachmentError: a snapshot cannot be read.
     """
-    left, right = _Way(*first), _Way(*second)
+    left, right = _ComparedBranch(*first), _ComparedBranch(*second)
     return BranchDiff(
-        first=left.ending(),
-        second=right.ending(),
-        steps=tuple(_rows(left, right)),
+        first=left.summary(),
+        second=right.summary(),
+        steps=tuple(_step_rows(left, right)),
         requests=tuple(_requests(left, right)),
-        ends=tuple(_pages(left, right, left.last(), right.last())),
+        ends=tuple(_pages(left, right, left.last_observation(), right.last_observation())),
     )
 
 
-class _Way:
+class _ComparedBranch:
     """A bundle with its steps."""
 
     def __init__(self, name: str, bundle: Bundle) -> None:
         self.name = name
         self.bundle = bundle
-        self.steps: tuple[Step, ...] = tuple(step for _, step in positions(bundle.trace))
+        self.steps: tuple[Step, ...] = tuple(step for _, step in iter_steps(bundle.trace))
 
-    def side(self, place: int) -> SideOfStep:
+    def step_side(self, place: int) -> StepSide:
         step = self.steps[place]
-        return SideOfStep(iteration=place + 1, id=step.id, label=step_label(step), result=_result(step))
+        return StepSide(iteration=place + 1, id=step.id, label=step_label(step), result=_result(step))
 
     def observations(self) -> list[Observation]:
         seen = (step.observation for step in self.steps if isinstance(step, ActionTrace))
         return [each for each in seen if each is not None]
 
-    def last(self) -> Observation | None:
+    def last_observation(self) -> Observation | None:
         return next(reversed(self.observations()), None)
 
-    def ending(self) -> Ending:
-        sides = [self.side(place) for place in range(len(self.steps))]
-        last = self.last()
-        return Ending(
+    def summary(self) -> BranchSummary:
+        sides = [self.step_side(place) for place in range(len(self.steps))]
+        last = self.last_observation()
+        return BranchSummary(
             name=self.name,
             steps=len(sides),
             known=sum(side.result != UNKNOWN for side in sides),
@@ -168,19 +168,21 @@ class _Way:
         )
 
 
-def _rows(left: _Way, right: _Way) -> Iterator[StepDifference]:
+def _step_rows(left: _ComparedBranch, right: _ComparedBranch) -> Iterator[StepDifference]:
     matcher = SequenceMatcher(
-        a=[_deed(step) for step in left.steps], b=[_deed(step) for step in right.steps], autojunk=False
+        a=[_step_key(step) for step in left.steps], b=[_step_key(step) for step in right.steps], autojunk=False
     )
     for tag, begin, end, begin_second, end_second in matcher.get_opcodes():
         if tag == "equal":
             for place, other in zip(range(begin, end), range(begin_second, end_second), strict=True):
                 yield _pair("same", left, right, (place, other))
         else:
-            yield from _unequal(left, right, range(begin, end), range(begin_second, end_second))
+            yield from _unmatched_rows(left, right, range(begin, end), range(begin_second, end_second))
 
 
-def _unequal(left: _Way, right: _Way, places: range, others: range) -> Iterator[StepDifference]:
+def _unmatched_rows(
+    left: _ComparedBranch, right: _ComparedBranch, places: range, others: range
+) -> Iterator[StepDifference]:
     """Align steps that do different things: those with the same id are one changed step."""
     at = {right.steps[other].id: other for other in others}
     pairs = [(place, at[left.steps[place].id]) for place in places if left.steps[place].id in at]
@@ -189,24 +191,25 @@ def _unequal(left: _Way, right: _Way, places: range, others: range) -> Iterator[
         if other < other_done:
             continue  # it was moved
         yield from (
-            StepDifference(kind="only_first", first=left.side(each), second=None) for each in range(done, place)
+            StepDifference(kind="only_first", first=left.step_side(each), second=None) for each in range(done, place)
         )
         yield from (
-            StepDifference(kind="only_second", first=None, second=right.side(each)) for each in range(other_done, other)
+            StepDifference(kind="only_second", first=None, second=right.step_side(each))
+            for each in range(other_done, other)
         )
         if place < places.stop and other < others.stop:
             yield _pair("changed", left, right, (place, other))
         done, other_done = place + 1, other + 1
 
 
-def _pair(kind: StepKind, left: _Way, right: _Way, places: tuple[int, int]) -> StepDifference:
+def _pair(kind: StepKind, left: _ComparedBranch, right: _ComparedBranch, places: tuple[int, int]) -> StepDifference:
     one, two = left.steps[places[0]], right.steps[places[1]]
     pages: tuple[PageDifference, ...] = ()
     if isinstance(one, ActionTrace) and isinstance(two, ActionTrace) and one.observation and two.observation:
         pages = tuple(_pages(left, right, one.observation, two.observation))
-    fields = tuple(_fields("", _told_deed(one), _told_deed(two))) if kind == "changed" else ()
-    first, second = left.side(places[0]), right.side(places[1])
-    seen = tuple(seen_differences(one, two))
+    fields = tuple(_fields("", _step_content(one), _step_content(two))) if kind == "changed" else ()
+    first, second = left.step_side(places[0]), right.step_side(places[1])
+    seen = tuple(observed_differences(one, two))
     return StepDifference(kind=kind, first=first, second=second, fields=fields, pages=pages, seen=seen)
 
 
@@ -219,31 +222,33 @@ def _fields(path: str, one: JsonValue, two: JsonValue) -> Iterator[FieldDifferen
         yield FieldDifference(path=path, first=one, second=two)
 
 
-def _pages(left: _Way, right: _Way, one: Observation | None, two: Observation | None) -> Iterator[PageDifference]:
+def _pages(
+    left: _ComparedBranch, right: _ComparedBranch, one: Observation | None, two: Observation | None
+) -> Iterator[PageDifference]:
     before = {} if one is None else {page.page: page for page in one.pages}
     after = {} if two is None else {page.page: page for page in two.pages}
     for number in sorted(before.keys() | after.keys()):
         first, second = before.get(number), after.get(number)
-        if first is None or second is None or _shown(first) != _shown(second):
+        if first is None or second is None or _page_state(first) != _page_state(second):
             yield PageDifference(
                 page=number,
                 first=None if first is None else first.url,
                 second=None if second is None else second.url,
-                changes=_changes(left.bundle, right.bundle, first, second),
+                changes=_dom_changes(left.bundle, right.bundle, first, second),
             )
 
 
-def _shown(page: PageObservation) -> tuple[object, ...]:
+def _page_state(page: PageObservation) -> tuple[object, ...]:
     return page.url, page.title, [(frame.path, frame.digest) for frame in page.frames]
 
 
-def _changes(left: Bundle, right: Bundle, first: PageObservation | None, second: PageObservation | None) -> str:
+def _dom_changes(left: Bundle, right: Bundle, first: PageObservation | None, second: PageObservation | None) -> str:
     before = None if first is None else load_page(left.dom, first)
     after = None if second is None else load_page(right.dom, second)
     return "" if before is None or after is None else render_diff(diff_snapshots(before, after))
 
 
-def _requests(left: _Way, right: _Way) -> Iterator[RequestDifference]:
+def _requests(left: _ComparedBranch, right: _ComparedBranch) -> Iterator[RequestDifference]:
     before = Counter(key for seen in left.observations() for key in seen.requests)
     after = Counter(key for seen in right.observations() for key in seen.requests)
     for key in sorted(before.keys() | after.keys()):
@@ -251,12 +256,12 @@ def _requests(left: _Way, right: _Way) -> Iterator[RequestDifference]:
             yield RequestDifference(key=key, first=before[key], second=after[key])
 
 
-def _deed(step: Step) -> str:
+def _step_key(step: Step) -> str:
     """Return what a step does as canonical JSON: equal texts mean equal steps."""
-    return canonical_json(_told_deed(step))
+    return canonical_json(_step_content(step))
 
 
-def _told_deed(step: Step) -> JsonValue:
+def _step_content(step: Step) -> JsonValue:
     if not isinstance(step, ActionTrace):
         return {"skill": step.skill, "parameters": dict(step.parameters)}
     return {"action": without_identities(step.action).model_dump(mode="json")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.branches.diff import (
         BranchDiff,
-        Ending,
+        BranchSummary,
         PageDifference,
-        SideOfStep,
         StepDifference,
         StepKind,
+        StepSide,
     )
-    from eikon_engine.debug.branches.diff_seen import SeenDifference
+    from eikon_engine.debug.branches.diff_seen import ObservedDifference
 
-MARKS: Final[dict[StepKind, str]] = {"same": " ", "changed": "~", "only_first": "-", "only_second": "+"}
-OTHER_PAGES: Final = "*"
+STEP_MARKS: Final[dict[StepKind, str]] = {"same": " ", "changed": "~", "only_first": "-", "only_second": "+"}
+SAME_STEP_MARK: Final = "*"
 """Marks an equal step with a different observation."""
-SAME_SHOWN: Final = 3
+MAX_EQUAL_STEPS: Final = 3
 """Of a longer run of equal steps, only the last ones are shown."""
-LINES_OF_PAGE: Final = 30
-LETTERS_OF_VALUE: Final = 200
+MAX_PAGE_LINES: Final = 30
+MAX_VALUE_LENGTH: Final = 200
 INDENT: Final = "      "
 
 
@@ -40,7 +40,7 @@ def render_branch_diff(diff: BranchDiff) -> str:
 def _lines(diff: BranchDiff) -> Iterator[str]:
     yield f"--- {diff.first.name}"
     yield f"+++ {diff.second.name}"
-    yield from _steps(diff)
+    yield from _all_step_lines(diff)
     if diff.requests:
         yield ""
         yield f"requests ({diff.first.name} | {diff.second.name})"
@@ -50,9 +50,9 @@ def _lines(diff: BranchDiff) -> Iterator[str]:
         yield ""
         yield "pages at the end"
         for page in diff.ends:
-            yield from _page(page, "  ")
+            yield from _page_lines(page, "  ")
     yield ""
-    yield from (_ending(diff.first), _ending(diff.second))
+    yield from (_summary_line(diff.first), _summary_line(diff.second))
     for history in (diff.first, diff.second):
         if history.diverged:
             steps = ", ".join(map(str, history.diverged))
@@ -62,57 +62,57 @@ def _lines(diff: BranchDiff) -> Iterator[str]:
         yield "no differences" if is_whole else "no known differences"
 
 
-def _steps(diff: BranchDiff) -> Iterator[str]:
+def _all_step_lines(diff: BranchDiff) -> Iterator[str]:
     same: list[StepDifference] = []
     for step in diff.steps:
         if not step.differs:
             same.append(step)
             continue
-        yield from _skipped(same)
+        yield from _equal_steps(same)
         same = []
-        yield from _step(step)
-    yield from _skipped(same)
+        yield from _step_lines(step)
+    yield from _equal_steps(same)
 
 
-def _skipped(same: list[StepDifference]) -> Iterator[str]:
+def _equal_steps(same: list[StepDifference]) -> Iterator[str]:
     """Show the last steps of a run of equal ones."""
-    hidden = len(same) - SAME_SHOWN
+    hidden = len(same) - MAX_EQUAL_STEPS
     if hidden > 0:
-        yield f"  … {counted(hidden, 'equal step')}"
+        yield f"  … {pluralize(hidden, 'equal step')}"
     for step in same[max(0, hidden) :]:
-        yield from _step(step)
+        yield from _step_lines(step)
 
 
-def _step(step: StepDifference) -> Iterator[str]:
-    mark = OTHER_PAGES if step.kind == "same" and step.differs else MARKS[step.kind]
+def _step_lines(step: StepDifference) -> Iterator[str]:
+    mark = SAME_STEP_MARK if step.kind == "same" and step.differs else STEP_MARKS[step.kind]
     match step.kind:
         case "changed":
-            yield f"- {_side(step.first)}"
-            yield f"+ {_side(step.second)}"
+            yield f"- {_step_line(step.first)}"
+            yield f"+ {_step_line(step.second)}"
         case _:
-            yield f"{mark} {_side(step.first or step.second)}" + _other_result(step)
+            yield f"{mark} {_step_line(step.first or step.second)}" + _other_result(step)
     for field in step.fields:
-        yield f"{INDENT}{field.path}: {_value(field.first)} -> {_value(field.second)}"
+        yield f"{INDENT}{field.path}: {_format_value(field.first)} -> {_format_value(field.second)}"
     for page in step.pages:
-        yield from _page(page, INDENT)
+        yield from _page_lines(page, INDENT)
     for seen in step.seen:
         yield f"{INDENT}{seen.what.replace('_', ' ')}:"
-        yield from (f"{INDENT}  {mark} {_cut(each)}" for mark, every in _sides(seen) for each in every)
+        yield from (f"{INDENT}  {mark} {_shorten(each)}" for mark, every in _sides(seen) for each in every)
 
 
-def _sides(seen: SeenDifference) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _sides(seen: ObservedDifference) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return ("-", seen.first), ("+", seen.second)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LETTERS_OF_VALUE else f"{text[:LETTERS_OF_VALUE]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
 
 
-def _value(value: JsonValue) -> str:
+def _format_value(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _side(side: SideOfStep | None) -> str:
+def _step_line(side: StepSide | None) -> str:
     if side is None:
         return ""
     return f"{side.iteration:3} {side.label}" + ("" if side.result == "ok" else f"  [{side.result}]")
@@ -124,25 +124,25 @@ def _other_result(step: StepDifference) -> str:
     return f"  -> {step.second.result}"
 
 
-def _page(page: PageDifference, indent: str) -> Iterator[str]:
+def _page_lines(page: PageDifference, indent: str) -> Iterator[str]:
     if page.first is None or page.second is None:
         yield f"{indent}page {page.page}: {page.first or 'not open'} | {page.second or 'not open'}"
         return
     where = page.first if page.first == page.second else f"{page.first} | {page.second}"
     yield f"{indent}page {page.page}: {where}"
     lines = page.changes.splitlines()
-    yield from (f"{indent}  {line}" for line in lines[:LINES_OF_PAGE] if line)
-    if len(lines) > LINES_OF_PAGE:
-        yield f"{indent}  … {counted(len(lines) - LINES_OF_PAGE, 'more line')}"
+    yield from (f"{indent}  {line}" for line in lines[:MAX_PAGE_LINES] if line)
+    if len(lines) > MAX_PAGE_LINES:
+        yield f"{indent}  … {pluralize(len(lines) - MAX_PAGE_LINES, 'more line')}"
 
 
-def _ending(ending: Ending) -> str:
+def _summary_line(ending: BranchSummary) -> str:
     if ending.failed:
         first = ending.failed[0]
-        what = f"{counted(len(ending.failed), 'step')} failed, first {first.iteration} {first.label} [{first.result}]"
+        what = f"{pluralize(len(ending.failed), 'step')} failed, first {first.iteration} {first.label} [{first.result}]"
     else:
         what = "no step failed"
     left = "" if ending.known == ending.steps else f", {ending.steps - ending.known} not run yet"
     return (
-        f"{ending.name}: {counted(ending.steps, 'step')}{left}; {what}; ends at {', '.join(ending.urls) or 'no page'}"
+        f"{ending.name}: {pluralize(ending.steps, 'step')}{left}; {what}; ends at {', '.join(ending.urls) or 'no page'}"
     )

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import is_known, with_operations
+from eikon_engine.debug.branches.branch import apply_operations, is_known_step
 from eikon_engine.errors import BranchError
-from eikon_engine.network.other_way import Given, other_way
+from eikon_engine.network.other_way import BranchDeliveries, branch_timeline
 from eikon_engine.network.store import read_network
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.dom.stored import store_snapshot
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.located import locate
+from eikon_engine.trace.located import locate_step
 from eikon_engine.trace.patch import AddFoundSecrets, SetObservation, SetTimeline
 
 if TYPE_CHECKING:
-    from eikon_engine.browser.given import GivenAsAsked
-    from eikon_engine.browser.worker import Performed
-    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.browser.given import OnDemandDeliveries
+    from eikon_engine.browser.worker import PerformedAction
+    from eikon_engine.debug.branches.branch import BranchBundle
     from eikon_engine.trace.blobs import BlobStore
     from eikon_engine.trace.found_secret import FoundSecret
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.patch import Operation
 
 
-def learn(
-    branch: Branch, step: str, performed: Performed, given: GivenAsAsked, found: tuple[FoundSecret, ...] = ()
-) -> Branch:
+def record_step(
+    branch: BranchBundle,
+    step_id: str,
+    performed: PerformedAction,
+    given: OnDemandDeliveries,
+    found: tuple[FoundSecret, ...] = (),
+) -> BranchBundle:
     """Return the branch with the result of one more step, and the timeline of all responses so far.
 
     `found` are the secrets found so far in responses of live sites.
@@ -38,11 +42,11 @@ def learn(
         BranchError: no such step.
         OutputError: the folder of the branch cannot be written.
     """
-    action = locate(branch.trace, step).step
+    action = locate_step(branch.trace, step_id).step
     if action is None:
-        message = f"expected a step of branch {branch.file.name}, got the attempt {step}; use the id of a step"
+        message = f"expected a step of branch {branch.file.name}, got the attempt {step_id}; use the id of a step"
         raise BranchError(message)
-    if not isinstance(action, ActionTrace) or is_known(action) or performed.observation is None:
+    if not isinstance(action, ActionTrace) or is_known_step(action) or performed.observation is None:
         return branch
     operations: list[Operation] = [
         SetObservation(
@@ -51,41 +55,43 @@ def learn(
             result=performed.result,
             identity=performed.identity,
             identity_second=performed.identity_second,
-            reason=_reason(branch),
+            reason=_operation_reason(branch),
         )
     ]
     known = set(branch.trace.redaction.found)
     new = tuple(each for each in found if each not in known)
     if new:
-        operations.append(AddFoundSecrets(found=new, reason=_reason(branch)))
-    return with_operations(branch, [*operations, *_timeline(branch, given)])
+        operations.append(AddFoundSecrets(found=new, reason=_operation_reason(branch)))
+    return apply_operations(branch, [*operations, *_timeline_operations(branch, given)])
 
 
-def learn_times(branch: Branch, given: GivenAsAsked) -> Branch:
+def record_timeline(branch: BranchBundle, given: OnDemandDeliveries) -> BranchBundle:
     """Return the branch with the timeline of all responses so far, including those after its last step.
 
     Raises:
         OutputError: the folder of the branch cannot be written.
     """
-    operations = _timeline(branch, given)
+    operations = _timeline_operations(branch, given)
     network = branch.trace.network
     if network is None or all(each.timeline == network.timeline for each in operations):
         return branch
-    return with_operations(branch, operations)
+    return apply_operations(branch, operations)
 
 
-def _timeline(branch: Branch, given: GivenAsAsked) -> list[SetTimeline]:
+def _timeline_operations(branch: BranchBundle, given: OnDemandDeliveries) -> list[SetTimeline]:
     network = branch.trace.network
-    if network is None or not (given.moments or given.in_vain):
+    if network is None or not (given.moments or given.unanswered):
         return []
-    stored = read_network(inside(branch.bundle.root, network.folder, "network.folder"))
-    since = Given(before=given.before, since=given.moments, turns=given.turns, in_vain=given.in_vain)
-    timeline = other_way(stored, given.recording, since)
-    return [SetTimeline(timeline=timeline, reason=_reason(branch))]
+    stored = read_network(resolve_inside(branch.bundle.root, network.folder, "network.folder"))
+    since = BranchDeliveries(
+        before=given.delivered_before, since=given.moments, separate=given.scheduled_orders, unanswered=given.unanswered
+    )
+    timeline = branch_timeline(stored, given.recording, since)
+    return [SetTimeline(timeline=timeline, reason=_operation_reason(branch))]
 
 
-def _with_snapshots(performed: Performed, observation: Observation, dom: BlobStore) -> Observation:
-    shown = performed.sight.snapshots if performed.sight is not None else {}
+def _with_snapshots(performed: PerformedAction, observation: Observation, dom: BlobStore) -> Observation:
+    shown = performed.captured.snapshots if performed.captured is not None else {}
     pages = tuple(
         page.model_copy(
             update={"snapshot": store_snapshot(dom, shown[page.page]) if page.page in shown else page.snapshot}
@@ -95,5 +101,5 @@ def _with_snapshots(performed: Performed, observation: Observation, dom: BlobSto
     return observation.model_copy(update={"pages": pages})
 
 
-def _reason(branch: Branch) -> str:
+def _operation_reason(branch: BranchBundle) -> str:
     return f"recorded on branch {branch.file.name}"

@@ -5,36 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixError
-from eikon_engine.fix.analysis.closing_line import closed_by
-from eikon_engine.fix.analysis.eikon_outcome import read_outcomes
-from eikon_engine.fix.analysis.node_stack import read_stacks
-from eikon_engine.fix.analysis.output_tail import read_tail
-from eikon_engine.fix.analysis.places import Places
-from eikon_engine.fix.analysis.pytest_text import STOPPED_EARLY, read_output
-from eikon_engine.fix.analysis.pytest_verbose import read_ran
-from eikon_engine.fix.analysis.pytest_xml import read_report
+from eikon_engine.fix.analysis.closing_line import closing_runners
+from eikon_engine.fix.analysis.eikon_outcome import read_replay_failures
+from eikon_engine.fix.analysis.node_stack import read_node_failures
+from eikon_engine.fix.analysis.output_tail import tail_failure
+from eikon_engine.fix.analysis.places import TestPaths
+from eikon_engine.fix.analysis.pytest_text import STOPPED_EARLY, read_pytest_output
+from eikon_engine.fix.analysis.pytest_verbose import verbose_results
+from eikon_engine.fix.analysis.pytest_xml import read_junit_report
 from eikon_engine.fix.analysis.python_traceback import read_tracebacks
-from eikon_engine.fix.analysis.steady import WORKER, steady
-from eikon_engine.fix.analysis.unproved import told, unproved
+from eikon_engine.fix.analysis.steady import WORKER_TAG, normalize
+from eikon_engine.fix.analysis.unproved import unproved_failures, unproved_summary
 from eikon_engine.fix.failure import Analysis
-from eikon_engine.trace.bundle_path import inside
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.bundle_path import resolve_inside
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.analysis.pytest_xml import Report
+    from eikon_engine.fix.analysis.pytest_xml import JUnitReport
     from eikon_engine.fix.failure import TestFailure
-    from eikon_engine.fix.step_values import TestOutput
+    from eikon_engine.fix.step_values import AnalysisInput
     from eikon_engine.fix.test_run import TestRun
 
-LARGEST_READ: Final = 4 << 20
+MAX_READ_BYTES: Final = 4 << 20
 """Bytes of an output to search: half from its head, half from its tail."""
-MOST_FAILURES: Final = 200
+MAX_FAILURES: Final = 200
 """Failures to store; of further ones only the ids, by which fixes are judged."""
 
 
-def analyse(output: TestOutput) -> Analysis:
+def analyze_run(output: AnalysisInput) -> Analysis:
     """Return whether a run passed, by its exit status alone, and its failures, first one first.
 
     The most precise source wins: the JUnit report or the output of pytest, together with replay outcomes that the
@@ -46,58 +46,62 @@ def analyse(output: TestOutput) -> Analysis:
     """
     run = output.run
     session = tuple((each, "<session>") for each in {output.session.absolute(), output.session.resolve()})
-    places = Places(tree=output.tree, cwd=output.tree / run.cwd, others=session)
-    stdout, stderr = (steady(_text(output.session, each.file), places) for each in (run.stdout, run.stderr))
+    places = TestPaths(tree=output.tree, cwd=output.tree / run.cwd, others=session)
+    stdout, stderr = (normalize(_read_output(output.session, each.file), places) for each in (run.stdout, run.stderr))
     report = _report(output, places)
     if run.passed:
-        return _passed(output, report, closed_by(f"{stdout}\n{stderr}"))
-    failures = _in_order(_failures(run, report, places, (stdout, stderr)))
+        return _passed_analysis(output, report, closing_runners(f"{stdout}\n{stderr}"))
+    failures = _sorted_if_parallel(_failures(run, report, places, (stdout, stderr)))
     stopped_early = STOPPED_EARLY.search(stdout) is not None
-    first, *others = _distinct(failures) or (read_tail(run, stdout, stderr),)
+    first, *others = _distinct(failures) or (tail_failure(run, stdout, stderr),)
     return Analysis(
         passed=False,
         first=first,
-        others=tuple(others[: MOST_FAILURES - 1]),
-        unlisted=tuple(dict.fromkeys(each.id for each in others[MOST_FAILURES - 1 :])),
+        others=tuple(others[: MAX_FAILURES - 1]),
+        unlisted=tuple(dict.fromkeys(each.id for each in others[MAX_FAILURES - 1 :])),
         stopped_early=stopped_early,
-        other_tests=_ran(report, stdout) if stopped_early else None,
-        unproved=unproved(output.failed_before, report) if run.report_asked and report is not None else None,
-        closed_by=closed_by(f"{stdout}\n{stderr}"),
+        other_tests=_tests_run(report, stdout) if stopped_early else None,
+        unproved=unproved_failures(output.failed_before, report) if run.report_asked and report is not None else None,
+        closed_by=closing_runners(f"{stdout}\n{stderr}"),
         summary=_summary(run, first, 1 + len(others)),
     )
 
 
-def _passed(output: TestOutput, report: Report | None, runners: tuple[str, ...]) -> Analysis:
+def _passed_analysis(output: AnalysisInput, report: JUnitReport | None, runners: tuple[str, ...]) -> Analysis:
     """Analyze a run with exit status 0; if a report was requested, earlier failures must have passed in it."""
     left: tuple[str, ...] | None = None
     if output.run.report_asked:
-        left = tuple(sorted(output.failed_before)) if report is None else unproved(output.failed_before, report)
-    summary = told(left, report) if left else "passed: exit status 0"
+        left = (
+            tuple(sorted(output.failed_before)) if report is None else unproved_failures(output.failed_before, report)
+        )
+    summary = unproved_summary(left, report) if left else "passed: exit status 0"
     return Analysis(passed=True, first=None, unproved=left, closed_by=runners, summary=summary)
 
 
-def _report(output: TestOutput, places: Places) -> Report | None:
+def _report(output: AnalysisInput, places: TestPaths) -> JUnitReport | None:
     junit_xml = output.run.junit_xml
-    return None if junit_xml is None else read_report(inside(output.session, junit_xml), places)
+    return None if junit_xml is None else read_junit_report(resolve_inside(output.session, junit_xml), places)
 
 
-def _ran(report: Report | None, stdout: str) -> tuple[str, ...] | None:
+def _tests_run(report: JUnitReport | None, stdout: str) -> tuple[str, ...] | None:
     """Return the tests that ran without failing; None if neither a report nor `-v` output lists them."""
-    return read_ran(stdout) if report is None else report.others
+    return verbose_results(stdout) if report is None else report.others
 
 
-def _failures(run: TestRun, report: Report | None, places: Places, outputs: tuple[str, str]) -> tuple[TestFailure, ...]:
+def _failures(
+    run: TestRun, report: JUnitReport | None, places: TestPaths, outputs: tuple[str, str]
+) -> tuple[TestFailure, ...]:
     if run.ended == "not_started":
         return ()
     stdout, text = outputs[0], "\n".join(outputs)
     listed = () if report is None else report.failures
-    told = (*(listed or read_output(stdout, places)), *read_outcomes(text, places))
-    return told or read_tracebacks(text, places) or read_stacks(text, places)
+    told = (*(listed or read_pytest_output(stdout, places)), *read_replay_failures(text, places))
+    return told or read_tracebacks(text, places) or read_node_failures(text, places)
 
 
-def _in_order(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:
+def _sorted_if_parallel(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:
     """Sort failures by id if tests ran in parallel: their order is random."""
-    is_parallel = any(each.excerpt.startswith(WORKER) for each in failures)
+    is_parallel = any(each.excerpt.startswith(WORKER_TAG) for each in failures)
     return tuple(sorted(failures, key=lambda each: each.id)) if is_parallel else failures
 
 
@@ -106,17 +110,17 @@ def _distinct(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:
     return tuple({(each.id, each.message): each for each in reversed(failures)}.values())[::-1]
 
 
-def _text(session: Path, file: str) -> str:
-    path = inside(session, file)
+def _read_output(session: Path, file: str) -> str:
+    path = resolve_inside(session, file)
     try:
         with path.open("rb") as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
-            if size <= LARGEST_READ:
+            if size <= MAX_READ_BYTES:
                 return stream.read().decode("utf-8", "replace")
-            begin = stream.read(LARGEST_READ // 2)
-            stream.seek(size - LARGEST_READ // 2)
-            left = f"\n[… {size - LARGEST_READ} bytes omitted]\n".encode()
+            begin = stream.read(MAX_READ_BYTES // 2)
+            stream.seek(size - MAX_READ_BYTES // 2)
+            left = f"\n[… {size - MAX_READ_BYTES} bytes omitted]\n".encode()
             return (begin + left + stream.read()).decode("utf-8", "replace")
     except OSError as error:
         message = f"{path}: cannot read the output of the test run: {error.strerror}. Do not change the session folder."
@@ -125,4 +129,4 @@ def _text(session: Path, file: str) -> str:
 
 def _summary(run: TestRun, first: TestFailure, number: int) -> str:
     ended = f"exit status {run.exit_status}" if run.ended == "exited" else run.ended.replace("_", " ")
-    return f"failed ({ended}), {counted(number, 'failure')}, first {first.id}: {first.message}"
+    return f"failed ({ended}), {pluralize(number, 'failure')}, first {first.id}: {first.message}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_LINES: Final = {
+_CLOSING_LINES: Final = {
     "pytest": r"(?:=+ )?\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed)(?:, \d+ [a-z]+)*\b.*",
     "unittest": r"Ran \d+ tests?\b.*",
     "node --test": r"(?:# |\u2139 )tests \d+",
@@ -19,9 +19,9 @@ _LINES: Final = {
 
 Source: the output of pytest 8, Python 3.12, Node 22, jest 29, vitest 3, mocha 11, cargo 1.80; https://testanything.org
 """
-_CLOSING: Final = {name: re.compile(rf"^{line}$", re.MULTILINE) for name, line in _LINES.items()}
+_CLOSING_PATTERNS: Final = {name: re.compile(rf"^{line}$", re.MULTILINE) for name, line in _CLOSING_LINES.items()}
 
 
-def closed_by(text: str) -> tuple[str, ...]:
+def closing_runners(text: str) -> tuple[str, ...]:
     """Return the runners whose closing line is in an output."""
-    return tuple(name for name, line in _CLOSING.items() if line.search(text))
+    return tuple(name for name, line in _CLOSING_PATTERNS.items() if line.search(text))

@@ -7,59 +7,61 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.fix.analysis.shorten import last_lines, shortened
-from eikon_engine.fix.analysis.steady import steady
+from eikon_engine.fix.analysis.shorten import last_lines, shorten
+from eikon_engine.fix.analysis.steady import normalize
 from eikon_engine.fix.failure import TestFailure
 from eikon_engine.outcome.outcomes import ReplayOutcome
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.analysis.places import TestPaths
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.explanation import Explanation
 
 OUTCOME_FILE: Final = "outcome.json"
-LARGEST_OUTCOME: Final = 64 << 20
+MAX_OUTCOME_BYTES: Final = 64 << 20
 DETAIL_LINES: Final = 40
-_NAMED: Final = re.compile(r"(?:^|[\s:\"'=(])(?P<folder>[^\s:\"'=()]*?)(?:replay_summary\.txt|outcome\.json)\b")
+_OUTCOME_PATH: Final = re.compile(r"(?:^|[\s:\"'=(])(?P<folder>[^\s:\"'=()]*?)(?:replay_summary\.txt|outcome\.json)\b")
 
 
-def read_outcomes(text: str, places: Places) -> tuple[TestFailure, ...]:
+def read_replay_failures(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
     """Return one failure for each replay that was not faithful, starting with what its explanation is about."""
-    names = dict.fromkeys(f"{found['folder']}{OUTCOME_FILE}" for found in _NAMED.finditer(text))
+    names = dict.fromkeys(f"{found['folder']}{OUTCOME_FILE}" for found in _OUTCOME_PATH.finditer(text))
     read = ((name, _outcome(name, places)) for name in names)
     return tuple(_failure(name, outcome, places) for name, outcome in read if outcome and outcome.exit_status != 0)
 
 
-def _outcome(name: str, places: Places) -> ReplayOutcome | None:
+def _outcome(name: str, places: TestPaths) -> ReplayOutcome | None:
     """Read an outcome inside the tree; None if it is missing or invalid."""
-    file = places.find(name)
+    file = places.relative_file(name)
     if file is None:
         return None
     path = places.tree / file
     try:
-        return ReplayOutcome.model_validate_json(path.read_bytes()) if path.stat().st_size <= LARGEST_OUTCOME else None
+        return (
+            ReplayOutcome.model_validate_json(path.read_bytes()) if path.stat().st_size <= MAX_OUTCOME_BYTES else None
+        )
     except (OSError, ValidationError):
         return None
 
 
-def _failure(name: str, outcome: ReplayOutcome, places: Places) -> TestFailure:
+def _failure(name: str, outcome: ReplayOutcome, places: TestPaths) -> TestFailure:
     cause = outcome.explanation
-    found = _explained(outcome, cause) or next(iter(outcome.divergences), None)
+    found = _explained_divergence(outcome, cause) or next(iter(outcome.divergences), None)
     message = cause.sentence if cause is not None else next(iter(outcome.reasons), f"verdict {outcome.verdict}")
     step = "" if found is None else f" {found.subgoal}:{found.sequence}"
     return TestFailure(
         id=f"{outcome.mission_id}{step}",
         kind="eikon",
-        message=steady(message, places),
-        file=places.find(name),
-        excerpt=steady("\n".join(_lines(outcome, cause, found)), places),
+        message=normalize(message, places),
+        file=places.relative_file(name),
+        excerpt=normalize("\n".join(_lines(outcome, cause, found)), places),
     )
 
 
-def _explained(outcome: ReplayOutcome, cause: Explanation | None) -> Divergence | None:
+def _explained_divergence(outcome: ReplayOutcome, cause: Explanation | None) -> Divergence | None:
     """Return the divergence that the explanation is about."""
     if cause is None:
         return None
@@ -79,7 +81,7 @@ def _lines(outcome: ReplayOutcome, cause: Explanation | None, found: Divergence 
         yield from (f"did you mean: {each}" for each in found.candidates or ())
         yield from (f"explained by: {each}" for each in found.because)
         if found.detail:
-            yield shortened(found.detail, DETAIL_LINES)
+            yield shorten(found.detail, DETAIL_LINES)
     if cause is not None:
         yield f"cause: {cause.cause}, {cause.why}"
         yield from (f"{each.title}: {last_lines(each.text, DETAIL_LINES)}" for each in cause.evidence)
@@ -87,4 +89,4 @@ def _lines(outcome: ReplayOutcome, cause: Explanation | None, found: Divergence 
     yield from (f"gate {each.gate}: {each.message}" for each in outcome.gates if each.passed is False)
     more = len(outcome.divergences) - (found is not None)
     if more > 0:
-        yield f"and {counted(more, 'more divergence')}"
+        yield f"and {pluralize(more, 'more divergence')}"

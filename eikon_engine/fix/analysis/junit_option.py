@@ -16,23 +16,23 @@ _PYTEST: Final = re.compile(
     r"(?=\s|$)"
 )
 """Variable assignments, then pytest by name or as a Python module, without shell expansions."""
-_MOVE: Final = re.compile(r"\s*cd\s+(?P<folder>(?![-~])[\w./@+-]+)\s*&&")
+_CD_PREFIX: Final = re.compile(r"\s*cd\s+(?P<folder>(?![-~])[\w./@+-]+)\s*&&")
 """A leading `cd` to a literal folder."""
 _SHELL: Final = re.compile(r"[;&|<>`$(){}\n\\#!]")
 """Characters that make a command more than one program and its arguments."""
-_CONFIGURATIONS: Final = (
+_PYTEST_CONFIGS: Final = (
     "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
 )  # fmt: skip
 
 
-def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
+def with_junit_option(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
     """Return a command that also writes `report`; None if it is not clearly pytest, or already writes one.
 
     The option is inserted directly after the program. The `xunit1` family includes the file of each test.
     """
-    moved = _MOVE.match(command)
+    moved = _CD_PREFIX.match(command)
     if moved is not None:
-        rest = with_report(command[moved.end() :], report, cwd=cwd / moved["folder"], environ=environ)
+        rest = with_junit_option(command[moved.end() :], report, cwd=cwd / moved["folder"], environ=environ)
         return None if rest is None else command[: moved.end()] + rest
     found = _PYTEST.match(command)
     if found is None or _SHELL.search(_outside_single_quotes(command)):
@@ -55,10 +55,10 @@ def _outside_single_quotes(command: str) -> str:
 def _is_configured(cwd: Path) -> bool:
     """Return whether a pytest configuration that may apply here mentions junit."""
     folders = (cwd, *cwd.absolute().parents)
-    return any(_speaks_of_it(folder / name) for folder in folders for name in _CONFIGURATIONS)
+    return any(_mentions_junit(folder / name) for folder in folders for name in _PYTEST_CONFIGS)
 
 
-def _speaks_of_it(path: Path) -> bool:
+def _mentions_junit(path: Path) -> bool:
     try:
         return b"junit" in path.read_bytes()
     except OSError:

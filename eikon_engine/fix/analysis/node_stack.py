@@ -8,20 +8,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.frames import frame, innermost
-from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.analysis.frames import innermost_own_frame, make_frame
+from eikon_engine.fix.analysis.shorten import shorten
 from eikon_engine.fix.failure import TestFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.analysis.places import TestPaths
     from eikon_engine.fix.failure import Frame
 
 EXCERPT_LINES: Final = 60
-_ABOVE: Final = 25
+_MAX_LINES_ABOVE: Final = 25
 """Lines above a stack trace in which its error is searched."""
-_LONGEST_BLOCK: Final = 500
+_MAX_BLOCK_LINES: Final = 500
 """Maximum number of lines of a TAP diagnostic block."""
 _AT: Final = re.compile(
     r"^\s+at (?:(?:async )?(?P<name>.+?) \()?(?P<file>(?:file://)?[^\s():][^():]*):(?P<line>\d+):\d+\)?"
@@ -33,18 +33,18 @@ _NOT_OK: Final = re.compile(r"^(?P<indent>\s*)not ok \d+ - (?P<name>.+)$")
 _IS_SUITE: Final = "failureType: 'subtestsFailed'"
 
 
-def read_stacks(text: str, places: Places) -> tuple[TestFailure, ...]:
+def read_node_failures(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
     """Return one failure for each failed TAP test, or else for each stack trace."""
     lines = text.split("\n")
-    return tuple(_tap(lines, places)) or tuple(_stacks(lines, places))
+    return tuple(_tap_failures(lines, places)) or tuple(_stack_failures(lines, places))
 
 
-def _tap(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
+def _tap_failures(lines: Sequence[str], places: TestPaths) -> Iterator[TestFailure]:
     for number, line in enumerate(lines):
         found = _NOT_OK.match(line)
         if found is None:
             continue
-        near = range(number, min(number + _LONGEST_BLOCK, len(lines)))
+        near = range(number, min(number + _MAX_BLOCK_LINES, len(lines)))
         end = next((at for at in near if lines[at] == f"{found['indent']}  ..."), None)
         block = lines[number:end]
         if end is None or any(_IS_SUITE in each for each in block):
@@ -66,7 +66,7 @@ def _tap_message(block: Sequence[str]) -> str:
     return "failed without a message"
 
 
-def _stacks(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
+def _stack_failures(lines: Sequence[str], places: TestPaths) -> Iterator[TestFailure]:
     number = 0
     while number < len(lines):
         if not _STACK_AT.match(lines[number]):
@@ -78,7 +78,7 @@ def _stacks(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
         frames = tuple(_frames(lines[number:end], _AT, places))
         head = _head(lines, number)
         if frames and head is not None:
-            shown = innermost(frames, places)
+            shown = innermost_own_frame(frames, places)
             kind = _RAISED.match(lines[head])
             name = "error" if kind is None else kind["type"]
             where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
@@ -88,20 +88,22 @@ def _stacks(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
 
 def _head(lines: Sequence[str], stack: int) -> int | None:
     """Return the nearest line above a stack trace that names an error."""
-    above = range(stack - 1, max(-1, stack - 1 - _ABOVE), -1)
+    above = range(stack - 1, max(-1, stack - 1 - _MAX_LINES_ABOVE), -1)
     return next((number for number in above if _RAISED.match(lines[number])), None)
 
 
-def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: Places) -> Iterator[Frame]:
+def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: TestPaths) -> Iterator[Frame]:
     """Yield frames outermost first; Node prints them innermost first."""
     for line in reversed(lines):
         found = pattern.match(line)
         if found is not None and not found["file"].startswith("node:"):
-            yield frame(found["file"].removeprefix("file://"), int(found["line"]), found["name"] or "", places)
+            yield make_frame(found["file"].removeprefix("file://"), int(found["line"]), found["name"] or "", places)
 
 
-def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: Places) -> TestFailure:
-    where = innermost(frames, places)
+def _failure(
+    name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: TestPaths
+) -> TestFailure:
+    where = innermost_own_frame(frames, places)
     return TestFailure(
         id=name,
         kind="node",
@@ -109,5 +111,5 @@ def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence
         file=None if where is None else where.file,
         line=None if where is None else where.line,
         frames=frames,
-        excerpt=shortened("\n".join(shown), EXCERPT_LINES),
+        excerpt=shorten("\n".join(shown), EXCERPT_LINES),
     )

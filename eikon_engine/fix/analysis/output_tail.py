@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, assert_never
 
-from eikon_engine.fix.analysis.shorten import LONGEST_LINE, last_lines
+from eikon_engine.fix.analysis.shorten import MAX_LINE_LENGTH, last_lines
 from eikon_engine.fix.failure import TestFailure
 
 if TYPE_CHECKING:
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 TAIL_LINES: Final = 40
 
 
-def read_tail(run: TestRun, stdout: str, stderr: str) -> TestFailure:
+def tail_failure(run: TestRun, stdout: str, stderr: str) -> TestFailure:
     """Return a failure whose message is the last line of stderr, or else of stdout."""
-    how = _ended(run)
+    how = _describe_end(run)
     said = _last_line(stderr) or _last_line(stdout)
     return TestFailure(
         id=how,
         kind="output",
-        message=(said if run.ended == "exited" and said else how)[:LONGEST_LINE],
+        message=(said if run.ended == "exited" and said else how)[:MAX_LINE_LENGTH],
         excerpt="\n".join(
             f"{name}:\n{last_lines(text, TAIL_LINES)}"
             for name, text in (("stderr", stderr), ("stdout", stdout))
@@ -29,7 +29,7 @@ def read_tail(run: TestRun, stdout: str, stderr: str) -> TestFailure:
     )
 
 
-def _ended(run: TestRun) -> str:
+def _describe_end(run: TestRun) -> str:
     match run.ended:
         case "exited":
             return f"exit status {run.exit_status}"

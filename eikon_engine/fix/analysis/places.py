@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class TestPaths:
     """Where a test ran; file names in its output are relative to one of these folders."""
 
     tree: Path
@@ -31,7 +31,7 @@ class Places:
         """Return the spellings of the tree's path, longest first."""
         return self._roots
 
-    def find(self, name: str) -> str | None:
+    def relative_file(self, name: str) -> str | None:
         """Return a file relative to the tree, with forward slashes; None if it is not a file inside the tree."""
         if not name or "\0" in name:
             return None

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.analysis.frames import pytest_frames
-from eikon_engine.fix.analysis.pytest_entry import read_entry
+from eikon_engine.fix.analysis.pytest_entry import read_pytest_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.analysis.places import TestPaths
     from eikon_engine.fix.failure import TestFailure
 
 STOPPED_EARLY: Final = re.compile(r"^!+ (?:[\w.]*Interrupted: .+|stopping after \d+ failures?) !+$", re.MULTILINE)
@@ -23,14 +23,14 @@ _STAGE: Final = re.compile(r"^ERROR (?:at (?:setup|teardown) of|collecting) ")
 _BLOCKS: Final = ("FAILURES", "ERRORS")
 
 
-def read_output(text: str, places: Places) -> tuple[TestFailure, ...]:
+def read_pytest_output(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
     """Return the failures in output order; empty if it is not pytest output."""
     summed = dict(_summary(text))
     titled = _by_title(summed)
     entries = [_entry(title, body, summed, titled, places) for title, body in _entries(text)]
     told = {each.id for each in entries}
     rest = (
-        read_entry(name, message, places, message=message, file=name.partition("::")[0])
+        read_pytest_failure(name, message, places, message=message, file=name.partition("::")[0])
         for name, message in summed.items()
         if name not in told
     )
@@ -73,16 +73,16 @@ def _by_title(summed: Mapping[str, str]) -> Mapping[str, list[str]]:
 
 
 def _entry(
-    title: str, body: str, summed: Mapping[str, str], titled: Mapping[str, list[str]], places: Places
+    title: str, body: str, summed: Mapping[str, str], titled: Mapping[str, list[str]], places: TestPaths
 ) -> TestFailure:
     """Return a failure under the node id of the summary that matches its title and file."""
     plain = _STAGE.sub("", title)
     files = {each.file for each in pytest_frames(body, places)}
     fitting = titled.get(plain, [])
-    near = [name for name in fitting if (places.find(name.partition("::")[0]) or name) in files]
+    near = [name for name in fitting if (places.relative_file(name.partition("::")[0]) or name) in files]
     name = (near or fitting or [plain])[0]
     message = summed.get(name, "")
-    return read_entry(
+    return read_pytest_failure(
         name, body, places, message="" if message.endswith("...") else message, file=name.partition("::")[0]
     )
 

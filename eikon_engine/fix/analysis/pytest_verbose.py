@@ -14,21 +14,21 @@ _OUTCOMES: Final = {
     "XPASS": "xpassed",
 }
 """Words of the result lines, with their names in the final counts; `error` may be plural there."""
-_NO_FAILURE: Final = frozenset({"PASSED", "SKIPPED", "XFAIL", "XPASS"})
+_NOT_FAILED: Final = frozenset({"PASSED", "SKIPPED", "XFAIL", "XPASS"})
 _RESULT: Final = re.compile(
     rf"^(?P<id>\S+?\.\w+::.+) (?P<outcome>{'|'.join(_OUTCOMES)})(?: \([^\n]*\))?(?: +\[ *(?:\d+%|\d+/\d+)\])?$",
     re.MULTILINE,
 )
-_ENDED: Final = re.compile(r"^(?:=+ )?(?P<counts>\d+ [a-z]+(?:, \d+ [a-z]+)*)(?: =+)?$", re.MULTILINE)
+_FINAL_COUNTS: Final = re.compile(r"^(?:=+ )?(?P<counts>\d+ [a-z]+(?:, \d+ [a-z]+)*)(?: =+)?$", re.MULTILINE)
 _COUNT: Final = re.compile(r"(\d+) ([a-z]+)")
 
 
-def read_ran(text: str) -> tuple[str, ...] | None:
+def verbose_results(text: str) -> tuple[str, ...] | None:
     """Return the ids of the tests that ran and did not fail; None if the output is not complete.
 
     The result lines must match the final counts exactly.
     """
-    ended = _ENDED.findall(text)
+    ended = _FINAL_COUNTS.findall(text)
     if len(ended) != 1:
         return None
     results = [(found["id"], found["outcome"]) for found in _RESULT.finditer(text)]
@@ -39,5 +39,5 @@ def read_ran(text: str) -> tuple[str, ...] | None:
             counts[name] = int(number)
     if any(sum(outcome == word for _, outcome in results) != counts[name] for word, name in _OUTCOMES.items()):
         return None
-    failing = {name for name, outcome in results if outcome not in _NO_FAILURE}
+    failing = {name for name, outcome in results if outcome not in _NOT_FAILED}
     return tuple(dict.fromkeys(name for name, _ in results if name not in failing))

@@ -9,24 +9,24 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.pytest_entry import read_entry
-from eikon_engine.fix.analysis.steady import steady
+from eikon_engine.fix.analysis.pytest_entry import read_pytest_failure
+from eikon_engine.fix.analysis.steady import normalize
 
 if TYPE_CHECKING:
     from pathlib import Path
     from xml.etree.ElementTree import Element
 
-    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.analysis.places import TestPaths
     from eikon_engine.fix.failure import TestFailure
 
-LARGEST_REPORT: Final = 64 << 20
-_KINDS: Final = ("failure", "error")
-_PLAIN_MESSAGE: Final = re.compile(r'^(?:collection failure|failed on (?:setup|teardown) with ".*)$', re.DOTALL)
+MAX_REPORT_BYTES: Final = 64 << 20
+_FAILURE_TAGS: Final = ("failure", "error")
+_GENERIC_MESSAGE: Final = re.compile(r'^(?:collection failure|failed on (?:setup|teardown) with ".*)$', re.DOTALL)
 """Generic messages; the text below is more precise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class JUnitReport:
     """Content of a report."""
 
     failures: tuple[TestFailure, ...]
@@ -42,36 +42,38 @@ class Report:
         return frozenset(self.others) - self.skipped
 
 
-def read_report(path: Path, places: Places) -> Report | None:
+def read_junit_report(path: Path, places: TestPaths) -> JUnitReport | None:
     """Read a report; None if it is missing or truncated."""
     from defusedxml import ElementTree  # noqa: PLC0415 - an extra, and only some runs have a report
     from defusedxml.common import DefusedXmlException  # noqa: PLC0415 - as above
 
     try:
-        if path.stat().st_size > LARGEST_REPORT:
+        if path.stat().st_size > MAX_REPORT_BYTES:
             return None
         root = ElementTree.fromstring(path.read_bytes(), forbid_dtd=True)
     except (OSError, ValueError, ElementTree.ParseError, DefusedXmlException):
         return None
-    cases = tuple((case, [found for found in case if found.tag in _KINDS]) for case in root.iter("testcase"))
+    cases = tuple((case, [found for found in case if found.tag in _FAILURE_TAGS]) for case in root.iter("testcase"))
     failures = tuple(_failure(case, each, places) for case, found in cases for each in found)
-    names = dict.fromkeys(steady(_node_id(case, places), places) for case, found in cases if not found)
+    names = dict.fromkeys(normalize(_node_id(case, places), places) for case, found in cases if not found)
     failing = {each.id for each in failures}
     others = tuple(name for name in names if name not in failing)
-    skipped = frozenset(steady(_node_id(case, places), places) for case, _ in cases if case.find("skipped") is not None)
-    return Report(failures=failures, others=others, skipped=skipped.intersection(others))
+    skipped = frozenset(
+        normalize(_node_id(case, places), places) for case, _ in cases if case.find("skipped") is not None
+    )
+    return JUnitReport(failures=failures, others=others, skipped=skipped.intersection(others))
 
 
-def _failure(case: Element, found: Element, places: Places) -> TestFailure:
-    message = steady(found.get("message") or "", places)
-    text = steady(found.text or "", places)
+def _failure(case: Element, found: Element, places: TestPaths) -> TestFailure:
+    message = normalize(found.get("message") or "", places)
+    text = normalize(found.text or "", places)
     file = case.get("file")
-    name = steady(_node_id(case, places), places)
-    told = "" if _PLAIN_MESSAGE.match(message) else message
-    return read_entry(name, text, places, message=told, file=file)
+    name = normalize(_node_id(case, places), places)
+    told = "" if _GENERIC_MESSAGE.match(message) else message
+    return read_pytest_failure(name, text, places, message=told, file=file)
 
 
-def _node_id(case: Element, places: Places) -> str:
+def _node_id(case: Element, places: TestPaths) -> str:
     """Return the node id of a test: file, classes, name with parameters.
 
     `classname` is the file without extension and the classes, joined by dots; a module with a collection error has its
@@ -90,5 +92,5 @@ def _node_id(case: Element, places: Places) -> str:
     return "::".join((".".join(parts), name))
 
 
-def _module(stem: str, places: Places) -> str | None:
-    return f"{stem}.py" if places.find(f"{stem}.py") is not None else None
+def _module(stem: str, places: TestPaths) -> str | None:
+    return f"{stem}.py" if places.relative_file(f"{stem}.py") is not None else None

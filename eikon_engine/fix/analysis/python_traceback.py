@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.frames import FILE_LINE, frame, from_ours, innermost
-from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.analysis.frames import FILE_LINE, innermost_own_frame, make_frame, skip_foreign_frames
+from eikon_engine.fix.analysis.shorten import shorten
 from eikon_engine.fix.failure import TestFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.analysis.places import TestPaths
 
 EXCERPT_LINES: Final = 60
 _HEAD: Final = "Traceback (most recent call last):"
@@ -24,15 +24,17 @@ _RAISED: Final = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
 _UNITTEST: Final = re.compile(r"^(?:FAIL|ERROR): (?P<test>.+)$")
 
 
-def read_tracebacks(text: str, places: Places) -> tuple[TestFailure, ...]:
+def read_tracebacks(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
     """Return one failure for each traceback; chained exceptions are one, named after the last."""
     lines = text.split("\n")
-    return tuple(found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None)
+    return tuple(
+        found for begin, end in _traceback_chains(lines) if (found := _failure(lines, begin, end, places)) is not None
+    )
 
 
-def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _traceback_chains(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield first line and end of each chain of tracebacks."""
-    pieces = list(_pieces(lines))
+    pieces = list(_single_tracebacks(lines))
     while pieces:
         begin, end = pieces.pop(0)
         while pieces and any(line.strip() in _CHAINS for line in lines[end : pieces[0][0]]):
@@ -40,7 +42,7 @@ def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _single_tracebacks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield single tracebacks; a syntax error may lack the header line."""
     number = 0
     while number < len(lines):
@@ -48,7 +50,7 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if not is_head and FILE_LINE.match(lines[number]) is None:
             number += 1
             continue
-        end = next((at + 1 for at in range(number + is_head, len(lines)) if _is_margin(lines[at])), None)
+        end = next((at + 1 for at in range(number + is_head, len(lines)) if _is_unindented(lines[at])), None)
         if end is None:
             return
         if _RAISED.match(lines[end - 1]) and any(FILE_LINE.match(line) for line in lines[number:end]):
@@ -58,36 +60,36 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             number = max(number + 1, end - 1)
 
 
-def _is_margin(line: str) -> bool:
+def _is_unindented(line: str) -> bool:
     """Return whether a line starts at column 0, as the line with the exception does."""
     return bool(line) and not line[0].isspace()
 
 
-def _failure(lines: Sequence[str], begin: int, end: int, places: Places) -> TestFailure | None:
+def _failure(lines: Sequence[str], begin: int, end: int, places: TestPaths) -> TestFailure | None:
     raised = _RAISED.match(lines[end - 1])
     if raised is None:
         return None
     last = max((number for number in range(begin, end) if lines[number].strip() == _HEAD), default=begin)
     frames = tuple(
-        frame(found["file"], int(found["line"]), found["name"] or "", places)
+        make_frame(found["file"], int(found["line"]), found["name"] or "", places)
         for line in lines[last:end]
         if (found := FILE_LINE.match(line)) is not None
     )
-    frames = from_ours(frames, places)
-    shown = innermost(frames, places)
+    frames = skip_foreign_frames(frames, places)
+    shown = innermost_own_frame(frames, places)
     where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
     return TestFailure(
-        id=_test(lines, begin) or f"{raised['type']}{where}",
+        id=_unittest_name(lines, begin) or f"{raised['type']}{where}",
         kind="python",
         message=lines[end - 1].strip(),
         file=None if shown is None else shown.file,
         line=None if shown is None else shown.line,
         frames=frames,
-        excerpt=shortened("\n".join(lines[begin:end]), EXCERPT_LINES),
+        excerpt=shorten("\n".join(lines[begin:end]), EXCERPT_LINES),
     )
 
 
-def _test(lines: Sequence[str], begin: int) -> str | None:
+def _unittest_name(lines: Sequence[str], begin: int) -> str | None:
     """Return the test that unittest names above a traceback."""
     for line in reversed(lines[max(0, begin - 3) : begin]):
         found = _UNITTEST.match(line)

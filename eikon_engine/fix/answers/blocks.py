@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ProposalMalformedError
-from eikon_engine.fix.answers.placed import Placed
+from eikon_engine.fix.answers.placed import PlacedEdit
 from eikon_engine.fix.proposal import ReplaceText
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _AROUND_PATH: Final = " \t`*#\"':"
 _PATH: Final = re.compile(r"^[^\x00-\x1f<>|?*]{1,255}$")
 
 
-def read_blocks(lines: Sequence[str]) -> Iterator[Placed]:
+def read_blocks(lines: Sequence[str]) -> Iterator[PlacedEdit]:
     """Yield the blocks of an answer.
 
     Raises:
@@ -42,16 +42,16 @@ def read_blocks(lines: Sequence[str]) -> Iterator[Placed]:
     file: str | None = None
     while number < len(lines):
         if lines[number].rstrip() != SEARCH:
-            _refuse_stray(lines, number)
+            _reject_stray(lines, number)
             number += 1
             continue
         first, file = _path(lines, number, behind, file)
-        divider = _mark(lines, number + 1, DIVIDER)
-        end = _mark(lines, divider + 1, REPLACE)
+        divider = _find_marker(lines, number + 1, DIVIDER)
+        end = _find_marker(lines, divider + 1, REPLACE)
         edit = ReplaceText(
-            file=file, search=_text(lines[number + 1 : divider]), replace=_text(lines[divider + 1 : end])
+            file=file, search=_join_lines(lines[number + 1 : divider]), replace=_join_lines(lines[divider + 1 : end])
         )
-        yield Placed(edit=edit, first=first, end=end + 1)
+        yield PlacedEdit(edit=edit, first=first, end=end + 1)
         number = behind = end + 1
 
 
@@ -60,7 +60,7 @@ def write_block(edit: ReplaceText) -> str:
     return f"{edit.file}\n{SEARCH}\n{edit.search}{DIVIDER}\n{edit.replace}{REPLACE}\n"
 
 
-def _text(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -79,7 +79,7 @@ def _path(lines: Sequence[str], mark: int, behind: int, before: str | None) -> t
     return number, name
 
 
-def _mark(lines: Sequence[str], begin: int, mark: str) -> int:
+def _find_marker(lines: Sequence[str], begin: int, mark: str) -> int:
     """Return the line of the next marker; no other marker may come before it."""
     for number in range(begin, len(lines)):
         line = lines[number].rstrip()
@@ -90,7 +90,7 @@ def _mark(lines: Sequence[str], begin: int, mark: str) -> int:
     raise _malformed(begin - 1, f"{mark!r} below it", "the end of the answer")
 
 
-def _refuse_stray(lines: Sequence[str], number: int) -> None:
+def _reject_stray(lines: Sequence[str], number: int) -> None:
     if lines[number].rstrip() == REPLACE:
         raise _malformed(number, f"{SEARCH!r} and {DIVIDER!r} above it", "none")
 

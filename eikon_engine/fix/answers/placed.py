@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class PlacedEdit:
     """An edit, and the lines of the answer that it was read from."""
 
     edit: TextEdit

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.application import Application
-from eikon_engine.fix.appliers.bounds import Bounds
-from eikon_engine.fix.appliers.difference import difference
-from eikon_engine.fix.appliers.new_texts import new_texts
+from eikon_engine.fix.application import AppliedFix
+from eikon_engine.fix.appliers.bounds import AllowedFiles
+from eikon_engine.fix.appliers.difference import unified_diff
+from eikon_engine.fix.appliers.new_texts import apply_edits
 from eikon_engine.fix.appliers.write_files import read_bytes, write_files
 from eikon_engine.fix.proposal import TextFix
 
@@ -26,7 +26,7 @@ class BlocksApplier:
     name: ClassVar[str] = "blocks"
     needs_edits: ClassVar[bool] = True
 
-    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
+    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
         """Apply all edits of a fix, or none.
 
         Raises:
@@ -38,23 +38,23 @@ class BlocksApplier:
         if not isinstance(fix, TextFix) or not fix.edits:
             message = "fix: expected edits of files, got none. Use another applier."
             raise PatchRejectedError(message)
-        bounds = Bounds(tree=tree, targets=targets)
+        bounds = AllowedFiles(tree=tree, targets=targets)
         before: dict[str, bytes | None] = {}
 
         def read(name: str) -> tuple[str, str | None]:
-            plain = bounds.demand(name)
+            plain = bounds.require(name)
             data = before.setdefault(plain, read_bytes(tree, plain))
             return plain, None if data is None else _text(data, plain)
 
-        texts = new_texts(fix.edits, read)
+        texts = apply_edits(fix.edits, read)
         after = {name: None if text is None else text.encode() for name, text in texts.items()}
-        diff = difference(before, after)
+        diff = unified_diff(before, after)
         if not diff:
             message = "fix: expected a change, but the files already match. Nothing was changed."
             raise PatchRejectedError(message)
         write_files(tree, before, after)
         changed = tuple(sorted(name for name in after if after[name] != before[name]))
-        return Application(applier=self.name, files=changed, diff=diff)
+        return AppliedFix(applier=self.name, files=changed, diff=diff)
 
 
 def _text(data: bytes, name: str) -> str:

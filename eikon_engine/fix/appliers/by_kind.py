@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from eikon_engine.fix.appliers.aider import AiderApplier
-from eikon_engine.fix.appliers.aider_call import AskedModel
+from eikon_engine.fix.appliers.aider_call import AiderModel
 from eikon_engine.fix.appliers.blocks import BlocksApplier
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def choose_applier(name: Literal["blocks", "aider"], *, model: str | None, base_
         case "blocks":
             return BlocksApplier()
         case "aider":
-            aider = AiderApplier(asked=AskedModel(model=model, base_url=base_url))
-            aider.demand_installed()
+            aider = AiderApplier(aider_model=AiderModel(model=model, base_url=base_url))
+            aider.require_installed()
             return aider
         case _:
             assert_never(name)

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ApplierFailedError, PatchRejectedError
-from eikon_engine.fix.appliers.git_apart import git_apart
+from eikon_engine.fix.appliers.git_apart import run_isolated_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_DIFFERENT: Final = 1
+_DIFFERS: Final = 1
 _HEADER: Final = re.compile(rb"^diff --git [ab]/(.+) [ab]/\1$", re.MULTILINE)
 """git writes the same prefix twice for a new or removed file."""
 
 
-def difference(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> str:
-    """Return the unified diff of files by name, None for a missing file, verified with `git apply --check`.
+def unified_diff(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> str:
+    """Return the unified diff of files by name, None for a missing file, verified with `run_git apply --check`.
 
     Raises:
         PatchRejectedError: git cannot apply it.
@@ -28,26 +28,28 @@ def difference(before: Mapping[str, bytes | None], after: Mapping[str, bytes | N
     """
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as name:
         scratch = Path(name)
-        _write(scratch / "a", before)
-        _write(scratch / "b", after)
+        _write_tree(scratch / "a", before)
+        _write_tree(scratch / "b", after)
         arguments = ("diff", "--no-index", "--no-prefix", "--no-renames", "--no-ext-diff", "--no-color", "a", "b")
-        diff = _HEADER.sub(rb"diff --git a/\1 b/\1", git_apart(arguments, scratch, may=(0, _DIFFERENT)))
+        diff = _HEADER.sub(
+            rb"diff --git a/\1 b/\1", run_isolated_git(arguments, scratch, allowed_statuses=(0, _DIFFERS))
+        )
         if diff:
-            _demand_applicable(diff, scratch)
+            _require_applicable(diff, scratch)
     return diff.decode("utf-8", "replace")
 
 
-def _demand_applicable(diff: bytes, scratch: Path) -> None:
+def _require_applicable(diff: bytes, scratch: Path) -> None:
     """Check with git that the diff applies to the files before."""
     patch = scratch / "patch"
     patch.write_bytes(diff)
     try:
-        git_apart(("apply", "--check", "--whitespace=nowarn", str(patch)), scratch / "a")
+        run_isolated_git(("apply", "--check", "--whitespace=nowarn", str(patch)), scratch / "a")
     except ApplierFailedError as error:
         raise PatchRejectedError(f"fix: git cannot apply it: {error.message}") from error
 
 
-def _write(folder: Path, files: Mapping[str, bytes | None]) -> None:
+def _write_tree(folder: Path, files: Mapping[str, bytes | None]) -> None:
     folder.mkdir()
     for name, data in files.items():
         if data is not None:

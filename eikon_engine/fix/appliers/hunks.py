@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.appliers.replace_lines import found_at, joined, replace_lines, text_lines
+from eikon_engine.fix.appliers.replace_lines import find_lines, join_lines, replace_lines, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-NOTHING: Final = "/dev/null"
+DEV_NULL: Final = "/dev/null"
 _HUNK: Final = re.compile(r"^@@(?: -(?P<line>\d+)(?:,\d+)? \+\d+(?:,\d+)? @@.*| ?\.\.\. ?@@.*|\s*$)")
 _REFUSED: Final = re.compile(
     r"^(?:old mode |new mode |similarity index |rename |copy |Binary files |GIT binary patch|new file mode (?!100644))"
@@ -34,7 +34,7 @@ class Hunk:
     """Stated start of the old lines, from 1."""
     old: tuple[str, ...]
     new: tuple[str, ...]
-    ends_whole: bool | None = None
+    ends_with_newline: bool | None = None
     """Whether the new text ends with a newline; None if the hunk does not say."""
 
 
@@ -74,31 +74,31 @@ def apply_hunks(text: str, diff: FileDiff) -> str:
         if not hunk.old and text:
             message = f"{where}: expected context lines that locate the insertion, got none"
             raise PatchRejectedError(message)
-        begin = _said_place(lines, diff.hunks[:number])
+        begin = _stated_line(lines, diff.hunks[:number])
         if not hunk.old:
-            text = joined(hunk.new, like=text)
-        elif begin is not None and len(found_at(lines, hunk.old)) > 1:
-            text = joined([*lines[:begin], *hunk.new, *lines[begin + len(hunk.old) :]], like=text)
+            text = join_lines(hunk.new, like=text)
+        elif begin is not None and len(find_lines(lines, hunk.old)) > 1:
+            text = join_lines([*lines[:begin], *hunk.new, *lines[begin + len(hunk.old) :]], like=text)
         else:
             text = replace_lines(text, hunk.old, hunk.new, where)
-        text = _ended(text, hunk)
+        text = _with_final_newline(text, hunk)
     return text
 
 
-def _ended(text: str, hunk: Hunk) -> str:
-    if hunk.ends_whole is None:
+def _with_final_newline(text: str, hunk: Hunk) -> str:
+    if hunk.ends_with_newline is None:
         return text
     bare = text.removesuffix("\n").removesuffix("\r")
-    return f"{bare}\n" if hunk.ends_whole and bare else bare
+    return f"{bare}\n" if hunk.ends_with_newline and bare else bare
 
 
-def _said_place(lines: Sequence[str], hunks: Sequence[Hunk]) -> int | None:
+def _stated_line(lines: Sequence[str], hunks: Sequence[Hunk]) -> int | None:
     """Return the stated start of the last hunk, adjusted for the hunks before it, if its old lines match there."""
     *before, hunk = hunks
     if hunk.line is None:
         return None
     begin = hunk.line - 1 + sum(len(each.new) - len(each.old) for each in before)
-    return begin if begin in found_at(lines, hunk.old) else None
+    return begin if begin in find_lines(lines, hunk.old) else None
 
 
 def _files(lines: Sequence[str]) -> Iterator[FileDiff]:
@@ -108,34 +108,34 @@ def _files(lines: Sequence[str]) -> Iterator[FileDiff]:
         if _REFUSED.match(line):
             message = f"unified diff: expected changes to lines, got {line!r}"
             raise PatchRejectedError(message)
-        if not is_file_begin(lines, number):
+        if not is_file_header(lines, number):
             if line.strip() and not _IGNORED.match(line):
                 message = f"unified diff: expected '---', '+++' and hunks that start with '@@', got {line[:80]!r}"
                 raise PatchRejectedError(message)
             number += 1
             continue
-        before, after = _name(line, "a/"), _name(lines[number + 1], "b/")
-        if before not in {NOTHING, after} and after != NOTHING:
+        before, after = _file_name(line, "a/"), _file_name(lines[number + 1], "b/")
+        if before not in {DEV_NULL, after} and after != DEV_NULL:
             message = f"unified diff: expected the same file before and after, got {before!r} renamed to {after!r}"
             raise PatchRejectedError(message)
         number, hunks = _hunks(lines, number + 2, after)
         yield FileDiff(
-            file=before if after == NOTHING else after,
-            is_new=before == NOTHING,
-            is_removed=after == NOTHING,
+            file=before if after == DEV_NULL else after,
+            is_new=before == DEV_NULL,
+            is_removed=after == DEV_NULL,
             hunks=hunks,
         )
 
 
-def is_file_begin(lines: Sequence[str], number: int) -> bool:
+def is_file_header(lines: Sequence[str], number: int) -> bool:
     """Return whether the two header lines of a file start here."""
     return lines[number].startswith("--- ") and number + 1 < len(lines) and lines[number + 1].startswith("+++ ")
 
 
-def _name(line: str, prefix: str) -> str:
+def _file_name(line: str, prefix: str) -> str:
     """Return a file name without marker, prefix, and the timestamp that `diff` appends."""
     name = line[4:].partition("\t")[0].strip()
-    return name if name == NOTHING else name.removeprefix(prefix)
+    return name if name == DEV_NULL else name.removeprefix(prefix)
 
 
 def _hunks(lines: Sequence[str], number: int, file: str) -> tuple[int, tuple[Hunk, ...]]:
@@ -155,12 +155,12 @@ def _hunks(lines: Sequence[str], number: int, file: str) -> tuple[int, tuple[Hun
 def _is_body(lines: Sequence[str], number: int) -> bool:
     """Return whether a line belongs to a hunk; an empty line is context if the hunk continues below it."""
     line = lines[number]
-    if line.startswith("--- ") and is_file_begin(lines, number) and _follows_hunk(lines, number + 2):
+    if line.startswith("--- ") and is_file_header(lines, number) and _follows_hunk(lines, number + 2):
         return False
     if line:
         return line[0] in " +-\\"
     rest = next((at for at in range(number, len(lines)) if lines[at]), None)
-    return rest is not None and lines[rest][0] in " +-\\" and not is_file_begin(lines, rest)
+    return rest is not None and lines[rest][0] in " +-\\" and not is_file_header(lines, rest)
 
 
 def _follows_hunk(lines: Sequence[str], number: int) -> bool:
@@ -170,10 +170,10 @@ def _follows_hunk(lines: Sequence[str], number: int) -> bool:
 def _hunk(body: Sequence[str], line: str | None) -> Hunk:
     old = tuple(each[1:] for each in body if not each or each[0] in " -")
     new = tuple(each[1:] for each in body if not each or each[0] in " +")
-    return Hunk(line=None if line is None else int(line), old=old, new=new, ends_whole=_ends_whole(body))
+    return Hunk(line=None if line is None else int(line), old=old, new=new, ends_with_newline=_ends_with_newline(body))
 
 
-def _ends_whole(body: Sequence[str]) -> bool | None:
+def _ends_with_newline(body: Sequence[str]) -> bool | None:
     """Evaluate "No newline at end of file": if it follows only an old line, the new text ends with a newline."""
     below = {body[number - 1][:1] for number, line in enumerate(body) if line.startswith("\\") and number}
     return not below & {" ", "+"} if below else None

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from eikon_engine.fix.appliers.tree_before import TreeBefore
+    from eikon_engine.fix.appliers.tree_before import TreeSnapshot
 
 
-def keep_line_ends(tree: Path, names: Sequence[str], before: TreeBefore) -> None:
+def restore_line_endings(tree: Path, names: Sequence[str], before: TreeSnapshot) -> None:
     """Rewrite files that had CRLF on every line and lost it; permissions are kept.
 
     Raises:
         PatchRejectedError: a file had mixed line endings, which cannot be restored.
     """
     for name in names:
-        old, path = before.data(name), tree / name
+        old, path = before.content(name), tree / name
         if old is None or b"\r\n" not in old or not path.is_file():
             continue
         new = path.read_bytes()

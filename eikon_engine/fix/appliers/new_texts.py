@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.proposal import TextEdit
 
 
-def new_texts(edits: Sequence[TextEdit], read: Callable[[str], tuple[str, str | None]]) -> Mapping[str, str | None]:
+def apply_edits(edits: Sequence[TextEdit], read: Callable[[str], tuple[str, str | None]]) -> Mapping[str, str | None]:
     """Apply edits in order and return the new text of each changed file, None for a removed one.
 
     `read` takes a file name as an edit writes it, and returns the normalized name and the text, None if missing.
@@ -28,18 +28,18 @@ def new_texts(edits: Sequence[TextEdit], read: Callable[[str], tuple[str, str | 
     for edit in edits:
         match edit:
             case ReplaceText():
-                name, text = _now(edit.file, read, changed)
+                name, text = _current(edit.file, read, changed)
                 changed[name] = _replaced(name, text, edit)
             case UnifiedDiff():
                 for diff in read_diff(edit.text):
-                    name, text = _now(diff.file, read, changed)
+                    name, text = _current(diff.file, read, changed)
                     changed[name] = _patched(name, text, diff)
             case _:
                 assert_never(edit)
     return changed
 
 
-def _now(
+def _current(
     name: str, read: Callable[[str], tuple[str, str | None]], changed: Mapping[str, str | None]
 ) -> tuple[str, str | None]:
     plain, text = read(name)
@@ -53,7 +53,7 @@ def _replaced(name: str, text: str | None, edit: ReplaceText) -> str:
             raise PatchRejectedError(message)
         return edit.replace
     if text is None:
-        raise _missing(name)
+        raise _missing_file(name)
     return replace_lines(text, text_lines(edit.search), text_lines(edit.replace), name)
 
 
@@ -64,7 +64,7 @@ def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
             raise PatchRejectedError(message)
         return apply_hunks("", diff)
     if text is None:
-        raise _missing(name)
+        raise _missing_file(name)
     patched = apply_hunks(text, diff)
     if not diff.is_removed:
         return patched
@@ -74,5 +74,5 @@ def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
     return None
 
 
-def _missing(name: str) -> PatchRejectedError:
+def _missing_file(name: str) -> PatchRejectedError:
     return PatchRejectedError(f"{name}: no such file. Nothing was changed.")

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from eikon_engine.errors import PatchRejectedError, TraceError
-from eikon_engine.fix.application import Application
-from eikon_engine.fix.appliers.bounds import Bounds
-from eikon_engine.fix.appliers.difference import difference
+from eikon_engine.fix.application import AppliedFix
+from eikon_engine.fix.appliers.bounds import AllowedFiles
+from eikon_engine.fix.appliers.difference import unified_diff
 from eikon_engine.fix.appliers.write_files import read_bytes, write_files
 from eikon_engine.fix.proposal import PatchFix
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.patch import apply_patch
-from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, serialize_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ class TracePatchApplier:
     name: ClassVar[str] = "trace_patch"
     needs_edits: ClassVar[bool] = False
 
-    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
+    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> AppliedFix:
         """Apply a patch.
 
         Raises:
@@ -43,9 +43,9 @@ class TracePatchApplier:
         if len(targets) != 1:
             message = f"fix: expected one bundle as target, got {len(targets)} targets. Name the folder of the bundle."
             raise PatchRejectedError(message)
-        bounds = Bounds(tree=tree, targets=targets)
+        bounds = AllowedFiles(tree=tree, targets=targets)
         folder = targets[0].rstrip("/")
-        trace_name = bounds.demand(f"{folder}/{TRACE_FILE}")
+        trace_name = bounds.require(f"{folder}/{TRACE_FILE}")
         try:
             trace = read_trace(tree / trace_name)
             changed = apply_patch(trace, fix.patch)
@@ -54,10 +54,10 @@ class TracePatchApplier:
         if changed == trace:
             message = f"{folder}: expected a change, but the trace already matches. Nothing was changed."
             raise PatchRejectedError(message)
-        certificate = bounds.demand(f"{folder}/{CERTIFICATE_FILE}")
+        certificate = bounds.require(f"{folder}/{CERTIFICATE_FILE}")
         before = {name: read_bytes(tree, name) for name in (trace_name, certificate)}
-        after = {trace_name: trace_bytes(changed), certificate: None}
-        diff = difference(before, after)
+        after = {trace_name: serialize_trace(changed), certificate: None}
+        diff = unified_diff(before, after)
         write_files(tree, before, after)
         files = tuple(sorted(name for name in after if after[name] != before[name]))
-        return Application(applier=self.name, files=files, diff=diff)
+        return AppliedFix(applier=self.name, files=files, diff=diff)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import OutputError, PatchRejectedError
-from eikon_engine.trace.whole_file import cannot_write, write_whole
+from eikon_engine.trace.whole_file import write_atomically, write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +22,10 @@ def write_files(tree: Path, before: Mapping[str, bytes | None], after: Mapping[s
     try:
         for name, data in after.items():
             done.append(name)
-            _put(tree / name, data)
+            _write_or_remove(tree / name, data)
     except OutputError:
         for name in done:
-            _put(tree / name, before[name])
+            _write_or_remove(tree / name, before[name])
         raise
 
 
@@ -43,14 +43,14 @@ def read_bytes(tree: Path, name: str) -> bytes | None:
         raise PatchRejectedError(f"{name}: cannot be read: {error.strerror}") from error
 
 
-def _put(path: Path, data: bytes | None) -> None:
+def _write_or_remove(path: Path, data: bytes | None) -> None:
     try:
         mode = path.stat().st_mode & 0o7777 if path.exists() else None
         if data is None:
             path.unlink(missing_ok=True)
             return
-        write_whole(path, data)
+        write_atomically(path, data)
         if mode is not None:
             path.chmod(mode)
     except OSError as error:
-        raise OutputError(cannot_write(path, error)) from error
+        raise OutputError(write_error_message(path, error)) from error

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-WINDOW: Final = 40
+WINDOW_LINES: Final = 40
 """Lines of a piece if nothing marks its start."""
-LONGEST: Final = 120
+MAX_CHUNK_LINES: Final = 120
 """Maximum number of lines of a piece; longer ones are split into windows."""
 _DEFINED: Final = re.compile(
     r"^(?:[ \t]*(?:export |default |async |pub |static )*(?:def|class|function\*?|func|fn|interface|struct|enum)"
@@ -38,7 +38,7 @@ class Chunk:
 
 
 @lru_cache(maxsize=1 << 13)
-def chunks(file: str, text: str) -> tuple[Chunk, ...]:
+def split_chunks(file: str, text: str) -> tuple[Chunk, ...]:
     """Split a file into adjacent pieces without gaps."""
     lines = lines_of(text)
     starts = _python_starts(text, lines) if file.endswith((".py", ".pyi")) else None
@@ -71,7 +71,7 @@ def _starts(body: Iterable[ast.stmt], lines: Sequence[str]) -> Iterator[int]:
     for node in body:
         if isinstance(node, _Definition):
             yield _with_comments(min((node.lineno, *(each.lineno for each in node.decorator_list))), lines)
-            if isinstance(node, ast.ClassDef) and (node.end_lineno or node.lineno) - node.lineno > WINDOW:
+            if isinstance(node, ast.ClassDef) and (node.end_lineno or node.lineno) - node.lineno > WINDOW_LINES:
                 yield from _starts(node.body, lines)
         elif follows:
             yield node.lineno
@@ -86,12 +86,12 @@ def _with_comments(line: int, lines: Sequence[str]) -> int:
 
 def _bounded(starts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
     for first, behind in zip(starts, (*starts[1:], end), strict=True):
-        if behind - first > LONGEST:
+        if behind - first > MAX_CHUNK_LINES:
             yield from _windows(first, behind)
         elif behind > first:
             yield first, behind
 
 
 def _windows(first: int, end: int) -> Iterator[tuple[int, int]]:
-    for begin in range(first, end, WINDOW):
-        yield begin, min(begin + WINDOW, end)
+    for begin in range(first, end, WINDOW_LINES):
+        yield begin, min(begin + WINDOW_LINES, end)

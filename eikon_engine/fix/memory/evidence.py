@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.analysis.shorten import shorten
 from eikon_engine.fix.context import ContextPiece
-from eikon_engine.fix.hidden import without_tokens
+from eikon_engine.fix.hidden import hide_tokens
 from eikon_engine.fix.memory.source_files import read_source
 from eikon_engine.outcome.outcomes import ReplayOutcome
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from eikon_engine.fix.failure import Analysis
 
-SCORE: Final = 90.0
-LINES: Final = 120
-_TEXTS: Final = (".txt", ".json")
+EVIDENCE_SCORE: Final = 90.0
+EVIDENCE_LINES: Final = 120
+_TEXT_SUFFIXES: Final = (".txt", ".json")
 
 
-def evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
+def replay_evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
     """Yield the outcome of the first failed replay, unless it is the first failure, and its text artifacts.
 
     Artifacts are those of the diverged steps: diffs, outputs of skills.
@@ -33,7 +33,7 @@ def evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
     if failure is None or failure.file is None:
         return
     if failure is not analysis.first:
-        yield _piece(failure.file, failure.excerpt, "outcome of a replay")
+        yield _evidence_piece(failure.file, failure.excerpt, "outcome of a replay")
     try:
         outcome = ReplayOutcome.model_validate_json((tree / failure.file).read_bytes())
     except (OSError, ValidationError):
@@ -41,17 +41,21 @@ def evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
     folder = PurePosixPath(failure.file).parent
     steps = (step for subgoal in outcome.subgoals for step in subgoal.steps if step.divergences)
     for path in dict.fromkeys(artifact.path for step in steps for artifact in step.artifacts):
-        text = read_source(tree, (folder / path).as_posix()) if path.endswith(_TEXTS) and ".." not in path else None
+        text = (
+            read_source(tree, (folder / path).as_posix())
+            if path.endswith(_TEXT_SUFFIXES) and ".." not in path
+            else None
+        )
         if text:
-            yield _piece((folder / path).as_posix(), text, "evidence of the divergence")
+            yield _evidence_piece((folder / path).as_posix(), text, "evidence of the divergence")
 
 
-def _piece(file: str, text: str, why: str) -> ContextPiece:
+def _evidence_piece(file: str, text: str, why: str) -> ContextPiece:
     return ContextPiece(
         file=file,
         first_line=1,
         last_line=text.count("\n") + 1,
-        text=without_tokens(shortened(text, LINES)) + "\n",
-        score=SCORE,
+        text=hide_tokens(shorten(text, EVIDENCE_LINES)) + "\n",
+        score=EVIDENCE_SCORE,
         why=why,
     )

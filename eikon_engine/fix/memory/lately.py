@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.git import ask_git, names
+from eikon_engine.fix.git import split_names, try_git
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 COMMITS: Final = 10
 
 
-def changed_lately(repository: Path | None) -> frozenset[str]:
+def recently_changed_files(repository: Path | None) -> frozenset[str]:
     """Return the files of the last commits, relative to the root; empty without history.
 
     Raises:
@@ -20,7 +20,7 @@ def changed_lately(repository: Path | None) -> frozenset[str]:
     """
     if repository is None:
         return frozenset()
-    done = ask_git(
+    done = try_git(
         repository,
         "log",
         f"--max-count={COMMITS}",
@@ -31,4 +31,4 @@ def changed_lately(repository: Path | None) -> frozenset[str]:
         "--relative",
         "HEAD",
     )
-    return frozenset(names(done.stdout)) if done.returncode == 0 else frozenset()
+    return frozenset(split_names(done.stdout)) if done.returncode == 0 else frozenset()

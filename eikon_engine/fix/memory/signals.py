@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.appliers.bounds import is_test_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from eikon_engine.fix.memory.used_names import UsedNames
 
 FAILS_HERE: Final = 100.0
-ON_THE_WAY: Final = 60.0
+IN_CALL_STACK: Final = 60.0
 DEFINES: Final = 50.0
-DEFINES_FAR: Final = 30.0
+DEFINES_INDIRECTLY: Final = 30.0
 TARGET: Final = 30.0
 SAME_FILE: Final = 25.0
 SAME_TESTS: Final = 5.0
-NAMED: Final = 20.0
+MENTIONED: Final = 20.0
 OTHER_FAILURE: Final = 15.0
-ALIKE: Final = 20.0
-CHANGED_LATELY: Final = 10.0
+SIMILAR: Final = 20.0
+RECENTLY_CHANGED: Final = 10.0
 
 _PATH: Final = re.compile(r"[\w./+@-]*\w")
 
@@ -45,52 +45,52 @@ class Signals:
 
     analysis: Analysis
     targets: tuple[str, ...]
-    lately: frozenset[str]
+    recently_changed: frozenset[str]
     """Files of recent commits."""
     used: UsedNames
-    named: frozenset[str]
+    mentioned: frozenset[str]
     """Paths that the failure mentions."""
 
-    def reasons(self, chunk: Chunk, alike: float) -> Iterator[Reason]:
+    def reasons(self, chunk: Chunk, similarity: float) -> Iterator[Reason]:
         """Yield the reasons for a piece, strongest first."""
         first = self.analysis.first
         if first is not None:
-            yield from _failing(first, chunk)
-        if near := sorted(chunk.symbols & self.used.near):
+            yield from _location_reasons(first, chunk)
+        if near := sorted(chunk.symbols & self.used.direct):
             yield Reason(weight=DEFINES, why=f"defines {', '.join(near[:3])}")
-        elif far := sorted(chunk.symbols & self.used.far):
-            yield Reason(weight=DEFINES_FAR, why=f"defines {', '.join(far[:3])}, indirectly")
+        elif far := sorted(chunk.symbols & self.used.indirect):
+            yield Reason(weight=DEFINES_INDIRECTLY, why=f"defines {', '.join(far[:3])}, indirectly")
         if any(PurePosixPath(chunk.file).is_relative_to(each) for each in self.targets):
             yield Reason(weight=TARGET, why="target file")
         if first is not None:
-            yield from self._about_file(first, chunk)
-        if any(_is_at(each, chunk) for each in self.analysis.others):
+            yield from self._file_reasons(first, chunk)
+        if any(_contains_failure(each, chunk) for each in self.analysis.others):
             yield Reason(weight=OTHER_FAILURE, why="another test fails here")
-        if alike > 0:
-            yield Reason(weight=ALIKE * alike, why="common words")
-        if chunk.file in self.lately:
-            yield Reason(weight=CHANGED_LATELY, why="recently changed")
+        if similarity > 0:
+            yield Reason(weight=SIMILAR * similarity, why="common words")
+        if chunk.file in self.recently_changed:
+            yield Reason(weight=RECENTLY_CHANGED, why="recently changed")
 
-    def _about_file(self, first: TestFailure, chunk: Chunk) -> Iterator[Reason]:
+    def _file_reasons(self, first: TestFailure, chunk: Chunk) -> Iterator[Reason]:
         """Yield reasons that hold for a whole file; weak for tests, whose other tests are seldom relevant."""
-        is_code = not is_test(PurePosixPath(chunk.file))
+        is_code = not is_test_file(PurePosixPath(chunk.file))
         if chunk.file in {first.file, *(each.file for each in first.frames)}:
             yield Reason(weight=SAME_FILE if is_code else SAME_TESTS, why="file of the failure")
-        if chunk.file in self.named and is_code:
-            yield Reason(weight=NAMED, why="mentioned by the failure")
+        if chunk.file in self.mentioned and is_code:
+            yield Reason(weight=MENTIONED, why="mentioned by the failure")
 
 
-def paths_named(failure: TestFailure | None) -> frozenset[str]:
+def mentioned_paths(failure: TestFailure | None) -> frozenset[str]:
     """Return the words of a failure that may be paths."""
     return frozenset() if failure is None else frozenset(_PATH.findall(f"{failure.message}\n{failure.excerpt}"))
 
 
-def _failing(failure: TestFailure, chunk: Chunk) -> Iterable[Reason]:
-    if _is_at(failure, chunk):
+def _location_reasons(failure: TestFailure, chunk: Chunk) -> Iterable[Reason]:
+    if _contains_failure(failure, chunk):
         yield Reason(weight=FAILS_HERE, why="fails here")
     elif any(each.file == chunk.file and chunk.first <= each.line <= chunk.last for each in failure.frames):
-        yield Reason(weight=ON_THE_WAY, why="in the call stack")
+        yield Reason(weight=IN_CALL_STACK, why="in the call stack")
 
 
-def _is_at(failure: TestFailure, chunk: Chunk) -> bool:
+def _contains_failure(failure: TestFailure, chunk: Chunk) -> bool:
     return failure.file == chunk.file and failure.line is not None and chunk.first <= failure.line <= chunk.last

@@ -7,17 +7,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.names import is_text
+from eikon_engine.fix.names import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LARGEST_FILE: Final = 256 << 10
-MOST_FILES: Final = 5000
-_LEFT_OUT: Final = frozenset(
+MAX_FILE_BYTES: Final = 256 << 10
+MAX_FILES: Final = 5000
+_SKIPPED_FOLDERS: Final = frozenset(
     {"__pycache__", "build", "dist", "htmlcov", "node_modules", "site-packages", "target", "vendor", "venv"}
 )
-_NO_SOURCE: Final = re.compile(
+_NOT_SOURCE: Final = re.compile(
     r"\..*|.*\.(?:pem|key|p12|pfx|crt|lock|min\.js|min\.css|map|svg|log|jsonl|ipynb)|id_(?:rsa|dsa|ecdsa|ed25519)"
     r"|package-lock\.json|pnpm-lock\.yaml|credentials.*|secrets?\..*",
     re.IGNORECASE,
@@ -31,11 +31,11 @@ def source_files(tree: Path) -> dict[str, str]:
     Hidden, large and binary files, symlinks, and files with non-UTF-8 names are omitted.
     """
     found: dict[str, str] = {}
-    for name in _names(tree):
+    for name in _source_names(tree):
         text = read_source(tree, name)
         if text:
             found[name] = text
-        if len(found) == MOST_FILES:
+        if len(found) == MAX_FILES:
             break
     return found
 
@@ -44,7 +44,7 @@ def read_source(tree: Path, name: str) -> str | None:
     """Return the text of a file inside a tree; None if it is not showable text."""
     path = tree / name
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
             return None
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
@@ -52,18 +52,18 @@ def read_source(tree: Path, name: str) -> str | None:
     return None if "\0" in text else text
 
 
-def may_be_shown(name: str) -> bool:
+def is_source_name(name: str) -> bool:
     """Return whether a file is source, by its name."""
-    return _NO_SOURCE.fullmatch(Path(name).name) is None
+    return _NOT_SOURCE.fullmatch(Path(name).name) is None
 
 
-def _names(tree: Path) -> Iterator[str]:
+def _source_names(tree: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(tree):
         here = Path(folder)
         folders[:] = sorted(
             name
             for name in folders
-            if name not in _LEFT_OUT and not name.startswith(".") and not (here / name).is_symlink()
+            if name not in _SKIPPED_FOLDERS and not name.startswith(".") and not (here / name).is_symlink()
         )
-        found = ((here / name).relative_to(tree).as_posix() for name in sorted(names) if may_be_shown(name))
-        yield from (name for name in found if is_text(name))
+        found = ((here / name).relative_to(tree).as_posix() for name in sorted(names) if is_source_name(name))
+        yield from (name for name in found if is_utf8(name))

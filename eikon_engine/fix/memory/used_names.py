@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.memory.words import names, names_told
+from eikon_engine.fix.memory.words import identifiers, mentioned_identifiers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eikon_engine.fix.failure import TestFailure
     from eikon_engine.fix.memory.chunks import Chunk
 
-MOST_DEFINITIONS: Final = 3
+MAX_DEFINITIONS: Final = 3
 """Maximum number of definitions of a name; more make it ambiguous."""
 
 
@@ -22,29 +22,29 @@ MOST_DEFINITIONS: Final = 3
 class UsedNames:
     """Names with few definitions."""
 
-    near: frozenset[str]
+    direct: frozenset[str]
     """Used at the failure, or named by it."""
-    far: frozenset[str]
+    indirect: frozenset[str]
     """Used where the near names are defined."""
 
 
-def used_names(failure: TestFailure | None, chunks: Mapping[str, Sequence[Chunk]]) -> UsedNames:
+def find_used_names(failure: TestFailure | None, chunks: Mapping[str, Sequence[Chunk]]) -> UsedNames:
     """Follow the names from the failure, two steps."""
     if failure is None:
-        return UsedNames(near=frozenset(), far=frozenset())
+        return UsedNames(direct=frozenset(), indirect=frozenset())
     every = [chunk for each in chunks.values() for chunk in each]
     defined = Counter(symbol for chunk in every for symbol in chunk.symbols)
-    telling = frozenset(symbol for symbol, times in defined.items() if times <= MOST_DEFINITIONS)
+    telling = frozenset(symbol for symbol, times in defined.items() if times <= MAX_DEFINITIONS)
     places = {(each.file, each.line) for each in failure.frames}
     here = [chunk for file, line in places for chunk in chunks.get(file, ()) if chunk.first <= line <= chunk.last]
-    told = names_told(f"{failure.message}\n{failure.excerpt}")
+    told = mentioned_identifiers(f"{failure.message}\n{failure.excerpt}")
     near = (_used_in(here) | told) & telling - _defined_in(here)
     there = [chunk for chunk in every if chunk.symbols & near]
-    return UsedNames(near=near, far=_used_in(there) & telling - near - _defined_in([*here, *there]))
+    return UsedNames(direct=near, indirect=_used_in(there) & telling - near - _defined_in([*here, *there]))
 
 
 def _used_in(chunks: Collection[Chunk]) -> frozenset[str]:
-    return frozenset[str]().union(*(names(chunk.text) for chunk in chunks))
+    return frozenset[str]().union(*(identifiers(chunk.text) for chunk in chunks))
 
 
 def _defined_in(chunks: Collection[Chunk]) -> frozenset[str]:

@@ -9,8 +9,8 @@ from typing import Final
 
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SHORTEST: Final = 2
-_TOLD: Final = re.compile(r"['\"`]([A-Za-z_]\w+)['\"`]|\b([A-Za-z_]\w+)\(")
+_MIN_LENGTH: Final = 2
+_MENTIONED_NAME: Final = re.compile(r"['\"`]([A-Za-z_]\w+)['\"`]|\b([A-Za-z_]\w+)\(")
 _COMMON: Final = frozenset(
     {
         *(each.lower() for each in keyword.kwlist),
@@ -29,26 +29,26 @@ _COMMON: Final = frozenset(
 
 
 @lru_cache(maxsize=1 << 15)
-def words(text: str) -> tuple[str, ...]:
+def code_words(text: str) -> tuple[str, ...]:
     """Return identifiers and their parts in lower case: `parseURL_list` gives itself, parse, url and list."""
-    return tuple(word for name in _WORD.findall(text) for word in _of_name(name))
+    return tuple(word for name in _WORD.findall(text) for word in _words_of(name))
 
 
-def names(code: str) -> frozenset[str]:
+def identifiers(code: str) -> frozenset[str]:
     """Return the identifiers in code as written."""
-    return frozenset(name for name in _WORD.findall(code) if _tells(name.lower()))
+    return frozenset(name for name in _WORD.findall(code) if _is_informative(name.lower()))
 
 
-def names_told(text: str) -> frozenset[str]:
+def mentioned_identifiers(text: str) -> frozenset[str]:
     """Return the identifiers that a message quotes or calls."""
-    return frozenset(quoted or called for quoted, called in _TOLD.findall(text))
+    return frozenset(quoted or called for quoted, called in _MENTIONED_NAME.findall(text))
 
 
 @lru_cache(maxsize=1 << 16)
-def _of_name(name: str) -> tuple[str, ...]:
+def _words_of(name: str) -> tuple[str, ...]:
     whole, parts = name.lower(), [part.lower() for part in _PART.findall(name)]
-    return tuple(each for each in (whole, *(parts if parts != [whole] else ())) if _tells(each))
+    return tuple(each for each in (whole, *(parts if parts != [whole] else ())) if _is_informative(each))
 
 
-def _tells(word: str) -> bool:
-    return len(word) >= _SHORTEST and word not in _COMMON
+def _is_informative(word: str) -> bool:
+    return len(word) >= _MIN_LENGTH and word not in _COMMON

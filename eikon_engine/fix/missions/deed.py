@@ -10,29 +10,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.identities import locate_all
-from eikon_engine.divergence.roles import FIELDS
+from eikon_engine.divergence.identities import locate_elements
+from eikon_engine.divergence.roles import FIELD_TAGS
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eikon_engine.divergence.identities import Located
-    from eikon_engine.fix.missions.mended_element import Mended
-    from eikon_engine.fix.missions.watched_replay import Tested
+    from eikon_engine.divergence.identities import LocatedElement
+    from eikon_engine.fix.missions.mended_element import ReplacedElement
+    from eikon_engine.fix.missions.watched_replay import DiagnosticReplay
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.dom.tree import PageSnapshot
     from eikon_engine.trace.observation import Observation, StoredItem
 
-Look: TypeAlias = "dict[str, str]"
+ElementView: TypeAlias = "dict[str, str]"
 """Visible properties of an element by key: `text`, `attribute …`, `class …`, `state …`."""
 
 ABSENT: Final = "(absent)"
 GONE: Final = "gone"
 _COOKIE: Final = "cookie "
-_GIVES_LATER: Final = frozenset({"checkbox", "combobox", "listbox", "option", "radio", "searchbox", "slider"}) | {
+_VALUE_ROLES: Final = frozenset({"checkbox", "combobox", "listbox", "option", "radio", "searchbox", "slider"}) | {
     "spinbutton",
     "switch",
     "textbox",
@@ -41,92 +41,103 @@ _GIVES_LATER: Final = frozenset({"checkbox", "combobox", "listbox", "option", "r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Moment:
+class _StepStates:
     """One action: the recorded and the replayed state after it."""
 
     step: ActionTrace
-    then: PageSnapshot | None
-    now: PageSnapshot | None
-    seen: Observation | None
-    again: Observation | None
+    recorded_page: PageSnapshot | None
+    replayed_page: PageSnapshot | None
+    replayed: Observation | None
+    reference: Observation | None
     """Observation of a replay of the unchanged recording; None if there was none or it ended earlier."""
     databases: tuple[frozenset[str], frozenset[str]] | None
     """Names of databases found by the replay of the recording and by that of the repaired mission; None if either is
     missing."""
 
 
-def other_doing(bundle: Bundle, tested: Tested, mended: Mended, again: Tested | None) -> str | None:
+def effect_difference(
+    bundle: Bundle, replayed: DiagnosticReplay, replacement: ReplacedElement, reference: DiagnosticReplay | None
+) -> str | None:
     """Return how a replaced element behaves differently or why that is unverifiable; None if it behaves the same.
 
     `again` is a replay of the unchanged recording: values that vary between runs are ignored, and databases are
     compared with it, since recordings do not contain them. None if the recording cannot be replayed sealed.
     """
-    moments = list(_moments(bundle, tested, mended.page, again))
-    place = next((number for number, each in enumerate(moments) if each.step.id == mended.step), None)
-    if place is None or moments[place].seen is None:
+    moments = list(_step_states(bundle, replayed, replacement.page, reference))
+    place = next((number for number, each in enumerate(moments) if each.step.id == replacement.step), None)
+    if place is None or moments[place].replayed is None:
         return None  # the replay ended before this step, for another reason
-    if again is not None and moments[place].again is None:
+    if reference is not None and moments[place].reference is None:
         return "the unchanged recording does not replay up to this step; run `eikon certify` to see why"
     before = moments[place - 1] if place else None
     return (
-        _inside(mended, before, moments[place:])
-        or _kept(before, moments[place])
-        or _databases(before, moments[place])
-        or _unwitnessed(mended, before, moments[place:])
+        _element_difference(replacement, before, moments[place:])
+        or _storage_difference(before, moments[place])
+        or _database_difference(before, moments[place])
+        or _unverifiable_effect(replacement, before, moments[place:])
     )
 
 
-def _moments(bundle: Bundle, tested: Tested, page: int, again: Tested | None) -> Iterator[_Moment]:
-    seen, seen_again = _seen(tested), {} if again is None else _seen(again)
-    for attempt, step in positions(bundle.trace):
+def _step_states(
+    bundle: Bundle, tested: DiagnosticReplay, page: int, again: DiagnosticReplay | None
+) -> Iterator[_StepStates]:
+    seen, seen_again = _observations(tested), {} if again is None else _observations(again)
+    for attempt, step in iter_steps(bundle.trace):
         place = (attempt.id, step.sequence)
         if not isinstance(step, ActionTrace) or step.observation is None:
             continue
         known = next((each for each in step.observation.pages if each.page == page), None)
         databases = (None if again is None else again.databases.get(place), tested.databases.get(place))
-        yield _Moment(
+        yield _StepStates(
             step=step,
-            then=None if known is None else load_page(bundle.dom, known),
-            now=tested.pages.get(place, {}).get(page),
-            seen=seen.get(place),
-            again=seen_again.get(place),
+            recorded_page=None if known is None else load_page(bundle.dom, known),
+            replayed_page=tested.pages.get(place, {}).get(page),
+            replayed=seen.get(place),
+            reference=seen_again.get(place),
             databases=None if databases[0] is None or databases[1] is None else (databases[0], databases[1]),
         )
 
 
-def _seen(tested: Tested) -> dict[tuple[str, int], Observation | None]:
+def _observations(tested: DiagnosticReplay) -> dict[tuple[str, int], Observation | None]:
     steps = ((each.id, step) for each in tested.outcome.subgoals for step in each.steps)
     return {(attempt, step.sequence): step.observation for attempt, step in steps if step.kind == "action"}
 
 
-def _inside(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str | None:
+def _element_difference(mended: ReplacedElement, before: _StepStates | None, later: list[_StepStates]) -> str | None:
     """Compare how the element changes, until the page is left."""
-    if before is None or before.then is None or mended.was is None:
+    if before is None or before.recorded_page is None or mended.recorded_path is None:
         return None
-    was, now = _look(before.then, mended.frame, mended.was), _look(before.now, mended.frame, mended.now)
+    was, now = (
+        _element_view(before.recorded_page, mended.frame, mended.recorded_path),
+        _element_view(before.replayed_page, mended.frame, mended.replacement_path),
+    )
     if was is None or now is None:
         return None
     for each in later:
-        if each.then is None or each.now is None or _url(each.then) != _url(before.then):
+        if (
+            each.recorded_page is None
+            or each.replayed_page is None
+            or _page_url(each.recorded_page) != _page_url(before.recorded_page)
+        ):
             return None
-        wanted = _change(was, _look(each.then, mended.frame, mended.was))
-        found = _change(now, _look(each.now, mended.frame, mended.now))
+        wanted = _changed_properties(was, _element_view(each.recorded_page, mended.frame, mended.recorded_path))
+        found = _changed_properties(now, _element_view(each.replayed_page, mended.frame, mended.replacement_path))
         if wanted != found:
-            return f"after the action it is expected to become {_shown(wanted)}, got {_shown(found)}"
+            return f"after the action it is expected to become {_changes_text(wanted)}, got {_changes_text(found)}"
     return None
 
 
-def _url(page: PageSnapshot) -> str:
+def _page_url(page: PageSnapshot) -> str:
     return page.frames[0].url if page.frames else ""
 
 
-def _look(page: PageSnapshot | None, frame: str, path: str) -> Look | None:
+def _element_view(page: PageSnapshot | None, frame: str, path: str) -> ElementView | None:
     frames = () if page is None else page.frames
-    found = [each for one in frames if one.path == frame for each in locate_all(one) if each.path == path]
-    return _described(found[0]) if len(found) == 1 else None
+    found = [each for one in frames if one.path == frame for each in locate_elements(one) if each.path == path]
+    return _describe(found[0]) if len(found) == 1 else None
 
 
-def _described(element: Located) -> Look:
+def _describe(element: LocatedElement) -> ElementView:
     node = element.node
     text = " ".join(" ".join(each.text for each in node.walk() if each.text is not None).split())
     attributes = {f"attribute {name}": value for name, value in node.attributes if name != "class"}
@@ -135,7 +146,7 @@ def _described(element: Located) -> Look:
     return {"text": text, **attributes, **classes, **states}
 
 
-def _change(before: Look, after: Look | None) -> Look:
+def _changed_properties(before: ElementView, after: ElementView | None) -> ElementView:
     """Return the properties that changed, with their new values."""
     if after is None:
         return {"element": GONE}
@@ -143,43 +154,45 @@ def _change(before: Look, after: Look | None) -> Look:
     return {name: after.get(name, ABSENT) for name in sorted(names) if before.get(name) != after.get(name)}
 
 
-def _shown(change: Look) -> str:
+def _changes_text(change: ElementView) -> str:
     return ", ".join(f"{name} {value!r}" for name, value in change.items()) or "unchanged"
 
 
-def _kept(before: _Moment | None, here: _Moment) -> str | None:
+def _storage_difference(before: _StepStates | None, here: _StepStates) -> str | None:
     """Compare the storage written by the action; values only if they cannot depend on responses of the site."""
-    then, seen = here.step.observation, here.seen
+    then, seen = here.step.observation, here.replayed
     assert then is not None  # noqa: S101 - set for every moment
     assert seen is not None  # noqa: S101 - checked by the caller
-    wanted = _stored(None if before is None else before.step.observation, then)
-    found = _stored(None if before is None else before.seen, seen)
-    again = wanted if here.again is None else _stored(None if before is None else before.again, here.again)
+    wanted = _new_storage(None if before is None else before.step.observation, then)
+    found = _new_storage(None if before is None else before.replayed, seen)
+    again = (
+        wanted if here.reference is None else _new_storage(None if before is None else before.reference, here.reference)
+    )
     names = {name for name in wanted.keys() | found.keys() if wanted.get(name) == again.get(name)}
     if then.requests or then.documents:  # presence of cookies is compared with the page
         other = {name for name in names if (name in wanted) != (name in found) and not name.startswith(_COOKIE)}
     else:
         other = {name for name in names if wanted.get(name) != found.get(name)}
-    other -= _brief(then, seen) - (wanted.keys() & found.keys())
+    other -= _expiring_cookies(then, seen) - (wanted.keys() & found.keys())
     return f"it stores different data in the browser: {', '.join(sorted(other))}" if other else None
 
 
-def _stored(before: Observation | None, after: Observation) -> Mapping[str, str]:
+def _new_storage(before: Observation | None, after: Observation) -> Mapping[str, str]:
     """Return digests of new or changed storage items, by name."""
     known = set(() if before is None else before.storage or ())
-    return {_words(each): each.digest for each in after.storage or () if each not in known}
+    return {_item_name(each): each.digest for each in after.storage or () if each not in known}
 
 
-def _brief(*seen: Observation) -> set[str]:
+def _expiring_cookies(*seen: Observation) -> set[str]:
     """Return cookies that may expire in real time."""
-    return {_words(each) for one in seen for each in one.storage or () if each.is_brief}
+    return {_item_name(each) for one in seen for each in one.storage or () if each.is_brief}
 
 
-def _words(item: StoredItem) -> str:
+def _item_name(item: StoredItem) -> str:
     return f"{_COOKIE}{item.name!r}" if item.kind == "cookie" else f"{item.kind} item {item.name!r}"
 
 
-def _databases(before: _Moment | None, here: _Moment) -> str | None:
+def _database_difference(before: _StepStates | None, here: _StepStates) -> str | None:
     """Compare the names of databases, stores and caches that the action created or deleted."""
     if here.databases is None:
         return None
@@ -189,12 +202,16 @@ def _databases(before: _Moment | None, here: _Moment) -> str | None:
     return f"it stores different data in the browser: {', '.join(sorted(other))}" if other else None
 
 
-def _unwitnessed(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str | None:
+def _unverifiable_effect(mended: ReplacedElement, before: _StepStates | None, later: list[_StepStates]) -> str | None:
     """Return a message if the element differs in label or place and its effect is not observable."""
     differs = mended.differs_in
-    gives_later = mended.identity.role in _GIVES_LATER or mended.identity.tag in FIELDS
+    gives_later = mended.identity.role in _VALUE_ROLES or mended.identity.tag in FIELD_TAGS
     shown = later if gives_later else later[:1]
-    if not differs or any(_asks(each) for each in shown) or (before is not None and _shows(mended, before, later[0])):
+    if (
+        not differs
+        or any(_has_outside_effect(each) for each in shown)
+        or (before is not None and _changes_page_or_storage(mended, before, later[0]))
+    ):
         return None
     return (
         f"its effect cannot be verified: its {' and '.join(differs)} differ, and the recorded action had no observable "
@@ -202,23 +219,27 @@ def _unwitnessed(mended: Mended, before: _Moment | None, later: list[_Moment]) -
     )
 
 
-def _asks(moment: _Moment) -> bool:
+def _has_outside_effect(moment: _StepStates) -> bool:
     """Return whether an action had an effect beyond its page."""
     seen = moment.step.observation
     assert seen is not None  # noqa: S101 - set for every moment
     return any((seen.documents, seen.requests, seen.opened, seen.closed, seen.dialogs, seen.downloads))
 
 
-def _shows(mended: Mended, before: _Moment, here: _Moment) -> bool:
+def _changes_page_or_storage(mended: ReplacedElement, before: _StepStates, here: _StepStates) -> bool:
     """Return whether the recorded action changed the page outside its element, or browser storage."""
     then = here.step.observation
     assert then is not None  # noqa: S101 - set for every moment
-    if _stored(before.step.observation, then):
+    if _new_storage(before.step.observation, then):
         return True
-    if before.then is None or here.then is None or _url(before.then) != _url(here.then):
-        return before.then is not None and here.then is not None
-    changes = diff_snapshots(before.then, here.then)
-    inside = mended.was or ""
+    if (
+        before.recorded_page is None
+        or here.recorded_page is None
+        or _page_url(before.recorded_page) != _page_url(here.recorded_page)
+    ):
+        return before.recorded_page is not None and here.recorded_page is not None
+    changes = diff_snapshots(before.recorded_page, here.recorded_page)
+    inside = mended.recorded_path or ""
     return any(
         (each.kind, each.name) != ("state", "focus") and f"{each.path} > ".find(f"{inside} > ") != 0 for each in changes
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.first_cause import first_cause
+from eikon_engine.divergence.first_cause import explain_first_divergence
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.fix.missions.watched_replay import Tested
+    from eikon_engine.fix.missions.watched_replay import DiagnosticReplay
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.explanation import Explanation
     from eikon_engine.outcome.outcomes import StepOutcome, SubgoalOutcome
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diverged:
+class DivergedStep:
     """One step that diverged, and why."""
 
     attempt: str
@@ -30,13 +30,13 @@ class Diverged:
     sequence: int
     step: ActionTrace | None
     """The recorded action; None for a skill."""
-    found: tuple[Divergence, ...]
+    findings: tuple[Divergence, ...]
     explanation: Explanation
 
     @property
     def first(self) -> Divergence:
         """Return the finding closest to the cause."""
-        return self.found[0]
+        return self.findings[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,35 +44,35 @@ class Diagnosis:
     """Diagnosis of a mission that diverged."""
 
     bundle: Bundle
-    tested: Tested
-    steps: tuple[Diverged, ...]
+    replay: DiagnosticReplay
+    steps: tuple[DivergedStep, ...]
     """In mission order; at least one."""
 
     @property
-    def last(self) -> Diverged:
+    def last(self) -> DivergedStep:
         """Return the step at which the replay halted, or the last one that diverged."""
         return self.steps[-1]
 
-    def page_at(self, diverged: Diverged) -> PageSnapshot | None:
+    def page_at(self, diverged: DivergedStep) -> PageSnapshot | None:
         """Return the page that the action of a step targets, as seen by the replay."""
         action = None if diverged.step is None else diverged.step.action
-        shown = self.tested.pages.get((diverged.attempt, diverged.sequence), {})
+        shown = self.replay.pages.get((diverged.attempt, diverged.sequence), {})
         return shown.get(getattr(action, "page", 0))
 
 
-def diagnose(bundle: Bundle, tested: Tested, ignored: frozenset[str] = frozenset()) -> Diagnosis | None:
+def diagnose(bundle: Bundle, replay: DiagnosticReplay, ignored: frozenset[str] = frozenset()) -> Diagnosis | None:
     """Explain every diverged step; None if there is none, apart from `ignored` codes."""
-    steps = tuple(_diverged(bundle.trace, tested, ignored))
-    return Diagnosis(bundle=bundle, tested=tested, steps=steps) if steps else None
+    steps = tuple(_diverged_steps(bundle.trace, replay, ignored))
+    return Diagnosis(bundle=bundle, replay=replay, steps=steps) if steps else None
 
 
-def _diverged(trace: ExecutionTrace, tested: Tested, ignored: frozenset[str]) -> Iterator[Diverged]:
-    outcome = tested.outcome
-    subgoals = tuple(_without(each, ignored) for each in outcome.subgoals)
-    known = {(each.id, step.sequence): step for each, step in positions(trace)}
+def _diverged_steps(trace: ExecutionTrace, replay: DiagnosticReplay, ignored: frozenset[str]) -> Iterator[DivergedStep]:
+    outcome = replay.outcome
+    subgoals = tuple(_drop_ignored(each, ignored) for each in outcome.subgoals)
+    known = {(each.id, step.sequence): step for each, step in iter_steps(trace)}
     places = [(each.id, step) for each in subgoals for step in each.steps if step.divergences]
     for attempt, step in places:
-        explanation = first_cause(
+        explanation = explain_first_divergence(
             trace,
             subgoals,
             outcome.network,
@@ -84,22 +84,22 @@ def _diverged(trace: ExecutionTrace, tested: Tested, ignored: frozenset[str]) ->
             return
         recorded = known[attempt, step.sequence]
         action = recorded if isinstance(recorded, ActionTrace) else None
-        yield Diverged(
-            attempt=attempt, sequence=step.sequence, step=action, found=step.divergences, explanation=explanation
+        yield DivergedStep(
+            attempt=attempt, sequence=step.sequence, step=action, findings=step.divergences, explanation=explanation
         )
-        subgoals = tuple(_cleared(each, (attempt, step.sequence)) for each in subgoals)
+        subgoals = tuple(_drop_explained(each, (attempt, step.sequence)) for each in subgoals)
 
 
-def _without(subgoal: SubgoalOutcome, ignored: frozenset[str]) -> SubgoalOutcome:
-    return subgoal.model_copy(update={"steps": tuple(_kept(step, ignored) for step in subgoal.steps)})
+def _drop_ignored(subgoal: SubgoalOutcome, ignored: frozenset[str]) -> SubgoalOutcome:
+    return subgoal.model_copy(update={"steps": tuple(_drop_ignored_findings(step, ignored) for step in subgoal.steps)})
 
 
-def _kept(step: StepOutcome, ignored: frozenset[str]) -> StepOutcome:
+def _drop_ignored_findings(step: StepOutcome, ignored: frozenset[str]) -> StepOutcome:
     left = tuple(each for each in step.divergences if each.code not in ignored)
     return step if left == step.divergences else step.model_copy(update={"divergences": left})
 
 
-def _cleared(subgoal: SubgoalOutcome, place: tuple[str, int]) -> SubgoalOutcome:
+def _drop_explained(subgoal: SubgoalOutcome, place: tuple[str, int]) -> SubgoalOutcome:
     """Drop findings that are explained already, so that the next step becomes the first."""
     if subgoal.id != place[0]:
         return subgoal

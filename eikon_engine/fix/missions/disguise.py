@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eikon_engine.fix.missions.diagnosis import Diagnosis, Diverged
+    from eikon_engine.fix.missions.diagnosis import Diagnosis, DivergedStep
     from eikon_engine.outcome.explanation import Cause
     from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot, PageSnapshot
     from eikon_engine.trace.observation import Observation
 
-Told: TypeAlias = "tuple[Cause, str]"
+CauseEvidence: TypeAlias = "tuple[Cause, str]"
 """The cause, and the evidence for it."""
 
-LONGEST_MESSAGE: Final = 200
-SAYS_ERROR: Final = re.compile(
+MAX_MESSAGE_LENGTH: Final = 200
+ERROR_PHRASES: Final = re.compile(
     r"\b(?:something|what) went wrong\b|\b(?:internal|unexpected|unknown|server|system|fatal|database) error\b"
     r"|\ban error (?:has )?occurred\b|^\s*(?:error|oops)\b|\berror \d{3}\b|^\s*[45]\d\d\s*$|\"errors?\"\s*:"
     r"|\b(?:service|temporarily|currently) unavailable\b|\bbad gateway\b|\bgateway time-?out\b|\btimed out\b"
@@ -36,16 +36,16 @@ SAYS_ERROR: Final = re.compile(
     r"|\bcould not be (?:loaded|processed|completed|saved)\b",
     re.IGNORECASE,
 )
-MAY_SAY_ERROR: Final = tuple(
+AMBIGUOUS_ERROR_PHRASES: Final = tuple(
     re.compile(each, re.IGNORECASE) for each in (r"^\s*sorry\b", r"\bfailed to \w+", r"\bunable to \w+")
 )
 """Ambiguous phrases, which need a second one, a message element, or a page that lost half of its texts."""
-SAYS_LOGGED_OUT: Final = re.compile(
+LOGGED_OUT_PHRASES: Final = re.compile(
     r"\bsession (?:has )?(?:expired|ended|timed out)\b|\bplease (?:log|sign) ?in\b|\b(?:log|sign) ?in again\b"
     r"|\b(?:log|sign) ?in to continue\b|\b(?:logged|signed) out\b|\byou (?:must|need to) (?:log|sign) ?in\b",
     re.IGNORECASE,
 )
-_UNREAD: Final = frozenset({"script", "style", "template", "noscript"})
+_UNREADABLE_TAGS: Final = frozenset({"script", "style", "template", "noscript"})
 _MESSAGE_TAGS: Final = frozenset({"title", "h1", "h2", "h3", "h4", "h5", "h6", "dialog", "output"})
 _MESSAGE_ROLES: Final = frozenset({"alert", "alertdialog", "heading", "status"})
 
@@ -54,80 +54,80 @@ _MESSAGE_ROLES: Final = frozenset({"alert", "alertdialog", "heading", "status"})
 class _Text:
     """A text of a page, stripped."""
 
-    said: str
+    text: str
     is_message: bool
     """Whether it is in a message element: title, heading, alert."""
 
 
-def disguised(diagnosis: Diagnosis, diverged: Diverged) -> Told | None:
+def disguised_cause(diagnosis: Diagnosis, diverged: DivergedStep) -> CauseEvidence | None:
     """Return a login or error shown by the pages of a diverged step; None if there is none."""
-    before, after = _recorded(diagnosis, diverged)
+    before, after = _recorded_pages(diagnosis, diverged)
     known = (*before, *after)
-    pages = diagnosis.tested.pages.get((diverged.attempt, diverged.sequence), {}).values()
-    asked = {frame.url for page in pages for frame in page.frames[:1] if _asks_password(page)}
-    if asked and not any(_asks_password(each) for each in known):
+    pages = diagnosis.replay.pages.get((diverged.attempt, diverged.sequence), {}).values()
+    asked = {frame.url for page in pages for frame in page.frames[:1] if _has_password_field(page)}
+    if asked and not any(_has_password_field(each) for each in known):
         return "session-expired", f"{min(asked)} asks for a password; the recorded page did not"
-    read = {text.said for each in known for text in _texts(each)}
-    shown = [text for page in pages for text in _texts(page)]
-    new = [text for text in shown if text.said not in read and len(text.said) <= LONGEST_MESSAGE]
-    wanted = {text.said for each in after for text in _texts(each)}
-    gone = wanted - {text.said for text in shown}
-    return _said(new) or _may_be_said(new, is_emptied=bool(wanted) and 2 * len(gone) >= len(wanted))
+    read = {text.text for each in known for text in _page_texts(each)}
+    shown = [text for page in pages for text in _page_texts(page)]
+    new = [text for text in shown if text.text not in read and len(text.text) <= MAX_MESSAGE_LENGTH]
+    wanted = {text.text for each in after for text in _page_texts(each)}
+    gone = wanted - {text.text for text in shown}
+    return _stated_cause(new) or _ambiguous_cause(new, is_emptied=bool(wanted) and 2 * len(gone) >= len(wanted))
 
 
-def _said(texts: Iterable[_Text]) -> Told | None:
+def _stated_cause(texts: Iterable[_Text]) -> CauseEvidence | None:
     for text in texts:
-        if SAYS_LOGGED_OUT.search(text.said):
-            return "session-expired", _shown(text)
-        if SAYS_ERROR.search(text.said):
-            return "site-error", _shown(text)
+        if LOGGED_OUT_PHRASES.search(text.text):
+            return "session-expired", _evidence(text)
+        if ERROR_PHRASES.search(text.text):
+            return "site-error", _evidence(text)
     return None
 
 
-def _may_be_said(texts: Iterable[_Text], *, is_emptied: bool) -> Told | None:
+def _ambiguous_cause(texts: Iterable[_Text], *, is_emptied: bool) -> CauseEvidence | None:
     """Evaluate ambiguous phrases by further evidence."""
-    found = [(text, phrase) for text in texts for phrase in MAY_SAY_ERROR if phrase.search(text.said)]
+    found = [(text, phrase) for text in texts for phrase in AMBIGUOUS_ERROR_PHRASES if phrase.search(text.text)]
     if not found or not (is_emptied or len(found) > 1 or found[0][0].is_message):
         return None
-    return "site-error", _shown(found[0][0])
+    return "site-error", _evidence(found[0][0])
 
 
-def _shown(text: _Text) -> str:
-    return f"the page shows {text.said!r}; the recorded page did not"
+def _evidence(text: _Text) -> str:
+    return f"the page shows {text.text!r}; the recorded page did not"
 
 
-def _recorded(diagnosis: Diagnosis, diverged: Diverged) -> tuple[list[PageSnapshot], list[PageSnapshot]]:
+def _recorded_pages(diagnosis: Diagnosis, diverged: DivergedStep) -> tuple[list[PageSnapshot], list[PageSnapshot]]:
     """Return the recorded pages before and after the step."""
     before: Observation | None = None
-    for attempt, step in positions(diagnosis.bundle.trace):
+    for attempt, step in iter_steps(diagnosis.bundle.trace):
         seen = step.observation if isinstance(step, ActionTrace) else None
         if (attempt.id, step.sequence) == (diverged.attempt, diverged.sequence):
-            return list(_pages(diagnosis, before)), list(_pages(diagnosis, seen))
+            return list(_stored_pages(diagnosis, before)), list(_stored_pages(diagnosis, seen))
         before = seen or before
     return [], []
 
 
-def _pages(diagnosis: Diagnosis, observation: Observation | None) -> Iterator[PageSnapshot]:
+def _stored_pages(diagnosis: Diagnosis, observation: Observation | None) -> Iterator[PageSnapshot]:
     for page in () if observation is None else observation.pages:
         snapshot = load_page(diagnosis.bundle.dom, page)
         if snapshot is not None:
             yield snapshot
 
 
-def _asks_password(page: PageSnapshot) -> bool:
-    nodes = (node for frame in page.frames for node, is_shown, _ in _seen(frame) if is_shown)
+def _has_password_field(page: PageSnapshot) -> bool:
+    nodes = (node for frame in page.frames for node, is_shown, _ in _readable_nodes(frame) if is_shown)
     return any(node.tag == "input" and (node.attribute("type") or "").lower() == "password" for node in nodes)
 
 
-def _texts(page: PageSnapshot) -> Iterator[_Text]:
+def _page_texts(page: PageSnapshot) -> Iterator[_Text]:
     """Yield the title and texts of a page; including hidden ones, because `display: contents` looks hidden, too."""
     for frame in page.frames:
-        for node, _, is_place in _seen(frame):
+        for node, _, is_place in _readable_nodes(frame):
             if node.text is not None and node.text.strip():
                 yield _Text(" ".join(node.text.split()), is_message=is_place)
 
 
-def _seen(frame: FrameSnapshot) -> Iterator[tuple[DomNode, bool, bool]]:
+def _readable_nodes(frame: FrameSnapshot) -> Iterator[tuple[DomNode, bool, bool]]:
     """Yield each readable node, whether it is visible, and whether it is in a message element.
 
     If the snapshot has no visibility data, every node counts as visible.
@@ -139,12 +139,12 @@ def _seen(frame: FrameSnapshot) -> Iterator[tuple[DomNode, bool, bool]]:
         node, parent_shown, is_place, is_read = waiting.pop()
         number += 1
         is_shown = parent_shown != (number in flips)
-        is_place = is_place or _is_message_place(node)
-        is_read = is_read and node.tag not in _UNREAD
+        is_place = is_place or _is_message_element(node)
+        is_read = is_read and node.tag not in _UNREADABLE_TAGS
         if is_read:
             yield node, is_shown, is_place
         waiting.extend((each, is_shown, is_place, is_read) for each in reversed((*(node.shadow or ()), *node.children)))
 
 
-def _is_message_place(node: DomNode) -> bool:
+def _is_message_element(node: DomNode) -> bool:
     return node.tag in _MESSAGE_TAGS or node.attribute("role") in _MESSAGE_ROLES

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.whole_file import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ASIDE: Final = "before-repair"
-WORK: Final = ".eikon-fix-"
+BACKUP_SUFFIX: Final = "before-repair"
+WORK_PREFIX: Final = ".eikon-fix-"
 """Prefix of the temporary folder beside the destination."""
 
 
@@ -31,11 +31,11 @@ class Destination:
     in_place: bool = False
 
     @property
-    def is_somewhere(self) -> bool:
+    def is_set(self) -> bool:
         """Return whether the repaired bundle is stored."""
         return self.in_place or self.output is not None
 
-    def demand_free(self) -> None:
+    def require_available(self) -> None:
         """Check that the destination is available, before the site is visited.
 
         Raises:
@@ -54,60 +54,60 @@ class Destination:
         try:
             taken = output.is_symlink() or (output.exists() and (not output.is_dir() or any(output.iterdir())))
         except OSError as error:
-            raise OutputError(cannot_write(output, error)) from error
+            raise OutputError(write_error_message(output, error)) from error
         if taken:
             message = f"{output}: expected a new or empty folder, got one with files. Choose another."
             raise OutputError(message)
 
     @contextmanager
-    def workshop(self) -> Iterator[Path]:
+    def work_folder(self) -> Iterator[Path]:
         """Yield a temporary folder on the same file system, deleted at the end of the block.
 
         Raises:
             OutputError: it cannot be created.
         """
         near = None
-        if self.is_somewhere:
+        if self.is_set:
             near = self.root.resolve().parent if self.output is None else self.output.absolute().parent
         try:
             if near is not None:
                 near.mkdir(parents=True, exist_ok=True)
-            folder = Path(tempfile.mkdtemp(prefix=WORK, dir=near))
+            folder = Path(tempfile.mkdtemp(prefix=WORK_PREFIX, dir=near))
         except OSError as error:
-            raise OutputError(cannot_write(near or Path(tempfile.gettempdir()), error)) from error
+            raise OutputError(write_error_message(near or Path(tempfile.gettempdir()), error)) from error
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def take(self, mended: Path) -> tuple[Path | None, Path | None]:
+    def move(self, repaired: Path) -> tuple[Path | None, Path | None]:
         """Move the repaired bundle to its destination; return its path, and that of the old bundle if moved.
 
         Raises:
             OutputError: it cannot be moved; the old bundle is where it was.
         """
         if self.output is not None:
-            _rename(mended, self.output)
+            _rename(repaired, self.output)
             return self.output, None
         if not self.in_place:
             return None, None
         root = self.root.resolve()  # a symlink stays, and points to the repaired bundle
-        aside = _free_name(root)
+        aside = _backup_path(root)
         _rename(root, aside)
         try:
-            _rename(mended, root)
+            _rename(repaired, root)
         except OutputError:
             _rename(aside, root)
             raise
         return self.root, aside
 
 
-def _free_name(root: Path) -> Path:
-    names = (f"{root.name}.{ASIDE}{f'-{number}' if number > 1 else ''}" for number in count(1))
-    return next(path for name in names if not _is_there(path := root.with_name(name)))
+def _backup_path(root: Path) -> Path:
+    names = (f"{root.name}.{BACKUP_SUFFIX}{f'-{number}' if number > 1 else ''}" for number in count(1))
+    return next(path for name in names if not _exists(path := root.with_name(name)))
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     return path.is_symlink() or path.exists()
 
 
@@ -115,4 +115,4 @@ def _rename(source: Path, target: Path) -> None:
     try:
         source.rename(target)
     except OSError as error:
-        raise OutputError(cannot_write(target, error)) from error
+        raise OutputError(write_error_message(target, error)) from error

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from eikon_engine.divergence.identities import locate_all
-from eikon_engine.divergence.roles import FIELDS
+from eikon_engine.divergence.identities import locate_elements
+from eikon_engine.divergence.roles import FIELD_TAGS
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.edits import SetFields
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.identity import identity_differences
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.mask import AttributePart, Mask, SubtreePart
 from eikon_engine.trace.patch import SetObservation, TracePatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.identities import Located
-    from eikon_engine.fix.missions.diagnosis import Diagnosis, Diverged
+    from eikon_engine.divergence.identities import LocatedElement
+    from eikon_engine.fix.missions.diagnosis import Diagnosis, DivergedStep
     from eikon_engine.trace.dom.tree import DomNode
     from eikon_engine.trace.mask import MaskedPart
     from eikon_engine.trace.observation import PageObservation
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 
 CONTROLS: Final = frozenset({"button", "checkbox", "link", "menuitem", "option", "radio", "switch", "tab"})
-INLINE: Final = frozenset({"abbr", "b", "bdi", "br", "em", "i", "img", "kbd", "mark", "small", "span", "strong", "sup"})
+INLINE_TAGS: Final = frozenset(
+    {"abbr", "b", "bdi", "br", "em", "i", "img", "kbd", "mark", "small", "span", "strong", "sup"}
+)
 """Elements that may be part of a label."""
 
 
-def comparing_patch(step: ActionTrace, selector: str, identity: Identity, edit: SetFields) -> TracePatch:
+def comparison_patch(step: ActionTrace, selector: str, identity: Identity, edit: SetFields) -> TracePatch:
     """Return the patch that retargets a step but keeps everything recorded after it for comparison."""
     if step.observation is None:
         return TracePatch(operations=(edit,))
@@ -48,7 +50,7 @@ def comparing_patch(step: ActionTrace, selector: str, identity: Identity, edit: 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mended:
+class ReplacedElement:
     """A lost element and its replacement."""
 
     step: str
@@ -58,20 +60,20 @@ class Mended:
     url: str
     """Recorded URL of the page; `*` if unknown."""
     frame: str
-    was: str | None
+    recorded_path: str | None
     """Recorded path of the element; None if unknown."""
-    now: str
-    recorded: Identity | None
+    replacement_path: str
+    recorded_identity: Identity | None
     identity: Identity
     node: DomNode = field(repr=False)
 
     @property
     def differs_in(self) -> tuple[str, ...]:
         """Return the identifying properties that differ."""
-        if self.recorded is None:
+        if self.recorded_identity is None:
             return ("element",)
         names = ("role", "name", "text", "ancestors")
-        return tuple(name for name in names if getattr(self.recorded, name) != getattr(self.identity, name))
+        return tuple(name for name in names if getattr(self.recorded_identity, name) != getattr(self.identity, name))
 
     @property
     def masks(self) -> tuple[Mask, ...]:
@@ -79,7 +81,7 @@ class Mended:
 
         Content of an element that holds more than a label is page content, and compared.
         """
-        paths = [each for each in (self.was, self.now) if each is not None]
+        paths = [each for each in (self.recorded_path, self.replacement_path) if each is not None]
         parts = [part for path in dict.fromkeys(paths) for part in self._parts(path)]
         return tuple(
             Mask(name=f"mended-{number}", reason="the replaced element", url=self.url, frame=self.frame, part=part)
@@ -88,58 +90,58 @@ class Mended:
 
     def _parts(self, path: str) -> Iterator[MaskedPart]:
         try:
-            if _is_label(self.node, self.identity.role):
+            if _is_labelled_control(self.node, self.identity.role):
                 yield SubtreePart(path=path)
                 return
-            known = () if self.recorded is None else self.recorded.attributes
+            known = () if self.recorded_identity is None else self.recorded_identity.attributes
             for name in sorted({name for name, _ in (*known, *self.node.attributes)}):
                 yield AttributePart(path=path, name=name)
         except ValidationError:  # no mask can name this tag: its differences are reported
             return
 
 
-def mended(diagnosis: Diagnosis, lost: Diverged, element: Located) -> Mended:
+def replaced_element(diagnosis: Diagnosis, lost: DivergedStep, element: LocatedElement) -> ReplacedElement:
     """Return the replacement of a lost element."""
     assert lost.step is not None  # noqa: S101 - only actions have targets
     page, path = _recorded_place(diagnosis, lost)
-    return Mended(
+    return ReplacedElement(
         step=lost.step.id,
         page=getattr(lost.step.action, "page", 0),
         url="*" if page is None else page.url,
         frame=element.frame,
-        was=path,
-        now=element.path,
-        recorded=_identity(lost.step),
+        recorded_path=path,
+        replacement_path=element.path,
+        recorded_identity=_identity(lost.step),
         identity=element.identity,
         node=element.node,
     )
 
 
-def _is_label(node: DomNode, role: str) -> bool:
+def _is_labelled_control(node: DomNode, role: str) -> bool:
     """Return whether an element is a control that contains only its label."""
     inner = [each for each in node.walk() if each is not node and each.text is None]
-    if node.tag in FIELDS:
+    if node.tag in FIELD_TAGS:
         return not inner
-    return role in CONTROLS and all(each.tag in INLINE or each.namespace for each in inner)
+    return role in CONTROLS and all(each.tag in INLINE_TAGS or each.namespace for each in inner)
 
 
-def _recorded_place(diagnosis: Diagnosis, lost: Diverged) -> tuple[PageObservation | None, str | None]:
+def _recorded_place(diagnosis: Diagnosis, lost: DivergedStep) -> tuple[PageObservation | None, str | None]:
     """Return the recorded page that the step targeted, and the path of the element in it."""
-    before = _before(diagnosis, lost)
+    before = _recorded_page_before(diagnosis, lost)
     identity = None if lost.step is None else _identity(lost.step)
     snapshot = None if before is None else load_page(diagnosis.bundle.dom, before)
     if snapshot is None or identity is None:
         return before, None
-    everything = (each for frame in snapshot.frames for each in locate_all(frame))
+    everything = (each for frame in snapshot.frames for each in locate_elements(frame))
     found = [each.path for each in everything if not identity_differences(identity, each.identity)]
     return before, found[0] if len(found) == 1 else None
 
 
-def _before(diagnosis: Diagnosis, lost: Diverged) -> PageObservation | None:
+def _recorded_page_before(diagnosis: Diagnosis, lost: DivergedStep) -> PageObservation | None:
     """Return the last recorded page before the step."""
     ordinal = 0 if lost.step is None else getattr(lost.step.action, "page", 0)
     seen: PageObservation | None = None
-    for _, step in positions(diagnosis.bundle.trace):
+    for _, step in iter_steps(diagnosis.bundle.trace):
         if lost.step is not None and step.id == lost.step.id:
             break
         observed = step.observation if isinstance(step, ActionTrace) else None

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 LIVE: Final = "live"
 RECORDING: Final = "recording"
-RUNS: Final = 3
-MOST_REPAIRS: Final = 5
+DEFAULT_RUNS: Final = 3
+MAX_REPAIRS: Final = 5
 """Maximum number of repaired steps per run."""
 
 Against: TypeAlias = Literal["live", "recording"] | Path
 """The live site, the recorded network of the bundle itself, or another bundle or HAR file."""
 
 
-def _silent(_line: str) -> None:
+def _no_progress(_line: str) -> None:
     """Discard a progress message."""
 
 
@@ -37,7 +37,7 @@ class RepairOptions:
     """What the mission is replayed against to find divergences."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Current base URL by recorded base URL."""
-    runs: int = RUNS
+    runs: int = DEFAULT_RUNS
     """Number of strict sealed replays of the repaired mission that must all be faithful."""
     accept_baseline: bool = False
     """Whether to accept other visible changes of the site as the new baseline."""
@@ -55,12 +55,12 @@ class RepairOptions:
     browser_path: Path | None = None
     client: CompletionClient | None = None
     """Model to ask last; None for no model."""
-    progress: Callable[[str], None] = _silent
+    progress: Callable[[str], None] = _no_progress
     """Receives progress messages, one line each."""
     now: Callable[[], datetime] = utc_now
 
 
-def read_against(text: str) -> Against:
+def parse_against(text: str) -> Against:
     """Parse what a mission is replayed against.
 
     Raises:

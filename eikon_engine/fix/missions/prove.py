@@ -8,8 +8,8 @@ from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.fix.missions.report import Repair
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.patch import AddRule, SetEnvironment, SetSettle, SetTimeline, TracePatch, describe
-from eikon_engine.trace.wording import counted
+from eikon_engine.trace.patch import AddRule, SetEnvironment, SetPageTime, SetTimeline, TracePatch, describe_operation
+from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.fix.missions.options import RepairOptions
 
-_KEEPS_COVERAGE: Final = (AddRule, SetSettle, SetTimeline, SetEnvironment)
+_KEEPS_COVERAGE: Final = (AddRule, SetPageTime, SetTimeline, SetEnvironment)
 """What certification may add by itself: no masks or baselines, which hide differences."""
 
 
-async def prove(folder: Path, options: RepairOptions) -> CertificationReport:
+async def prove_repair(folder: Path, options: RepairOptions) -> CertificationReport:
     """Replay a repaired bundle, and certify it if all runs are faithful.
 
     Raises:
@@ -44,10 +44,10 @@ async def prove(folder: Path, options: RepairOptions) -> CertificationReport:
 
 def lost_coverage(report: CertificationReport) -> tuple[str, ...]:
     """Return the changes that would reduce coverage, which the runs need to agree."""
-    return tuple(describe(each) for each in report.patch.operations if not isinstance(each, _KEEPS_COVERAGE))
+    return tuple(describe_operation(each) for each in report.patch.operations if not isinstance(each, _KEEPS_COVERAGE))
 
 
-def refusal_of_proof(report: CertificationReport) -> str:
+def proof_refusal(report: CertificationReport) -> str:
     """Return why the replays prove nothing."""
     lost = lost_coverage(report)
     if lost:
@@ -56,14 +56,14 @@ def refusal_of_proof(report: CertificationReport) -> str:
         )
     first = report.findings[0] if report.findings else None
     detail = "" if first is None else f": {first.step}: {first.message}"
-    runs = counted(report.runs, "sealed replay")
+    runs = pluralize(report.runs, "sealed replay")
     return f"{runs} of the repaired mission did not prove it ({report.status}){detail}"
 
 
-def repairs_by_certifying(report: CertificationReport) -> tuple[Repair, ...]:
+def certification_repairs(report: CertificationReport) -> tuple[Repair, ...]:
     """Return the changes that certification added."""
     operations = report.patch.operations
     if not operations:
         return ()
-    reason = "; ".join(describe(each) for each in operations)
+    reason = "; ".join(describe_operation(each) for each in operations)
     return (Repair(proposer="certify", patch=TracePatch(operations=operations), reason=reason),)

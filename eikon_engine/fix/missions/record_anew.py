@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eikon_engine.record.like_recorded import like_recorded
+from eikon_engine.record.like_recorded import with_recorded_environment
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.rerecord import rerecord
-from eikon_engine.trace.relocated import relocated_action
-from eikon_engine.trace.url_map import url_map
+from eikon_engine.trace.relocated import map_action_urls
+from eikon_engine.trace.url_map import build_url_map
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from eikon_engine.fix.missions.options import RepairOptions
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
-    from eikon_engine.trace.url_map import UrlMap
+    from eikon_engine.trace.url_map import BaseUrlMap
 
 
-async def record_anew(bundle: Bundle, trace: ExecutionTrace, folder: Path, options: RepairOptions) -> None:
+async def rerecord_live(bundle: Bundle, trace: ExecutionTrace, folder: Path, options: RepairOptions) -> None:
     """Perform `trace` once, live, and record it into `folder`, with the same masks and rules.
 
     Raises:
@@ -32,23 +32,23 @@ async def record_anew(bundle: Bundle, trace: ExecutionTrace, folder: Path, optio
         secrets=options.secrets,
         variables=options.variables,
         storage_state=options.storage_state,
-        ask=options.client,
+        completion_client=options.client,
         now=options.now,
     )
-    moved = _moved(trace, url_map(options.base_urls))
-    await rerecord(replace(bundle, trace=moved), folder, like_recorded(bundle, chosen))
+    moved = _relocated(trace, build_url_map(options.base_urls))
+    await rerecord(replace(bundle, trace=moved), folder, with_recorded_environment(bundle, chosen))
 
 
-def _moved(trace: ExecutionTrace, urls: UrlMap) -> ExecutionTrace:
+def _relocated(trace: ExecutionTrace, urls: BaseUrlMap) -> ExecutionTrace:
     if not urls:
         return trace
     return trace.model_copy(
-        update={"subgoal_traces": tuple(_moved_attempt(each, urls) for each in trace.subgoal_traces)}
+        update={"subgoal_traces": tuple(_relocated_attempt(each, urls) for each in trace.subgoal_traces)}
     )
 
 
-def _moved_attempt(attempt: SubgoalTrace, urls: UrlMap) -> SubgoalTrace:
+def _relocated_attempt(attempt: SubgoalTrace, urls: BaseUrlMap) -> SubgoalTrace:
     actions = tuple(
-        each.model_copy(update={"action": relocated_action(each.action, urls)}) for each in attempt.actions_taken
+        each.model_copy(update={"action": map_action_urls(each.action, urls)}) for each in attempt.actions_taken
     )
     return attempt.model_copy(update={"actions_taken": actions})

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.driver import one_driver
+from eikon_engine.browser.driver import shared_driver
 from eikon_engine.errors import UsageError
-from eikon_engine.fix.missions.deed import other_doing
+from eikon_engine.fix.missions.deed import effect_difference
 from eikon_engine.fix.missions.diagnosis import diagnose
 from eikon_engine.fix.missions.hand_over import Destination
 from eikon_engine.fix.missions.history import write_history
-from eikon_engine.fix.missions.options import MOST_REPAIRS
-from eikon_engine.fix.missions.proposers.in_order import propose
-from eikon_engine.fix.missions.prove import prove, refusal_of_proof, repairs_by_certifying
-from eikon_engine.fix.missions.refusal import LOST_TARGET, other_deed, refusal_of
+from eikon_engine.fix.missions.options import MAX_REPAIRS
+from eikon_engine.fix.missions.proposers.in_order import first_proposal
+from eikon_engine.fix.missions.prove import certification_repairs, proof_refusal, prove_repair
+from eikon_engine.fix.missions.refusal import LOST_TARGET_CODES, changed_write_request, refusal_reason
 from eikon_engine.fix.missions.report import RepairHistory, RepairReport
-from eikon_engine.fix.missions.reset import reset_site, second_visit
-from eikon_engine.fix.missions.skill_answers import other_answers
-from eikon_engine.fix.missions.trial import try_on_a_copy
+from eikon_engine.fix.missions.reset import earlier_visit_hint, reset_site
+from eikon_engine.fix.missions.skill_answers import changed_skill_results
+from eikon_engine.fix.missions.trial import try_repairs
 from eikon_engine.fix.missions.watched_replay import (
-    SHOWN_OTHERWISE,
-    options_of_recording,
-    options_of_test,
-    replay_to_the_first_loss,
+    APPEARANCE_LAYERS,
+    diagnostic_options,
+    recording_options,
+    replay_until_divergence,
 )
-from eikon_engine.fix.missions.way import Refused, Way
+from eikon_engine.fix.missions.way import RepairRefused, RepairState
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import render_patch
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.fix.missions.diagnosis import Diagnosis
     from eikon_engine.fix.missions.options import RepairOptions
-    from eikon_engine.fix.missions.proposers.proposer import Proposed
+    from eikon_engine.fix.missions.proposers.proposer import ProposedRepair
     from eikon_engine.fix.missions.report import RepairStatus
-    from eikon_engine.fix.missions.watched_replay import Tested
+    from eikon_engine.fix.missions.watched_replay import DiagnosticReplay
     from eikon_engine.trace.bundle import Bundle
 
-LEAST_RUNS: Final = 2
+MIN_RUNS: Final = 2
 
 
 async def repair_trace(path: Path, options: RepairOptions) -> RepairReport:
@@ -51,37 +51,37 @@ async def repair_trace(path: Path, options: RepairOptions) -> RepairReport:
         ProposalMalformedError: the model's answer is not a valid patch of the lost target.
         EikonError: the trace cannot be read, the site cannot be replayed, or there is no browser.
     """
-    _demand_sense(options)
-    async with one_driver():
+    _require_compatible_options(options)
+    async with shared_driver():
         return await _repair(path, options)
 
 
 async def _repair(path: Path, options: RepairOptions) -> RepairReport:
     bundle = open_bundle(path)
     destination = Destination(root=bundle.root, output=options.output, in_place=options.in_place)
-    destination.demand_free()
+    destination.require_available()
     if options.against == "live":
         reset_site(options)
     options.progress(f"replaying {bundle.trace.mission_id} against {options.against}")
-    tested = await replay_to_the_first_loss(bundle, options_of_test(options))
+    tested = await replay_until_divergence(bundle, diagnostic_options(options))
     diagnosis = diagnose(bundle, tested)
     if diagnosis is None:
-        return _without_divergence(bundle, tested, options)
-    with destination.workshop() as workshop:
+        return _report_no_divergence(bundle, tested, options)
+    with destination.work_folder() as workshop:
         first = diagnosis.steps[0].explanation
-        way = Way(bundle=bundle, options=options, workshop=workshop, explanation=first)
+        way = RepairState(bundle=bundle, options=options, work_folder=workshop, explanation=first)
         try:
-            await _mend(way, diagnosis)
-            return await _conclude(way, destination)
-        except Refused as refused:
-            visited = way.visited or options.against == "live"
-            hint = second_visit(bundle.trace, options) if visited else ""
+            await _find_repairs(way, diagnosis)
+            return await _prove_and_store(way, destination)
+        except RepairRefused as refused:
+            visited = way.has_visited_site or options.against == "live"
+            hint = earlier_visit_hint(bundle.trace, options) if visited else ""
             return _report(way, "refused", refusal=f"{refused}{hint}")
 
 
-def _demand_sense(options: RepairOptions) -> None:
-    if options.runs < LEAST_RUNS:
-        message = f"--runs: expected at least {LEAST_RUNS}, got {options.runs}."
+def _require_compatible_options(options: RepairOptions) -> None:
+    if options.runs < MIN_RUNS:
+        message = f"--runs: expected at least {MIN_RUNS}, got {options.runs}."
         raise UsageError(message)
     if options.reset_command is not None and options.against == "recording":
         message = "--reset-cmd has no effect with --against recording, which visits no site. Drop one of them."
@@ -91,111 +91,118 @@ def _demand_sense(options: RepairOptions) -> None:
         raise UsageError(message)
 
 
-async def _mend(way: Way, diagnosis: Diagnosis) -> None:
+async def _find_repairs(state: RepairState, diagnosis: Diagnosis) -> None:
     """Propose and try changes until nothing diverges, or the rest is accepted."""
     left: Diagnosis | None = diagnosis
     while left is not None:
-        why = refusal_of(left)
+        why = refusal_reason(left)
         if why is not None:
-            raise Refused(why)
-        _demand_same_deed(way, left)
-        if way.mended is not None and way.options.accept_baseline and not _is_lost(left) and other_deed(left) is None:
-            way.accepted = tuple(each.explanation.sentence for each in left.steps)
+            raise RepairRefused(why)
+        _require_same_requests(state, left)
+        if (
+            state.repaired is not None
+            and state.options.accept_baseline
+            and not _has_lost_target(left)
+            and changed_write_request(left) is None
+        ):
+            state.accepted = tuple(each.explanation.sentence for each in left.steps)
             break
-        proposed = await _proposal(way, left)
-        way.options.progress(f"{proposed.repair.proposer} proposes: {proposed.repair.reason}")
-        way.proposals.append(proposed)
-        way.mended = None
-        left = await try_on_a_copy(way)
-    await _demand_same_doing(way)
-    _demand_same_answers(way)
+        proposed = await _next_proposal(state, left)
+        state.options.progress(f"{proposed.repair.proposer} proposes: {proposed.repair.reason}")
+        state.proposals.append(proposed)
+        state.repaired = None
+        left = await try_repairs(state)
+    await _require_same_effect(state)
+    _require_same_skill_results(state)
 
 
-def _demand_same_deed(way: Way, diagnosis: Diagnosis) -> None:
+def _require_same_requests(state: RepairState, diagnosis: Diagnosis) -> None:
     """Check that a replaced element has the effect of the recorded one."""
     for each in diagnosis.steps:
-        mended = each.step is not None and way.is_mended(each.step.id)
-        undone = [found for found in each.found if found.layer not in SHOWN_OTHERWISE]
-        if mended and undone and undone[0].code not in LOST_TARGET:
+        mended = each.step is not None and state.has_repair_for(each.step.id)
+        undone = [found for found in each.findings if found.layer not in APPEARANCE_LAYERS]
+        if mended and undone and undone[0].code not in LOST_TARGET_CODES:
             found = each.explanation.sentence.rstrip(".")
             message = f"the proposed element does not have the effect of the recorded one: {found}"
-            raise Refused(message)
+            raise RepairRefused(message)
 
 
-async def _demand_same_doing(way: Way) -> None:
+async def _require_same_effect(state: RepairState) -> None:
     """Check what page comparison cannot see: what the action does to the element itself, and that it has an effect.
 
     The unchanged recording is replayed once more to learn which databases it writes, and what varies between runs.
     """
-    if way.compared is None or not way.elements:
+    if state.comparison is None or not state.replacements:
         return
-    again: Tested | None = None
-    if not way.keeps_network:
-        way.options.progress("replaying the old recording to compare browser storage")
-        again = await replay_to_the_first_loss(way.bundle, options_of_recording(way.options))
-    for each in way.elements:
-        why = other_doing(way.bundle, way.compared, each, again)
+    again: DiagnosticReplay | None = None
+    if not state.uses_recorded_network:
+        state.options.progress("replaying the old recording to compare browser storage")
+        again = await replay_until_divergence(state.bundle, recording_options(state.options))
+    for each in state.replacements:
+        why = effect_difference(state.bundle, state.comparison, each, again)
         if why is not None:
             message = f"the element proposed for {each.step} is not proven to be the recorded one: {why}"
-            raise Refused(message)
+            raise RepairRefused(message)
 
 
-def _demand_same_answers(way: Way) -> None:
+def _require_same_skill_results(state: RepairState) -> None:
     """Check that skills return what they returned: the mission decides by their results."""
-    differ = () if way.mended is None or not way.recorded_anew else other_answers(way.bundle, way.mended)
-    if differ and not way.options.accept_baseline:
+    differ = (
+        () if state.repaired is None or not state.is_rerecorded else changed_skill_results(state.bundle, state.repaired)
+    )
+    if differ and not state.options.accept_baseline:
         message = f"{differ[0]}. If that is intended, use --accept-baseline"
-        raise Refused(message)
-    way.accepted = (*way.accepted, *differ)
+        raise RepairRefused(message)
+    state.accepted = (*state.accepted, *differ)
 
 
-async def _proposal(way: Way, diagnosis: Diagnosis) -> Proposed:
+async def _next_proposal(state: RepairState, diagnosis: Diagnosis) -> ProposedRepair:
     """Return the next change to try; no step is repaired twice."""
-    proposed = await propose(diagnosis, way.options) if len(way.proposals) < MOST_REPAIRS else None
-    if proposed is not None and proposed.repair not in way.repairs and not way.is_mended(proposed.step):
+    proposed = await first_proposal(diagnosis, state.options) if len(state.proposals) < MAX_REPAIRS else None
+    if proposed is not None and proposed.repair not in state.repairs and not state.has_repair_for(proposed.step):
         return proposed
-    rest = "the mission still diverges with the proposed changes" if way.proposals else "no repair found"
-    found = diagnosis.steps[0] if way.proposals else diagnosis.last
-    message = f"{rest}: {found.explanation.sentence.rstrip('.')}{_hint(way, diagnosis)}"
-    raise Refused(message)
+    rest = "the mission still diverges with the proposed changes" if state.proposals else "no repair found"
+    found = diagnosis.steps[0] if state.proposals else diagnosis.last
+    message = f"{rest}: {found.explanation.sentence.rstrip('.')}{_hint(state, diagnosis)}"
+    raise RepairRefused(message)
 
 
-def _hint(way: Way, diagnosis: Diagnosis) -> str:
-    if _is_lost(diagnosis):
+def _hint(state: RepairState, diagnosis: Diagnosis) -> str:
+    if _has_lost_target(diagnosis):
         return ""
-    deed = other_deed(diagnosis)
+    deed = changed_write_request(diagnosis)
     if deed is not None:
         return f". The mission would have a different effect, which --accept-baseline does not cover: {deed}"
-    if way.options.accept_baseline:
+    if state.options.accept_baseline:
         return ""
     return ". If that is intended, use --accept-baseline"
 
 
-def _is_lost(diagnosis: Diagnosis) -> bool:
-    return any(found.code in LOST_TARGET for each in diagnosis.steps for found in each.found)
+def _has_lost_target(diagnosis: Diagnosis) -> bool:
+    return any(found.code in LOST_TARGET_CODES for each in diagnosis.steps for found in each.findings)
 
 
-async def _conclude(way: Way, destination: Destination) -> RepairReport:
+async def _prove_and_store(state: RepairState, destination: Destination) -> RepairReport:
     """Prove the repaired bundle and move it to its destination."""
-    assert way.mended is not None  # noqa: S101 - set when nothing diverges any more
-    trace = way.bundle.trace
+    assert state.repaired is not None  # noqa: S101 - set when nothing diverges any more
+    trace = state.bundle.trace
     history = RepairHistory(
-        repaired_at=way.options.now(),
+        repaired_at=state.options.now(),
         repaired_from=trace.id,
-        cause=way.explanation.sentence,
-        repairs=way.repairs,
-        accepted=way.accepted,
-        recorded_anew=way.recorded_anew,
-        runs=way.options.runs,
+        cause=state.explanation.sentence,
+        repairs=state.repairs,
+        accepted=state.accepted,
+        recorded_anew=state.is_rerecorded,
+        runs=state.options.runs,
     )
-    write_history(way.mended, history, trace.warnings)
-    way.options.progress(f"proving the repair by {way.options.runs} sealed replays")
-    proof = await prove(way.mended, way.options)
+    write_history(state.repaired, history, trace.warnings)
+    state.options.progress(f"proving the repair by {state.options.runs} sealed replays")
+    proof = await prove_repair(state.repaired, state.options)
     if proof.certificate is None:
-        return _report(way, "refused", refusal=refusal_of_proof(proof), proof=proof)
-    written, aside = destination.take(way.mended)
+        return _report(state, "refused", refusal=proof_refusal(proof), proof=proof)
+    written, aside = destination.move(state.repaired)
     return _report(
-        way,
+        state,
         "proposed" if written is None else "repaired",
         proof=proof,
         written="" if written is None else str(written),
@@ -203,23 +210,25 @@ async def _conclude(way: Way, destination: Destination) -> RepairReport:
     )
 
 
-def _report(way: Way, status: RepairStatus, proof: CertificationReport | None = None, **said: str) -> RepairReport:
-    trace = way.bundle.trace
+def _report(
+    state: RepairState, status: RepairStatus, proof: CertificationReport | None = None, **said: str
+) -> RepairReport:
+    trace = state.bundle.trace
     return RepairReport(
         status=status,
         mission_id=trace.mission_id,
-        trace_path=str(way.bundle.root),
-        against=str(way.options.against),
-        explanation=way.explanation,
-        repairs=(*way.repairs, *(() if proof is None else repairs_by_certifying(proof))),
-        accepted=way.accepted,
-        diff=render_patch(trace, way.comparing_patch),
+        trace_path=str(state.bundle.root),
+        against=str(state.options.against),
+        explanation=state.explanation,
+        repairs=(*state.repairs, *(() if proof is None else certification_repairs(proof))),
+        accepted=state.accepted,
+        diff=render_patch(trace, state.comparison_patch),
         proof=proof,
         **said,
     )
 
 
-def _without_divergence(bundle: Bundle, tested: Tested, options: RepairOptions) -> RepairReport:
+def _report_no_divergence(bundle: Bundle, tested: DiagnosticReplay, options: RepairOptions) -> RepairReport:
     """Report that there is nothing to repair, and what could not be compared."""
     verdict = tested.outcome.verdict
     return RepairReport(

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field
 from eikon_engine.certify.certification import CertificationReport
 from eikon_engine.outcome.explanation import Explanation
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ REPAIR_EXIT: Final[Mapping[RepairStatus, int]] = MappingProxyType(
 HISTORY_FILE: Final = "repair.json"
 
 
-class Repair(Record):
+class Repair(FileModel):
     """One change of the mission: proposer, patch, reason."""
 
     proposer: ProposerName
@@ -33,7 +33,7 @@ class Repair(Record):
     reason: str = Field(min_length=1)
 
 
-class RepairHistory(Record):
+class RepairHistory(FileModel):
     """`repair.json` of a repaired bundle."""
 
     repair_version: Literal[1] = 1
@@ -51,7 +51,7 @@ class RepairHistory(Record):
     """Number of faithful strict sealed replays."""
 
 
-class RepairReport(Record):
+class RepairReport(FileModel):
     """The complete result, as printed."""
 
     status: RepairStatus

@@ -8,55 +8,55 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.divergence.identities import Located
+    from eikon_engine.divergence.identities import LocatedElement
 
-_TEST_IDS: Final = ("data-testid", "data-test", "data-id")
-_NAMING: Final = ("name", "placeholder", "href", "alt", "title")
+_TEST_ID_ATTRIBUTES: Final = ("data-testid", "data-test", "data-id")
+_NAMING_ATTRIBUTES: Final = ("name", "placeholder", "href", "alt", "title")
 _PLAIN_ID: Final = re.compile(r"[A-Za-z_][\w\-]*")
 _UNQUOTABLE: Final = re.compile(r"[\"\\\x00-\x1f]")
 _NUMBERED: Final = re.compile(r":nth\((\d+)\)")
 
 
-def selectors_of(element: Located, document: Sequence[Located], recorded: str) -> tuple[str, ...]:
+def unique_selectors(element: LocatedElement, document: Sequence[LocatedElement], recorded: str) -> tuple[str, ...]:
     """Return the selectors that match only `element`, those of the kind `recorded` first."""
-    found = [selector for selector, matches in _names(element, document) if matches == 1]
-    found.sort(key=lambda each: _kind(each) != _kind(recorded))
-    path = _by_place(element)
+    found = [selector for selector, matches in _candidates(element, document) if matches == 1]
+    found.sort(key=lambda each: _selector_kind(each) != _selector_kind(recorded))
+    path = _css_path(element)
     if path is not None and (element.name or element.text):
         found.append(path)
     return tuple(dict.fromkeys(found))
 
 
-def _names(element: Located, document: Sequence[Located]) -> Iterator[tuple[str, int]]:
+def _candidates(element: LocatedElement, document: Sequence[LocatedElement]) -> Iterator[tuple[str, int]]:
     """Yield selectors with their number of matches."""
     own = dict(element.attributes)
-    for name in _TEST_IDS:
+    for name in _TEST_ID_ATTRIBUTES:
         if own.get(name) and not _UNQUOTABLE.search(own[name]):
-            yield f'[{name}="{own[name]}"]', _having(document, name, own[name])
+            yield f'[{name}="{own[name]}"]', _count_attribute(document, name, own[name])
     identity = own.get("id", "")
     if _PLAIN_ID.fullmatch(identity):
-        yield f"#{identity}", _having(document, "id", identity)
+        yield f"#{identity}", _count_attribute(document, "id", identity)
     if element.role and element.name and not _UNQUOTABLE.search(element.name):
         alike = sum(each.role == element.role and each.name == element.name for each in document)
         yield f'role={element.role}[name="{element.name}"]', alike
-    for name in _NAMING:
+    for name in _NAMING_ATTRIBUTES:
         if own.get(name) and not _UNQUOTABLE.search(own[name]):
             alike = sum(each.node.tag == element.node.tag and dict(each.attributes).get(name) == own[name]
                         for each in document)  # fmt: skip
             yield f'{element.node.tag}[{name}="{own[name]}"]', alike
 
 
-def _having(document: Sequence[Located], name: str, value: str) -> int:
+def _count_attribute(document: Sequence[LocatedElement], name: str, value: str) -> int:
     return sum(dict(each.attributes).get(name) == value for each in document)
 
 
-def _by_place(element: Located) -> str | None:
+def _css_path(element: LocatedElement) -> str | None:
     """Return the CSS path of an element; None if it crosses a shadow root."""
     path = element.path
     return None if "#shadow" in path else _NUMBERED.sub(r":nth-of-type(\1)", path)
 
 
-def _kind(selector: str) -> str:
+def _selector_kind(selector: str) -> str:
     if selector.startswith(("role=", "internal:role=")):
         return "role"
     if re.match(r"\[data-|internal:testid=", selector):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.databases import kept_by_name
+from eikon_engine.browser.databases import database_names
 from eikon_engine.errors import ReplayDivergenceError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.replay.control import Halt, Proceed
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.worker import Performed
+    from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.fix.missions.options import RepairOptions
     from eikon_engine.outcome.divergence import Layer
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.control import Decision
     from eikon_engine.replay.plan import PlannedStep
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import PageSnapshot
     from eikon_engine.trace.mask import Mask
 
-SHOWN_OTHERWISE: Final[frozenset[Layer]] = frozenset({"dom", "accessibility", "storage", "pixels"})
+APPEARANCE_LAYERS: Final[frozenset[Layer]] = frozenset({"dom", "accessibility", "storage", "pixels"})
 """Layers whose findings do not change what the mission does next."""
-LOST: Final = "the mission left the recorded course here, so the next action was not executed"
+HALT_REASON: Final = "the mission left the recorded course here, so the next action was not executed"
 
 
 @dataclass(slots=True)
-class HaltWhereLost:
+class HaltOnDivergence:
     """Halt a replay before it does something on a live site that was never recorded."""
 
-    is_lost: bool = False
+    has_diverged: bool = False
 
-    def read(self, line: JournalLine) -> None:
+    def read(self, line: EventLine) -> None:
         """Note a divergence."""
         event = line.event
-        if event.type == "divergence" and event.divergence.layer not in SHOWN_OTHERWISE:
-            self.is_lost = True
+        if event.type == "divergence" and event.divergence.layer not in APPEARANCE_LAYERS:
+            self.has_diverged = True
 
     async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - the same for every step
         """Proceed until the mission leaves the recorded course."""
-        return Halt(reason=LOST) if self.is_lost else Proceed()
+        return Halt(reason=HALT_REASON) if self.has_diverged else Proceed()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
+class DiagnosticReplay:
     """Result of a replay, with the pages it saw."""
 
     outcome: ReplayOutcome
@@ -61,22 +61,22 @@ class Tested:
     """Names of databases, stores and caches after each step, by attempt and sequence."""
 
 
-async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tested:
+async def replay_until_divergence(bundle: Bundle, chosen: ReplayOptions) -> DiagnosticReplay:
     """Replay a mission, continuing past differences that are only visible, and return the findings.
 
     Raises:
         EikonError: it could not be replayed at all.
     """
-    halting = HaltWhereLost()
+    halting = HaltOnDivergence()
     pages: dict[tuple[str, int], Mapping[int, PageSnapshot]] = {}
     databases: dict[tuple[str, int], frozenset[str]] = {}
 
-    def watch(step: PlannedStep, performed: Performed) -> None:
-        if performed.sight is not None:
-            pages[step.subgoal.id, step.step.sequence] = performed.sight.snapshots
+    def watch(step: PlannedStep, performed: PerformedAction) -> None:
+        if performed.captured is not None:
+            pages[step.subgoal.id, step.step.sequence] = performed.captured.snapshots
 
     async def look(step: PlannedStep, session: Session) -> None:
-        databases[step.subgoal.id, step.step.sequence] = await kept_by_name(session)
+        databases[step.subgoal.id, step.step.sequence] = await database_names(session)
 
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as folder:
         engine = ReplayEngine(
@@ -87,8 +87,8 @@ async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tes
                 reports=(),
                 controller=halting,
                 readers=(halting.read,),
-                watchers=(watch,),
-                lookers=(look,),
+                action_observers=(watch,),
+                session_inspectors=(look,),
             )
         )
         try:
@@ -96,35 +96,35 @@ async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tes
         except ReplayDivergenceError:
             assert engine.last_run is not None  # noqa: S101 - set when a run diverged
             outcome = engine.last_run.outcome
-    return Tested(outcome=outcome, pages=pages, databases=databases)
+    return DiagnosticReplay(outcome=outcome, pages=pages, databases=databases)
 
 
-def options_of_test(options: RepairOptions) -> ReplayOptions:
+def diagnostic_options(options: RepairOptions) -> ReplayOptions:
     """Return the options of the replay that finds divergences."""
-    plain = _plain(options)
+    plain = _base_options(options)
     if options.against == "live":
         return replace(plain, network="live", base_urls=options.base_urls, storage_state=options.storage_state)
     if options.against == "recording":
-        return options_of_recording(options)
+        return recording_options(options)
     if options.against.is_dir() or options.against.name == TRACE_FILE:
-        return replace(plain, network="sealed", answers=options.against)
+        return replace(plain, network="sealed", responses_from=options.against)
     return replace(plain, network="sealed", har=options.against)
 
 
-def options_of_recording(options: RepairOptions) -> ReplayOptions:
+def recording_options(options: RepairOptions) -> ReplayOptions:
     """Return the options of a replay with the bundle's own recorded network."""
-    return replace(_plain(options), network="sealed")
+    return replace(_base_options(options), network="sealed")
 
 
-def options_of_comparison(options: RepairOptions, recorded: Path, masks: tuple[Mask, ...]) -> ReplayOptions:
+def comparison_options(options: RepairOptions, recorded: Path, masks: tuple[Mask, ...]) -> ReplayOptions:
     """Return the options for comparing the old mission with the new recording: served by it, or live."""
-    plain = replace(_plain(options), masks=masks)
+    plain = replace(_base_options(options), masks=masks)
     if options.base_urls:  # the new recording has other URLs and cannot serve the old mission
         return replace(plain, network="live", base_urls=options.base_urls, storage_state=options.storage_state)
-    return replace(plain, network="sealed", answers=recorded)
+    return replace(plain, network="sealed", responses_from=recorded)
 
 
-def _plain(options: RepairOptions) -> ReplayOptions:
+def _base_options(options: RepairOptions) -> ReplayOptions:
     return ReplayOptions(
         browser_path=options.browser_path,
         secrets=options.secrets,

@@ -10,28 +10,28 @@ from eikon_engine.scenario.tool import Tool
 from eikon_engine.trace.actions import Action
 
 if TYPE_CHECKING:
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.stored_result import ToolResultValue
     from eikon_engine.trace.observation import Observation
 
-NAME: Final = "browser"
-ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+BROWSER_TOOL: Final = "browser"
+ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 
 
 class Driver(Protocol):
     """Perform actions and record them."""
 
-    async def perform(self, action: Action) -> Observation:
+    async def run(self, action: Action) -> Observation:
         """Perform one action and return the observation."""
 
 
-def browser_driven_by(driver: Driver) -> Tool:
+def make_browser_tool(driver: Driver) -> Tool:
     """Return a tool that passes actions to a driver, such as a `MissionRecorder` inside a subgoal."""
 
-    async def browser(action: dict[str, JsonValue]) -> dict[str, Result]:
+    async def browser(action: dict[str, JsonValue]) -> dict[str, ToolResultValue]:
         """Perform one action on the page (docs/actions.md), and return the URLs and titles of the open pages."""
-        return pages_of(await driver.perform(read_action(action)))
+        return describe_pages(await driver.run(read_action(action)))
 
-    return Tool(browser, name=NAME)
+    return Tool(browser, name=BROWSER_TOOL)
 
 
 def read_action(action: dict[str, Any]) -> Action:
@@ -40,13 +40,13 @@ def read_action(action: dict[str, Any]) -> Action:
     Raises:
         ValueError: it is invalid.
     """
-    return ACTION.validate_json(_text(action))
+    return ACTION_ADAPTER.validate_json(_text(action))
 
 
 def _text(action: dict[str, Any]) -> bytes:
     return TypeAdapter(JsonValue).dump_json(action)
 
 
-def pages_of(observation: Observation) -> dict[str, Any]:
+def describe_pages(observation: Observation) -> dict[str, Any]:
     """Return the open pages after an action, as the result for the agent."""
     return {"pages": [{"page": page.page, "url": page.url, "title": page.title} for page in observation.pages]}

@@ -11,7 +11,7 @@ from eikon_engine.scenario.tool import Tool
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-GROUP: Final = "eikon_engine.tools"
+ENTRY_POINT_GROUP: Final = "eikon_engine.tools"
 
 
 def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
@@ -22,17 +22,17 @@ def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
     """
     wanted = set(names)
     found: dict[str, Tool] = {}
-    for entry in metadata.entry_points(group=GROUP) if wanted else ():
+    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP) if wanted else ():
         if entry.name not in wanted:
             continue
         if entry.name in found:
             message = f"tool {entry.name!r} is provided by two installed packages. Remove one of them."
             raise UnknownToolError(message)
-        found[entry.name] = _loaded(entry)
+        found[entry.name] = _load_tool(entry)
     return tuple(found.values())
 
 
-def _loaded(entry: metadata.EntryPoint) -> Tool:
+def _load_tool(entry: metadata.EntryPoint) -> Tool:
     try:
         function = entry.load()
     except (Exception, SystemExit) as error:

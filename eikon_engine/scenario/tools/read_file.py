@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.scenario.tool import Tool
 
 if TYPE_CHECKING:
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.stored_result import ToolResultValue
 
-LARGEST: Final = 10 * 1024 * 1024
+DEFAULT_MAX_BYTES: Final = 10 * 1024 * 1024
 """Default size limit of a file, in bytes."""
 
 
@@ -20,13 +20,13 @@ class FileRefusedError(Exception):
     """A file that is not allowed or cannot be read."""
 
 
-def read_file_below(root: Path) -> Tool:
+def make_read_file_tool(root: Path) -> Tool:
     """Return a tool that reads files below `root`, by relative path."""
 
-    def read_file(path: str, max_bytes: int = LARGEST) -> dict[str, Result]:
+    def read_file(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, ToolResultValue]:
         """Read a file of the allowed folder: as text if it is UTF-8, else as bytes."""
-        content = _content(root, path, max_bytes)
-        result: dict[str, Result] = {"path": path, "size": len(content)}
+        content = _read_content(root, path, max_bytes)
+        result: dict[str, ToolResultValue] = {"path": path, "size": len(content)}
         try:
             return {**result, "text": content.decode()}
         except UnicodeDecodeError:
@@ -35,7 +35,7 @@ def read_file_below(root: Path) -> Tool:
     return Tool(read_file)
 
 
-def _content(root: Path, path: str, max_bytes: int) -> bytes:
+def _read_content(root: Path, path: str, max_bytes: int) -> bytes:
     """Read a file after resolving all links, so that none leads outside `root`."""
     if not path or "\0" in path or Path(path).is_absolute():
         message = f"expected a path relative to the allowed folder, got {path!r}"

@@ -23,16 +23,16 @@ from urllib.request import (
 if TYPE_CHECKING:
     from email.message import Message
 
-    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.scenario.stored_result import ToolResultValue
 
-LARGEST: Final = 10 * 1024 * 1024
+DEFAULT_MAX_BYTES: Final = 10 * 1024 * 1024
 """Default size limit of a body, in bytes."""
-LONGEST: Final = 30.0
+DEFAULT_TIMEOUT_S: Final = 30.0
 """Default total timeout, in seconds."""
-MOST_REDIRECTS: Final = 10
-_PIECE: Final = 64 * 1024
+MAX_REDIRECTS: Final = 10
+_CHUNK_SIZE: Final = 64 * 1024
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_SHOWN_HEADERS: Final = (
+_REPORTED_HEADERS: Final = (
     "cache-control",
     "content-disposition",
     "content-language",
@@ -43,30 +43,32 @@ _SHOWN_HEADERS: Final = (
     "retry-after",
 )
 """Headers that describe the document; no credentials, and nothing that varies per request."""
-_TEXTS: Final = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml+xml")
+_TEXT_TYPES: Final = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml+xml")
 
 
 class FetchError(Exception):
     """A request without a response, or beyond a limit."""
 
 
-def web_fetch(url: str, max_bytes: int = LARGEST, timeout_seconds: float = LONGEST) -> dict[str, Result]:
+def web_fetch(
+    url: str, max_bytes: int = DEFAULT_MAX_BYTES, timeout_seconds: float = DEFAULT_TIMEOUT_S
+) -> dict[str, ToolResultValue]:
     """Fetch a document over HTTP: status, URL, headers, and the body as text or bytes."""
     deadline = time.monotonic() + timeout_seconds
-    redirects: list[Result] = []
+    redirects: list[ToolResultValue] = []
     while True:
-        answer = _answer(url, max_bytes, deadline)
+        answer = _fetch(url, max_bytes, deadline)
         location = answer.headers["location"]
         if answer.status not in _REDIRECTS or location is None:
-            return _told(answer, redirects)
-        if len(redirects) == MOST_REDIRECTS:
-            message = f"expected at most {MOST_REDIRECTS} redirects, got one more to {location}"
+            return _as_result(answer, redirects)
+        if len(redirects) == MAX_REDIRECTS:
+            message = f"expected at most {MAX_REDIRECTS} redirects, got one more to {location}"
             raise FetchError(message)
         redirects.append({"status": answer.status, "url": answer.url})
         url = urljoin(answer.url, location)
 
 
-class _Answer:
+class _Response:
     """One response."""
 
     def __init__(self, url: str, response: HTTPResponse, body: bytes) -> None:
@@ -76,15 +78,15 @@ class _Answer:
         self.body = body
 
 
-def _answer(url: str, max_bytes: int, deadline: float) -> _Answer:
+def _fetch(url: str, max_bytes: int, deadline: float) -> _Response:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         message = f"expected an http:// or https:// URL, got {url!r}"
         raise FetchError(message)
     request = Request(url, headers={"User-Agent": "eikon web_fetch", "Accept-Encoding": "identity"})  # noqa: S310 - checked above
     try:
-        with _opener().open(request, timeout=_left(url, deadline)) as response:
-            return _Answer(url, response, _read(url, response, max_bytes, deadline))
+        with _opener().open(request, timeout=_remaining_seconds(url, deadline)) as response:
+            return _Response(url, response, _read(url, response, max_bytes, deadline))
     except (OSError, HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, URLError) else error
         message = f"{url}: no response: {type(reason).__name__}: {reason}"
@@ -109,7 +111,7 @@ class _AnyStatus(HTTPErrorProcessor):
     https_response = http_response
 
 
-def _left(url: str, deadline: float) -> float:
+def _remaining_seconds(url: str, deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
         message = f"{url}: no response within timeout_seconds. Increase timeout_seconds."
@@ -119,30 +121,35 @@ def _left(url: str, deadline: float) -> float:
 
 def _read(url: str, response: HTTPResponse, max_bytes: int, deadline: float) -> bytes:
     body = bytearray()
-    while piece := response.read1(_PIECE):
+    while piece := response.read1(_CHUNK_SIZE):
         body += piece
         if len(body) > max_bytes:
             message = f"{url}: expected at most {max_bytes} bytes, got more. Increase max_bytes."
             raise FetchError(message)
-        _left(url, deadline)
+        _remaining_seconds(url, deadline)
     if response.length:
         message = f"{url}: the connection closed with {response.length} bytes missing"
         raise FetchError(message)
     return bytes(body)
 
 
-def _told(answer: _Answer, redirects: list[Result]) -> dict[str, Result]:
-    headers: dict[str, Result] = {
-        name: ", ".join(answer.headers.get_all(name, [])) for name in _SHOWN_HEADERS if name in answer.headers
+def _as_result(answer: _Response, redirects: list[ToolResultValue]) -> dict[str, ToolResultValue]:
+    headers: dict[str, ToolResultValue] = {
+        name: ", ".join(answer.headers.get_all(name, [])) for name in _REPORTED_HEADERS if name in answer.headers
     }
-    result: dict[str, Result] = {"status": answer.status, "url": answer.url, "redirects": redirects, "headers": headers}
+    result: dict[str, ToolResultValue] = {
+        "status": answer.status,
+        "url": answer.url,
+        "redirects": redirects,
+        "headers": headers,
+    }
     text = _text(answer)
     return {**result, "body": answer.body} if text is None else {**result, "text": text}
 
 
-def _text(answer: _Answer) -> str | None:
+def _text(answer: _Response) -> str | None:
     kind = answer.headers.get_content_type()
-    if not (kind.startswith(_TEXTS) or kind.endswith(("+json", "+xml"))):
+    if not (kind.startswith(_TEXT_TYPES) or kind.endswith(("+json", "+xml"))):
         return None
     try:
         return answer.body.decode(answer.headers.get_content_charset() or "utf-8")

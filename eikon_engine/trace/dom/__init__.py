@@ -7,7 +7,7 @@ from eikon_engine.trace.dom.digest import (
     decode_snapshot,
     encode_snapshot,
     frame_digest,
-    masked_text,
+    map_strings,
     node_digest,
     page_digest,
     visibility_digest,
@@ -20,8 +20,8 @@ from eikon_engine.trace.dom.tree import (
     FrameSnapshot,
     PageSnapshot,
     StateValue,
-    inner_path,
-    text_node,
+    build_text_node,
+    child_frame_path,
 )
 
 __all__ = [
@@ -35,12 +35,12 @@ __all__ = [
     "decode_snapshot",
     "encode_snapshot",
     "frame_digest",
-    "inner_path",
-    "masked_text",
+    "child_frame_path",
+    "map_strings",
     "node_digest",
     "page_digest",
     "render_html",
     "render_plain_html",
-    "text_node",
+    "build_text_node",
     "visibility_digest",
 ]

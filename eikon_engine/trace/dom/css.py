@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class ElementPosition:
     """An element and its position in its tree."""
 
     node: DomNode
-    parent: Spot | None
+    parent: ElementPosition | None
     """None for the root of a document or shadow root."""
     siblings: tuple[DomNode, ...]
     """All child elements of the parent."""
-    place: int
+    index: int
     """Index among the siblings, from 0."""
 
     @property
-    def before(self) -> Iterator[Spot]:
+    def preceding_siblings(self) -> Iterator[ElementPosition]:
         """Yield the preceding siblings, nearest first."""
-        for place in reversed(range(self.place)):
-            yield Spot(node=self.siblings[place], parent=self.parent, siblings=self.siblings, place=place)
+        for place in reversed(range(self.index)):
+            yield ElementPosition(node=self.siblings[place], parent=self.parent, siblings=self.siblings, index=place)
 
     @property
-    def above(self) -> Iterator[Spot]:
+    def ancestors(self) -> Iterator[ElementPosition]:
         """Yield the ancestors, nearest first."""
         here = self.parent
         while here is not None:
@@ -66,69 +66,75 @@ class CssSelector:
             if each.pseudo_element is not None:
                 message = f"expected a CSS selector of elements, got {text!r}: pseudo-elements are not in a document"
                 raise TraceFieldError(message)
-            _check(each.parsed_tree, text)
+            _require_supported(each.parsed_tree, text)
 
-    def matches(self, spot: Spot) -> bool:
+    def matches(self, position: ElementPosition) -> bool:
         """Return whether the selector matches an element."""
-        return any(_matches(each.parsed_tree, spot) for each in self._alternatives)
+        return any(_matches(each.parsed_tree, position) for each in self._alternatives)
 
 
-def spots(nodes: tuple[DomNode, ...], parent: Spot | None = None) -> tuple[Spot, ...]:
+def element_positions(nodes: tuple[DomNode, ...], parent: ElementPosition | None = None) -> tuple[ElementPosition, ...]:
     """Return the elements among the child nodes of one parent, with their positions."""
     elements = tuple(node for node in nodes if not node.is_text)
-    return tuple(Spot(node=node, parent=parent, siblings=elements, place=place) for place, node in enumerate(elements))
+    return tuple(
+        ElementPosition(node=node, parent=parent, siblings=elements, index=place) for place, node in enumerate(elements)
+    )
 
 
-_STRUCTURE: Final[dict[str, Callable[[Spot], bool]]] = {
-    "first-child": lambda spot: spot.place == 0,
-    "last-child": lambda spot: spot.place == len(spot.siblings) - 1,
+_STRUCTURAL: Final[dict[str, Callable[[ElementPosition], bool]]] = {
+    "first-child": lambda spot: spot.index == 0,
+    "last-child": lambda spot: spot.index == len(spot.siblings) - 1,
     "only-child": lambda spot: len(spot.siblings) == 1,
-    "first-of-type": lambda spot: spot.node.tag not in {each.tag for each in spot.siblings[: spot.place]},
-    "last-of-type": lambda spot: spot.node.tag not in {each.tag for each in spot.siblings[spot.place + 1 :]},
+    "first-of-type": lambda spot: spot.node.tag not in {each.tag for each in spot.siblings[: spot.index]},
+    "last-of-type": lambda spot: spot.node.tag not in {each.tag for each in spot.siblings[spot.index + 1 :]},
     "only-of-type": lambda spot: [each.tag for each in spot.siblings].count(spot.node.tag) == 1,
     "empty": lambda spot: not spot.node.children,
     "root": lambda spot: spot.parent is None,
 }
 
 
-_COUNTED: Final[dict[str, Callable[[Spot], int]]] = {
-    "nth-child": lambda spot: spot.place + 1,
-    "nth-last-child": lambda spot: len(spot.siblings) - spot.place,
-    "nth-of-type": lambda spot: [each.tag for each in spot.siblings[: spot.place + 1]].count(spot.node.tag),
-    "nth-last-of-type": lambda spot: [each.tag for each in spot.siblings[spot.place :]].count(spot.node.tag),
+_INDEXED: Final[dict[str, Callable[[ElementPosition], int]]] = {
+    "nth-child": lambda spot: spot.index + 1,
+    "nth-last-child": lambda spot: len(spot.siblings) - spot.index,
+    "nth-of-type": lambda spot: [each.tag for each in spot.siblings[: spot.index + 1]].count(spot.node.tag),
+    "nth-last-of-type": lambda spot: [each.tag for each in spot.siblings[spot.index :]].count(spot.node.tag),
 }
 """Pseudo-classes with an `An+B` argument: they map an element to its index, from 1."""
 
 
-def _check(tree: css.Tree, text: str) -> None:
+def _require_supported(tree: css.Tree, text: str) -> None:
     """Reject syntax that `_matches` does not support."""
     match tree:
         case css.Element(namespace=None):
             return
-        case css.Function(selector=inner, name=name, arguments=arguments) if name in _COUNTED and _is_series(arguments):
-            _check(inner, text)
-        case css.Pseudo(selector=inner, ident=name) if name in _STRUCTURE:
-            _check(inner, text)
+        case css.Function(selector=inner, name=name, arguments=arguments) if name in _INDEXED and _is_nth_argument(
+            arguments
+        ):
+            _require_supported(inner, text)
+        case css.Pseudo(selector=inner, ident=name) if name in _STRUCTURAL:
+            _require_supported(inner, text)
         case css.Hash(selector=inner) | css.Class(selector=inner):
-            _check(inner, text)
-        case css.Attrib(selector=inner, namespace=None, operator=operator, flag=None) if operator in _COMPARED:
-            _check(inner, text)
+            _require_supported(inner, text)
+        case css.Attrib(selector=inner, namespace=None, operator=operator, flag=None) if (
+            operator in _ATTRIBUTE_OPERATORS
+        ):
+            _require_supported(inner, text)
         case css.Negation(selector=inner, subselector=other) | css.CombinedSelector(selector=inner, subselector=other):
-            _check(inner, text)
-            _check(other, text)
+            _require_supported(inner, text)
+            _require_supported(other, text)
         case (
             css.Matching(selector=inner, selector_list=others)
             | css.SpecificityAdjustment(selector=inner, selector_list=others)
         ):
-            _check(inner, text)
+            _require_supported(inner, text)
             for other in others:
-                _check(other, text)
+                _require_supported(other, text)
         case _:
             message = f"the CSS selector {text!r} uses unsupported syntax: {tree!r}"
             raise TraceFieldError(message)
 
 
-def _matches(tree: css.Tree, spot: Spot) -> bool:  # noqa: PLR0911 - one case a kind of selector
+def _matches(tree: css.Tree, spot: ElementPosition) -> bool:  # noqa: PLR0911 - one case a kind of selector
     node = spot.node
     match tree:
         case css.Element(element=name):
@@ -140,12 +146,12 @@ def _matches(tree: css.Tree, spot: Spot) -> bool:  # noqa: PLR0911 - one case a 
         case css.Attrib(selector=inner, attrib=name, operator=operator, value=value):
             found = node.attribute(name)
             wanted = "" if value is None else value.value or ""
-            return found is not None and _COMPARED[operator](found, wanted) and _matches(inner, spot)
+            return found is not None and _ATTRIBUTE_OPERATORS[operator](found, wanted) and _matches(inner, spot)
         case css.Pseudo(selector=inner, ident=name):
-            return _STRUCTURE[name](spot) and _matches(inner, spot)
+            return _STRUCTURAL[name](spot) and _matches(inner, spot)
         case css.Function(selector=inner, name=name, arguments=arguments):
             step, first = css.parse_series(arguments)
-            return _is_in_series(_COUNTED[name](spot), step, first) and _matches(inner, spot)
+            return _matches_nth(_INDEXED[name](spot), step, first) and _matches(inner, spot)
         case css.Negation(selector=inner, subselector=other):
             return not _matches(other, spot) and _matches(inner, spot)
         case (
@@ -160,7 +166,7 @@ def _matches(tree: css.Tree, spot: Spot) -> bool:  # noqa: PLR0911 - one case a 
             raise AssertionError(message)
 
 
-def _is_series(arguments: Sequence[css.Token]) -> bool:
+def _is_nth_argument(arguments: Sequence[css.Token]) -> bool:
     try:
         css.parse_series(arguments)
     except ValueError:
@@ -168,25 +174,25 @@ def _is_series(arguments: Sequence[css.Token]) -> bool:
     return True
 
 
-def _is_in_series(number: int, step: int, first: int) -> bool:
+def _matches_nth(number: int, step: int, first: int) -> bool:
     """Return whether a number is `first` plus a non-negative multiple of `step`."""
     distance = number - first
     return distance == 0 if step == 0 else distance % step == 0 and distance // step >= 0
 
 
-def _related(spot: Spot, combinator: str) -> Iterator[Spot]:
+def _related(spot: ElementPosition, combinator: str) -> Iterator[ElementPosition]:
     match combinator:
         case " ":
-            yield from spot.above
+            yield from spot.ancestors
         case ">":
             yield from () if spot.parent is None else (spot.parent,)
         case "+":
-            yield from (each for each in spot.before if each.place == spot.place - 1)
+            yield from (each for each in spot.preceding_siblings if each.index == spot.index - 1)
         case _:
-            yield from spot.before
+            yield from spot.preceding_siblings
 
 
-_COMPARED: Final[dict[str, Callable[[str, str], bool]]] = {
+_ATTRIBUTE_OPERATORS: Final[dict[str, Callable[[str, str], bool]]] = {
     "exists": lambda _found, _wanted: True,
     "=": lambda found, wanted: found == wanted,
     "~=": lambda found, wanted: wanted in found.split(),

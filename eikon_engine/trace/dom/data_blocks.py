@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from eikon_engine.trace.dom.tree import DomNode, FrameExtras, FrameSnapshot
 
-LEFT_OUT: Final = "data-eikon-left-out"
+OMITTED_LENGTH_ATTRIBUTE: Final = "data-eikon-left-out"
 """Attribute of a rendered block whose text was too long to store: its length in UTF-16 code units."""
 _JSON_TYPE: Final = re.compile(r"\s*(application/json|text/json|[^\s;/]+/[^\s;/]+\+json)\s*(;|\Z)", re.IGNORECASE)
 
@@ -24,7 +24,7 @@ def block_texts(extras: FrameExtras) -> dict[int, str | int]:
     return dict(extras.data or ())
 
 
-def served_block(node: DomNode, text: str | int) -> tuple[DomNode, str] | None:
+def rendered_block(node: DomNode, text: str | int) -> tuple[DomNode, str] | None:
     """Return the element and the content to render for a data block; None for anything a browser may run.
 
     `<` is written as a JSON escape, so that no text closes the block.
@@ -32,15 +32,17 @@ def served_block(node: DomNode, text: str | int) -> tuple[DomNode, str] | None:
     kind = node.attribute("type")
     if node.tag != "script" or node.namespace or kind is None or not _JSON_TYPE.match(kind):
         return None
-    others = tuple((name, value) for name, value in node.attributes if name.lower() not in {"type", LEFT_OUT})
+    others = tuple(
+        (name, value) for name, value in node.attributes if name.lower() not in {"type", OMITTED_LENGTH_ATTRIBUTE}
+    )
     attributes = (("type", kind), *others)
     if isinstance(text, int):
-        return replace(node, attributes=(*attributes, (LEFT_OUT, str(text)))), ""
+        return replace(node, attributes=(*attributes, (OMITTED_LENGTH_ATTRIBUTE, str(text)))), ""
     content = text.replace("<", "\\u003c").replace("\r\n", "\n").replace("\r", "\n")
     return replace(node, attributes=attributes), content
 
 
-def as_kept_by(recorded: FrameSnapshot, observed: FrameSnapshot) -> FrameSnapshot:
+def without_unrecorded_blocks(recorded: FrameSnapshot, observed: FrameSnapshot) -> FrameSnapshot:
     """Return an observed document without what the recorded snapshot could not contain.
 
     Older snapshots have no data blocks, so a block in the observed document is not a difference to them.

@@ -18,7 +18,7 @@ import zstandard
 from eikon_engine.errors import AttachmentCorruptError, TraceFieldError, TraceSyntaxError, TraceVersionError
 from eikon_engine.trace.dom.flat import frame_from_data, frame_to_data
 from eikon_engine.trace.dom.tree import (
-    BLANKS,
+    HTML_WHITESPACE,
     TEXT,
     DomNode,
     FrameExtras,
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SNAPSHOT_FORMAT: Final = 1
-_SIZE: Final = 32
+_DIGEST_SIZE: Final = 32
 _UTF_8: Final = ("utf-8", "surrogatepass")
-_LEVEL: Final = 9
-_LARGEST: Final = 1 << 30
+_COMPRESSION_LEVEL: Final = 9
+_MAX_SIZE: Final = 1 << 30
 
 
 def node_digest(root: DomNode) -> bytes:
     """Return the digest of a node; it is cached in the node, so only new nodes cost anything."""
-    if root.known_digest is not None:
-        return root.known_digest
+    if root.cached_digest is not None:
+        return root.cached_digest
     waiting, fresh = [root], []
     while waiting:
         node = waiting.pop()
-        if node.known_digest is None:
+        if node.cached_digest is None:
             fresh.append(node)
             waiting += node.children
             waiting += node.shadow or ()
     digest = b""
     for node in reversed(fresh):
-        digest = blake2b(_content(node), digest_size=_SIZE).digest()
+        digest = blake2b(_node_bytes(node), digest_size=_DIGEST_SIZE).digest()
         object.__setattr__(node, "known_digest", digest)
     return digest
 
@@ -64,13 +64,13 @@ def frame_digest(frame: FrameSnapshot) -> str:
 def visibility_digest(frame: FrameSnapshot) -> str | None:
     """Return the digest of the set of hidden elements, as 64 hexadecimal digits; None if it was not recorded."""
     flips = frame.extras.flips
-    return None if flips is None else blake2b(json.dumps(flips).encode(), digest_size=_SIZE).hexdigest()
+    return None if flips is None else blake2b(json.dumps(flips).encode(), digest_size=_DIGEST_SIZE).hexdigest()
 
 
 def page_digest(page: PageSnapshot) -> str:
     """Return the digest of a page: path, name and document of each frame, without its URL."""
     parts = [(frame.path, frame.name, frame_digest(frame)) for frame in page.frames]
-    return blake2b(_measured(chain.from_iterable(parts)), digest_size=_SIZE).hexdigest()
+    return blake2b(_length_prefixed(chain.from_iterable(parts)), digest_size=_DIGEST_SIZE).hexdigest()
 
 
 def snapshot_json(page: PageSnapshot) -> bytes:
@@ -88,7 +88,7 @@ def content_address(page: PageSnapshot) -> str:
 
 def encode_snapshot(page: PageSnapshot) -> bytes:
     """Return the canonical JSON of a page, compressed with zstd."""
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(snapshot_json(page))
+    return zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(snapshot_json(page))
 
 
 def decode_snapshot(data: bytes) -> PageSnapshot:
@@ -104,10 +104,10 @@ def decode_snapshot(data: bytes) -> PageSnapshot:
     try:
         # `max_output_size` only applies if the frame does not state its size.
         size = zstandard.frame_content_size(data)
-        if size > _LARGEST:
-            message = f"expected a DOM snapshot of at most {_LARGEST} bytes, got {size}; restore the bundle"
+        if size > _MAX_SIZE:
+            message = f"expected a DOM snapshot of at most {_MAX_SIZE} bytes, got {size}; restore the bundle"
             raise AttachmentCorruptError(message)
-        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST)
+        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_SIZE)
     except zstandard.ZstdError as error:
         message = f"expected a zstd-compressed DOM snapshot, got {error}; restore the bundle or record again"
         raise AttachmentCorruptError(message) from error
@@ -133,10 +133,10 @@ def snapshot_from_json(raw: bytes) -> PageSnapshot:
     if document["format"] != SNAPSHOT_FORMAT:
         found = repr(document["format"])[:40]
         raise TraceVersionError(f"DOM snapshot: expected format {SNAPSHOT_FORMAT}, got {found}; use a newer Eikon")
-    return _page(document["frames"])
+    return _page_from_data(document["frames"])
 
 
-def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapshot:
+def map_strings(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapshot:
     """Apply `replace` to every string of a page: texts, attribute values, states, data blocks, names, URLs.
 
     `replace` is called once per distinct string; the same page is returned if nothing changes.
@@ -151,8 +151,8 @@ def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapsh
             url=known.get(frame.url, frame.url),
             name=known.get(frame.name, frame.name),
             doctype=known.get(frame.doctype, frame.doctype),
-            root=_masked_tree(frame.root, known),
-            extras=_masked_extras(frame.extras, known),
+            root=_mapped_tree(frame.root, known),
+            extras=_mapped_extras(frame.extras, known),
         )
         for frame in page.frames
     )
@@ -161,25 +161,29 @@ def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapsh
 
 def _frame_digest(frame: FrameSnapshot) -> bytes:
     """Hash the doctype and the tree of a frame."""
-    return blake2b(_measured((frame.doctype,)) + node_digest(frame.root), digest_size=_SIZE).digest()
+    return blake2b(_length_prefixed((frame.doctype,)) + node_digest(frame.root), digest_size=_DIGEST_SIZE).digest()
 
 
-def _content(node: DomNode) -> bytes:
+def _node_bytes(node: DomNode) -> bytes:
     """Serialize a node whose children have digests; outer white space of a text is stripped unless significant."""
     if node.text is not None:
-        return f"t{node.text.strip(BLANKS)}".encode(*_UTF_8) if node.tag == TEXT else f"v{node.text}".encode(*_UTF_8)
-    shadow = b"" if node.shadow is None else _below(node.shadow)
-    return _head(node) + shadow + _below(node.children)
+        return (
+            f"t{node.text.strip(HTML_WHITESPACE)}".encode(*_UTF_8)
+            if node.tag == TEXT
+            else f"v{node.text}".encode(*_UTF_8)
+        )
+    shadow = b"" if node.shadow is None else _child_digests(node.shadow)
+    return _element_bytes(node) + shadow + _child_digests(node.children)
 
 
-def _head(node: DomNode) -> bytes:
+def _element_bytes(node: DomNode) -> bytes:
     """Serialize an element without its children; different elements never give the same bytes."""
     parts = [node.tag, node.namespace, node.shadow_mode, str(len(node.attributes))]
     for pair in node.attributes:
         parts += pair
     if node.state:
         parts.extend(part for name, value in node.state for part in _state_parts(name, value))
-    return b"e" + _measured(parts)
+    return b"e" + _length_prefixed(parts)
 
 
 def _state_parts(name: str, value: StateValue) -> tuple[str, ...]:
@@ -191,21 +195,21 @@ def _state_parts(name: str, value: StateValue) -> tuple[str, ...]:
     return (name, f"l{len(value)}", *value)
 
 
-def _measured(parts: Iterable[str]) -> bytes:
+def _length_prefixed(parts: Iterable[str]) -> bytes:
     """Join texts, prefixed with their lengths."""
     texts = tuple(parts)
     return f"{','.join(map(str, map(len, texts)))}|{''.join(texts)}".encode(*_UTF_8)
 
 
-def _below(nodes: tuple[DomNode, ...]) -> bytes:
+def _child_digests(nodes: tuple[DomNode, ...]) -> bytes:
     """Join the digests of the significant nodes, prefixed with their number."""
     if not nodes:
         return b"0:"
-    parts = [node.known_digest or b"" for node in nodes if node.text is None or is_significant(node)]
+    parts = [node.cached_digest or b"" for node in nodes if node.text is None or is_significant(node)]
     return b"%d:%b" % (len(parts), b"".join(parts))
 
 
-def _page(frames: object) -> PageSnapshot:
+def _page_from_data(frames: object) -> PageSnapshot:
     """Build a page from the data of its frames."""
     if not isinstance(frames, list) or not frames:
         raise TraceFieldError("DOM snapshot, frames: expected at least one frame, got none; record again")
@@ -235,7 +239,7 @@ def _strings(frame: FrameSnapshot) -> Iterable[str]:
                 yield from part
 
 
-def _masked_extras(extras: FrameExtras, known: dict[str, str]) -> FrameExtras:
+def _mapped_extras(extras: FrameExtras, known: dict[str, str]) -> FrameExtras:
     """Replace the texts of data blocks; lengths stay."""
     if not extras.data:
         return extras
@@ -243,21 +247,21 @@ def _masked_extras(extras: FrameExtras, known: dict[str, str]) -> FrameExtras:
     return changed(extras, data=data)
 
 
-def _masked_tree(root: DomNode, known: dict[str, str]) -> DomNode:
+def _mapped_tree(root: DomNode, known: dict[str, str]) -> DomNode:
     """Rebuild a tree with replaced strings; unchanged subtrees are shared."""
     done: dict[int, DomNode] = {}
     for node in reversed(list(root.walk())):
         if id(node) not in done:
-            done[id(node)] = _masked_node(node, known, done)
+            done[id(node)] = _mapped_node(node, known, done)
     return done[id(root)]
 
 
-def _masked_node(node: DomNode, known: dict[str, str], done: dict[int, DomNode]) -> DomNode:
+def _mapped_node(node: DomNode, known: dict[str, str], done: dict[int, DomNode]) -> DomNode:
     """Rebuild one node whose children are rebuilt."""
     if node.text is not None:
         return changed(node, text=known[node.text]) if node.text in known else node
     attributes = tuple([(name, known.get(value, value)) for name, value in node.attributes])
-    state = tuple([(name, _masked_state(value, known)) for name, value in node.state])
+    state = tuple([(name, _mapped_state(value, known)) for name, value in node.state])
     children = tuple([done[id(each)] for each in node.children])
     shadow = None if node.shadow is None else tuple([done[id(each)] for each in node.shadow])
     below = zip(chain(children, shadow or ()), chain(node.children, node.shadow or ()), strict=True)
@@ -266,7 +270,7 @@ def _masked_node(node: DomNode, known: dict[str, str], done: dict[int, DomNode])
     return changed(node, attributes=attributes, state=state, children=children, shadow=shadow)
 
 
-def _masked_state(value: StateValue, known: dict[str, str]) -> StateValue:
+def _mapped_state(value: StateValue, known: dict[str, str]) -> StateValue:
     """Replace the strings of one state."""
     if isinstance(value, bool):
         return value

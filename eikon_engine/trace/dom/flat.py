@@ -19,11 +19,11 @@ from eikon_engine.trace.dom.tree import TEXT, VERBATIM, DomNode, FrameExtras, Fr
 
 _TEXT_TAGS: Final = frozenset({TEXT, VERBATIM})
 _ELEMENT_TYPES: Final = (str, str, list, list, int, str, int)
-_ROWS: Final = ("canvas", "frames", "scroll")
+_ROW_EXTRAS: Final = ("canvas", "frames", "scroll")
 _DATA_TYPES: Final = frozenset({(int, str), (int, int)})
-_LATER: Final = frozenset({"data", "flips"})
+_OPTIONAL_EXTRAS: Final = frozenset({"data", "flips"})
 """Extras that older snapshots lack."""
-_MODES: Final = frozenset({"", "open", "closed"})
+_SHADOW_MODES: Final = frozenset({"", "open", "closed"})
 
 
 def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSnapshot:
@@ -34,17 +34,17 @@ def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSna
 
     """
     if not isinstance(data, dict) or data.keys() != {"doctype", "nodes", "extras"}:
-        raise wrong("frame", "an object of doctype, nodes and extras", data)
+        raise shape_error("frame", "an object of doctype, nodes and extras", data)
     if not isinstance(data["doctype"], str):
-        raise wrong("doctype", "a string", data["doctype"])
+        raise shape_error("doctype", "a string", data["doctype"])
     root = tree_from_flat(data["nodes"])
-    extras = read_extras(data["extras"])
+    extras = parse_extras(data["extras"])
     return FrameSnapshot(path=path, url=url, name=name, doctype=data["doctype"], root=root, extras=extras)
 
 
 def frame_to_data(frame: FrameSnapshot) -> dict[str, object]:
     """Return the plain data that `frame_from_data` reads."""
-    extras: dict[str, object] = {name: [list(row) for row in getattr(frame.extras, name)] for name in _ROWS}
+    extras: dict[str, object] = {name: [list(row) for row in getattr(frame.extras, name)] for name in _ROW_EXTRAS}
     if frame.extras.data is not None:
         extras["data"] = [list(row) for row in frame.extras.data]
     if frame.extras.flips is not None:
@@ -74,13 +74,13 @@ def tree_from_flat(flat: object) -> DomNode:
 
     """
     if not isinstance(flat, list):
-        raise wrong("nodes", "an array", flat)
+        raise shape_error("nodes", "an array", flat)
     texts: dict[str, DomNode] = {}
-    entries = [_known_text(entry, texts) or read_entry(entry, index) for index, entry in enumerate(flat)]
-    return build_tree(entries, lambda _, head, children, shadow: head.node(children, shadow))
+    entries = [_shared_text(entry, texts) or parse_entry(entry, index) for index, entry in enumerate(flat)]
+    return build_tree(entries, lambda _, head, children, shadow: head.build(children, shadow))
 
 
-def _known_text(entry: object, texts: dict[str, DomNode]) -> DomNode | None:
+def _shared_text(entry: object, texts: dict[str, DomNode]) -> DomNode | None:
     """Share one node between equal texts."""
     if type(entry) is not str:
         return None
@@ -91,21 +91,21 @@ def _known_text(entry: object, texts: dict[str, DomNode]) -> DomNode | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ElementHeader:
     """An element without its children."""
 
     tag: str
     namespace: str
     attributes: tuple[tuple[str, str], ...]
     state: tuple[tuple[str, StateValue], ...]
-    count: int
+    child_count: int
     """Number of its children."""
-    mode: str
+    shadow_mode: str
     """Mode of its shadow root; empty without one."""
-    inner: int
+    shadow_child_count: int
     """Number of children of the shadow root."""
 
-    def node(self, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None) -> DomNode:
+    def build(self, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None) -> DomNode:
         """Build the element with its children."""
         return DomNode(
             tag=self.tag,
@@ -114,11 +114,11 @@ class Head:
             state=self.state,
             children=children,
             shadow=shadow,
-            shadow_mode=self.mode,
+            shadow_mode=self.shadow_mode,
         )
 
 
-def read_entry(entry: object, index: int) -> DomNode | Head:
+def parse_entry(entry: object, index: int) -> DomNode | ElementHeader:
     """Parse one entry of a flat list: a text, or an element without its children.
 
     Raises:
@@ -128,24 +128,24 @@ def read_entry(entry: object, index: int) -> DomNode | Head:
     if isinstance(entry, str):
         return DomNode(tag=TEXT, text=entry)
     if not isinstance(entry, list):
-        raise wrong(f"nodes[{index}]", "a text or an element with seven fields", entry)
+        raise shape_error(f"nodes[{index}]", "a text or an element with seven fields", entry)
     if len(entry) == 1 and isinstance(entry[0], str):
         return DomNode(tag=VERBATIM, text=entry[0])
     if tuple(map(type, entry)) != _ELEMENT_TYPES:
-        raise wrong(f"nodes[{index}]", "a text or an element with seven fields", entry)
+        raise shape_error(f"nodes[{index}]", "a text or an element with seven fields", entry)
     tag, namespace, names, state, count, mode, inner = entry
-    sound = count >= 0 and inner >= 0 and mode in _MODES and (mode != "" or inner == 0)
+    sound = count >= 0 and inner >= 0 and mode in _SHADOW_MODES and (mode != "" or inner == 0)
     if not sound or not tag or tag in _TEXT_TAGS:
-        raise wrong(f"nodes[{index}]", "a tag, a shadow mode and counts that match the nodes after it", entry)
+        raise shape_error(f"nodes[{index}]", "a tag, a shadow mode and counts that match the nodes after it", entry)
     attributes = _attributes(names, index) if names else ()
-    return Head(tag, namespace, attributes, _state(state, index) if state else (), count, mode, inner)
+    return ElementHeader(tag, namespace, attributes, _state(state, index) if state else (), count, mode, inner)
 
 
-Make = Callable[[int, Head, "tuple[DomNode, ...]", "tuple[DomNode, ...] | None"], DomNode]
+BuildElement = Callable[[int, ElementHeader, "tuple[DomNode, ...]", "tuple[DomNode, ...] | None"], DomNode]
 """Builds an element from its index in the flat list, itself, its children, and those of its shadow root."""
 
 
-def build_tree(entries: Sequence[DomNode | Head], make: Make) -> DomNode:
+def build_tree(entries: Sequence[DomNode | ElementHeader], make: BuildElement) -> DomNode:
     """Build the tree from the parsed entries of a flat list.
 
     Raises:
@@ -158,16 +158,18 @@ def build_tree(entries: Sequence[DomNode | Head], make: Make) -> DomNode:
         if isinstance(entry, DomNode):
             built.append(entry)
             continue
-        if entry.count + entry.inner > len(built):
-            raise wrong(f"nodes[{index}]", "counts that match the nodes after it", (entry.count, entry.inner))
-        shadow = _take(built, entry.inner) if entry.mode else None
-        built.append(make(index, entry, _take(built, entry.count), shadow))
+        if entry.child_count + entry.shadow_child_count > len(built):
+            raise shape_error(
+                f"nodes[{index}]", "counts that match the nodes after it", (entry.child_count, entry.shadow_child_count)
+            )
+        shadow = _pop_nodes(built, entry.shadow_child_count) if entry.shadow_mode else None
+        built.append(make(index, entry, _pop_nodes(built, entry.child_count), shadow))
     if len(built) != 1 or built[0].is_text:
-        raise wrong("nodes", "one tree with an element at its root", f"{len(built)} roots")
+        raise shape_error("nodes", "one tree with an element at its root", f"{len(built)} roots")
     return built[0]
 
 
-def _take(built: list[DomNode], count: int) -> tuple[DomNode, ...]:
+def _pop_nodes(built: list[DomNode], count: int) -> tuple[DomNode, ...]:
     """Pop nodes from the end of a list that was built in reverse."""
     if count == 0:
         return ()
@@ -179,7 +181,7 @@ def _take(built: list[DomNode], count: int) -> tuple[DomNode, ...]:
 def _attributes(flat: list[object], index: int) -> tuple[tuple[str, str], ...]:
     """Pair and sort names and values."""
     if len(flat) % 2 or any(type(part) is not str for part in flat):
-        raise wrong(f"nodes[{index}].attributes", "names and values, all strings", flat)
+        raise shape_error(f"nodes[{index}].attributes", "names and values, all strings", flat)
     pairs = cast("list[str]", flat)
     if len(pairs) == 2:  # noqa: PLR2004 - one name and one value
         return ((pairs[0], pairs[1]),)
@@ -189,7 +191,7 @@ def _attributes(flat: list[object], index: int) -> tuple[tuple[str, str], ...]:
 def _state(flat: list[object], index: int) -> tuple[tuple[str, StateValue], ...]:
     """Pair and sort the names and values of a state."""
     if len(flat) % 2:
-        raise wrong(f"nodes[{index}].state", "names and values", flat)
+        raise shape_error(f"nodes[{index}].state", "names and values", flat)
     pairs: list[tuple[str, StateValue]] = []
     for name, value in zip(flat[::2], flat[1::2], strict=True):
         match name, value:
@@ -198,22 +200,22 @@ def _state(flat: list[object], index: int) -> tuple[tuple[str, StateValue], ...]
             case str(), list() if all(isinstance(part, str) for part in value):
                 pairs.append((name, tuple(value)))
             case _:
-                raise wrong(f"nodes[{index}].state", "strings, booleans or arrays of strings by name", flat)
+                raise shape_error(f"nodes[{index}].state", "strings, booleans or arrays of strings by name", flat)
     return tuple(sorted(pairs, key=lambda pair: pair[0]))
 
 
-def read_extras(data: object) -> FrameExtras:
+def parse_extras(data: object) -> FrameExtras:
     """Parse canvas digests, data blocks, visibility changes, frame positions and scroll offsets.
 
     Raises:
         TraceFieldError: the data does not have the shape of the format.
 
     """
-    if not isinstance(data, dict) or data.keys() - _LATER != set(_ROWS):
-        raise wrong("extras", "an object of canvas, frames and scroll", data)
+    if not isinstance(data, dict) or data.keys() - _OPTIONAL_EXTRAS != set(_ROW_EXTRAS):
+        raise shape_error("extras", "an object of canvas, frames and scroll", data)
     flips = data.get("flips")
     if flips is not None and not (isinstance(flips, list) and all(type(each) is int for each in flips)):
-        raise wrong("extras.flips", "an array of numbers", flips)
+        raise shape_error("extras.flips", "an array of numbers", flips)
     return FrameExtras(
         data=_data(data["data"]) if "data" in data else None,
         flips=None if flips is None else tuple(flips),
@@ -225,27 +227,27 @@ def read_extras(data: object) -> FrameExtras:
 
 def _data(rows: object) -> tuple[tuple[int, str | int], ...]:
     if not isinstance(rows, list):
-        raise wrong("extras.data", "an array", rows)
+        raise shape_error("extras.data", "an array", rows)
     for row in rows:
         if not isinstance(row, list) or tuple(map(type, row)) not in _DATA_TYPES:
-            raise wrong("extras.data", "rows of a node and a text or its length", row)
+            raise shape_error("extras.data", "rows of a node and a text or its length", row)
     return tuple((row[0], row[1]) for row in rows)
 
 
 def _rows(rows: object, name: str, kinds: tuple[type, ...]) -> tuple[tuple[object, ...], ...]:
     """Parse rows of fixed columns; an integer is accepted as a float."""
     if not isinstance(rows, list):
-        raise wrong(f"extras.{name}", "an array", rows)
+        raise shape_error(f"extras.{name}", "an array", rows)
     for row in rows:
         if not isinstance(row, list) or len(row) != len(kinds):
-            raise wrong(f"extras.{name}", f"rows of {len(kinds)}", row)
+            raise shape_error(f"extras.{name}", f"rows of {len(kinds)}", row)
         for value, kind in zip(row, kinds, strict=True):
             if type(value) is not kind and not (kind is float and type(value) is int):
-                raise wrong(f"extras.{name}", f"rows of {', '.join(each.__name__ for each in kinds)}", row)
+                raise shape_error(f"extras.{name}", f"rows of {', '.join(each.__name__ for each in kinds)}", row)
     return tuple(tuple(row) for row in rows)
 
 
-def wrong(place: str, wanted: str, found: object) -> TraceFieldError:
+def shape_error(place: str, wanted: str, found: object) -> TraceFieldError:
     """Build the error for a field of the wrong shape."""
     shown = repr(found)[:120]
     return TraceFieldError(f"DOM snapshot, {place}: expected {wanted}, got {shown}; take the snapshot again")

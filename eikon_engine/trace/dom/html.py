@@ -6,18 +6,18 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.dom.data_blocks import block_texts, served_block
+from eikon_engine.trace.dom.data_blocks import block_texts, rendered_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
 
-VOID: Final = frozenset(
+VOID_ELEMENTS: Final = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 )
-EMPTIED: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
-_UNPARSED: Final = frozenset({"plaintext", "xmp"})
+EMPTIED_ELEMENTS: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
+_RAW_TEXT_ELEMENTS: Final = frozenset({"plaintext", "xmp"})
 """Elements whose content HTML does not escape; rendered as `pre`."""
 NEWLINE_EATERS: Final = frozenset({"pre", "textarea", "listing"})
 EMBEDDERS: Final = frozenset({"object", "embed", "iframe", "frame"})
@@ -31,13 +31,13 @@ _DATA_URL: Final = re.compile("".join(rf"{letter}[\t\n\r]*" for letter in "data:
 _BLANKS_BEFORE_URL: Final = "".join(map(chr, range(0x21)))
 _MARKUP_IN_STYLE: Final = re.compile(r"<(?=[a-zA-Z/!?])")
 _LISTENER: Final = re.compile(r"on[a-z]+", re.IGNORECASE)
-_MASK: Final = "********"
-_OWN: Final = "data-eikon-own"
-PLAIN_HEAD: Final = f'<meta charset="utf-8" {_OWN}="">'
+_MASKED_VALUE: Final = "********"
+_GENERATED_ATTRIBUTE: Final = "data-eikon-own"
+CHARSET_META: Final = f'<meta charset="utf-8" {_GENERATED_ATTRIBUTE}="">'
 """First element of every rendered head."""
 SHADOW_START: Final = '<template shadowrootmode="open">'
 SHADOW_END: Final = "</template>"
-NO_ELEMENT: Final = "#document"
+EMPTY_DOCUMENT: Final = "#document"
 """Tag of the root of an empty document."""
 
 
@@ -66,7 +66,7 @@ def _is_inside(path: str, outer: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Page:
+class _HtmlPage:
     """State of rendering one document."""
 
     head: str
@@ -83,9 +83,11 @@ class _Page:
 def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) -> str:
     """Render one document; `rendered` holds its child documents by frame path."""
     has_base = any(node.tag == "base" and node.attribute("href") is not None for node in frame.root.walk())
-    base = f'<base href="{escaped(base_url)}" {_OWN}="">' if base_url and not has_base else ""
-    page = _Page(head=f"{PLAIN_HEAD}{base}", srcdocs=_inner_documents(frame, rendered), blocks=_blocks(frame))
-    page.out.append(doctype_of(frame.doctype))
+    base = f'<base href="{escape_html(base_url)}" {_GENERATED_ATTRIBUTE}="">' if base_url and not has_base else ""
+    page = _HtmlPage(
+        head=f"{CHARSET_META}{base}", srcdocs=_child_documents(frame, rendered), blocks=_rendered_blocks(frame)
+    )
+    page.out.append(render_doctype(frame.doctype))
     has_head = any(node.tag == "head" for node in frame.root.children)
     waiting: list[DomNode | str] = [frame.root]
     while waiting:
@@ -93,50 +95,52 @@ def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) ->
         if isinstance(item, str):
             page.out.append(item)
         elif item.text is not None:
-            page.out.append(escaped(item.text))
-        elif is_dropped(item):
+            page.out.append(escape_html(item.text))
+        elif is_omitted(item):
             page.out.append(page.blocks.get(id(item), ""))
-        elif item.tag != NO_ELEMENT:
+        elif item.tag != EMPTY_DOCUMENT:
             below = list(_element(item, page))
             if item is frame.root and not has_head:
-                page.out.append(added_head(page.head))
+                page.out.append(generated_head(page.head))
             waiting.extend(reversed(below))
-    return joined(page.out)
+    return join_markup(page.out)
 
 
-def start_tag(node: DomNode, *, srcdoc: str = "", selected: bool = False) -> str:
+def render_start_tag(node: DomNode, *, srcdoc: str = "", selected: bool = False) -> str:
     """Render the start tag of an element; `srcdoc` is the document of a frame element."""
-    attributes = "".join(f' {name}="{escaped(value)}"' for name, value in _attributes(node, srcdoc, selected=selected))
-    return f"<{served_tag(node.tag, node.namespace)}{attributes}>"
+    attributes = "".join(
+        f' {name}="{escape_html(value)}"' for name, value in _attributes(node, srcdoc, selected=selected)
+    )
+    return f"<{rendered_tag(node.tag, node.namespace)}{attributes}>"
 
 
-def served_tag(tag: str, namespace: str) -> str:
+def rendered_tag(tag: str, namespace: str) -> str:
     """Return the tag name that an element is rendered with."""
     if not _TAG.fullmatch(tag):
         return "x-unknown"
-    return "pre" if namespace == "" and tag in _UNPARSED else tag
+    return "pre" if namespace == "" and tag in _RAW_TEXT_ELEMENTS else tag
 
 
-def added_head(head: str) -> str:
+def generated_head(head: str) -> str:
     """Render a head element for a document that has none."""
-    return f"<head {_OWN}>{head}</head>"
+    return f"<head {_GENERATED_ATTRIBUTE}>{head}</head>"
 
 
-def joined(parts: Iterable[str]) -> str:
+def join_markup(parts: Iterable[str]) -> str:
     """Join the parts of a page; escape or drop characters that a parser would change."""
     return "".join(parts).replace("\r", "&#13;").replace("\x00", "")
 
 
-def _element(node: DomNode, page: _Page) -> Iterator[DomNode | str]:
+def _element(node: DomNode, page: _HtmlPage) -> Iterator[DomNode | str]:
     """Append the start tag of an element; yield its content and its end tag."""
     is_html = node.namespace == ""
-    tag = served_tag(node.tag, node.namespace)
+    tag = rendered_tag(node.tag, node.namespace)
     if is_html and tag == "select":
-        page.selected |= _chosen(node)
-    page.out.append(start_tag(node, srcdoc=page.srcdocs.get(id(node), ""), selected=id(node) in page.selected))
+        page.selected |= _selected_options(node)
+    page.out.append(render_start_tag(node, srcdoc=page.srcdocs.get(id(node), ""), selected=id(node) in page.selected))
     if is_html and tag == "head":
         page.out.append(page.head)
-    if is_html and tag in VOID:
+    if is_html and tag in VOID_ELEMENTS:
         return
     if node.shadow is not None:
         yield SHADOW_START
@@ -145,10 +149,10 @@ def _element(node: DomNode, page: _Page) -> Iterator[DomNode | str]:
     if is_html and tag in NEWLINE_EATERS:
         yield "\n"
     if is_html and tag == "style":
-        yield style_text(child.text for child in node.children if child.text is not None)
+        yield safe_style_text(child.text for child in node.children if child.text is not None)
     elif is_html and tag == "textarea":
-        yield escaped(text_state(node, "value"))
-    elif not (is_html and tag in EMPTIED):
+        yield escape_html(text_state(node, "value"))
+    elif not (is_html and tag in EMPTIED_ELEMENTS):
         yield from node.children
     yield f"</{tag}>"
 
@@ -157,11 +161,11 @@ def _attributes(node: DomNode, srcdoc: str, *, selected: bool) -> Iterator[tuple
     """Yield the attributes that are safe to render, then those that represent the state."""
     for name, value in node.attributes:
         low = name.lower()
-        if not is_served(name):
+        if not is_safe_attribute(name):
             continue
         if node.tag == "template" and low.startswith("shadowroot"):
             continue
-        yield name, _neutral(node, low, value)
+        yield name, _neutralized(node, low, value)
     if node.tag == "iframe":
         # Without `srcdoc`, the browser would load `src`.
         yield "srcdoc", srcdoc
@@ -170,46 +174,50 @@ def _attributes(node: DomNode, srcdoc: str, *, selected: bool) -> Iterator[tuple
         yield "selected", ""
 
 
-def is_served(name: str) -> bool:
+def is_safe_attribute(name: str) -> bool:
     """Return whether an attribute is safe to render: not an event handler, and with a name that parses as one."""
     low = name.lower()
-    return not _LISTENER.fullmatch(low) and low not in {"srcdoc", _OWN} and bool(_ATTRIBUTE.fullmatch(name))
+    return (
+        not _LISTENER.fullmatch(low)
+        and low not in {"srcdoc", _GENERATED_ATTRIBUTE}
+        and bool(_ATTRIBUTE.fullmatch(name))
+    )
 
 
-def may_run(value: str) -> bool:
+def has_script_url(value: str) -> bool:
     """Return whether a value contains a script URL; what to do about it depends on the attribute."""
     return ":" in value and _SCRIPT_URL.search(value) is not None
 
 
 def _state_attributes(node: DomNode) -> Iterator[tuple[str, str]]:
     """Yield attributes that restore the recorded state of an element."""
-    if node.state_of("checked") is True:
+    if node.state_value("checked") is True:
         yield "checked", ""
-    if node.state_of("open") is True:
+    if node.state_value("open") is True:
         yield "open", ""
-    if node.tag == "input" and node.state_of("value") is not None:
+    if node.tag == "input" and node.state_value("value") is not None:
         value = text_state(node, "value")
-        if node.state_of("masked") and node.state_of("filled"):
-            value = _MASK
+        if node.state_value("masked") and node.state_value("filled"):
+            value = _MASKED_VALUE
         if value:
             yield "value", value
 
 
 def text_state(node: DomNode, name: str) -> str:
     """Return the value of a text state; empty if it is missing."""
-    value = node.state_of(name)
+    value = node.state_value(name)
     return value if isinstance(value, str) else ""
 
 
-def _chosen(select: DomNode) -> set[int]:
+def _selected_options(select: DomNode) -> set[int]:
     """Return the selected options of a select box, by `id(node)`."""
-    selected = select.state_of("selected")
+    selected = select.state_value("selected")
     wanted = frozenset(selected) if isinstance(selected, tuple) else frozenset()
     options = (node for node in select.walk() if node.tag == "option")
     return {id(option) for place, option in enumerate(options) if str(place) in wanted}
 
 
-def _neutral(node: DomNode, name: str, value: str) -> str:
+def _neutralized(node: DomNode, name: str, value: str) -> str:
     """Return an attribute value that runs no script when followed or loaded, and loads no frame."""
     start = value.lstrip(_BLANKS_BEFORE_URL)
     if _SCRIPT_URL.match(start) or (node.namespace and _SCRIPT_URL.search(value)):
@@ -219,7 +227,7 @@ def _neutral(node: DomNode, name: str, value: str) -> str:
     return value
 
 
-def is_dropped(node: DomNode) -> bool:
+def is_omitted(node: DomNode) -> bool:
     """Return whether an element is omitted: scripts, and `meta` elements that navigate."""
     tag = node.tag.lower()
     if tag == "script" or tag.endswith(":script"):
@@ -227,18 +235,18 @@ def is_dropped(node: DomNode) -> bool:
     return tag == "meta" and (node.attribute("http-equiv") or "").strip().lower() == "refresh"
 
 
-def data_block(node: DomNode, text: str | int) -> str:
+def render_data_block(node: DomNode, text: str | int) -> str:
     """Render a data block, without its text if only the length is known; empty for scripts that run."""
-    served = served_block(node, text)
-    return "" if served is None else f"{start_tag(served[0])}{served[1]}</script>"
+    served = rendered_block(node, text)
+    return "" if served is None else f"{render_start_tag(served[0])}{served[1]}</script>"
 
 
-def style_text(texts: Iterable[str]) -> str:
+def safe_style_text(texts: Iterable[str]) -> str:
     """Return a style sheet in which a parser finds no markup."""
     return _MARKUP_IN_STYLE.sub(r"\\3c ", "".join(texts))
 
 
-def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
+def _child_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
     """Return the document of each frame element: by the recorded index, else in document order."""
     prefix = f"{frame.path}." if frame.path else ""
     noted = dict(frame.extras.frames)
@@ -253,14 +261,18 @@ def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[
     return found
 
 
-def _blocks(frame: FrameSnapshot) -> dict[int, str]:
+def _rendered_blocks(frame: FrameSnapshot) -> dict[int, str]:
     texts = block_texts(frame.extras)
     if not texts:
         return {}
-    return {id(node): data_block(node, texts[place]) for place, node in enumerate(frame.root.walk()) if place in texts}
+    return {
+        id(node): render_data_block(node, texts[place])
+        for place, node in enumerate(frame.root.walk())
+        if place in texts
+    }
 
 
-def doctype_of(doctype: str) -> str:
+def render_doctype(doctype: str) -> str:
     """Render a doctype from its name, public and system id; empty if there is none."""
     if not doctype:
         return ""
@@ -270,7 +282,7 @@ def doctype_of(doctype: str) -> str:
     return f'<!DOCTYPE {name} SYSTEM "{system}">' if system else f"<!DOCTYPE {name}>"
 
 
-def escaped(text: str) -> str:
+def escape_html(text: str) -> str:
     """Escape a text for element content and quoted attribute values."""
     if "&" in text:
         text = text.replace("&", "&amp;")

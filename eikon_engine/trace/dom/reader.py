@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import TraceSyntaxError
-from eikon_engine.trace.dom.flat import build_tree, read_entry, read_extras, wrong
+from eikon_engine.trace.dom.flat import build_tree, parse_entry, parse_extras, shape_error
 from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
 
 if TYPE_CHECKING:
-    from eikon_engine.trace.dom.flat import Head
+    from eikon_engine.trace.dom.flat import ElementHeader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SnapshotRequest:
     """A request for the snapshot of a frame."""
 
     token: str
     """Key under which the page stores its response."""
-    since: str
+    previous_token: str
     """Token of the last response; empty if there is none."""
-    lines: list[str]
+    previous_lines: list[str]
     """Lines of the last response."""
-    data: object
+    previous_data: object
     """Data blocks of the last response as parsed JSON; None if there is none."""
 
 
@@ -40,18 +40,20 @@ class FrameReader:
         self._token = ""
         self._lines: list[str] = []
         self._data: object = None
-        self._entries: dict[str, DomNode | Head] = {}
+        self._entries: dict[str, DomNode | ElementHeader] = {}
         self._nodes: dict[tuple[object, ...], list[DomNode]] = {}
         """Elements of the last document by their line and children; equal ones in document order."""
 
-    def ask(self, token: str) -> Asked:
+    def prepare_request(self, token: str) -> SnapshotRequest:
         """Prepare a request: the page may omit the lines equal at both ends of its last response.
 
         A `token` must be used only once per document.
         """
-        return Asked(token=token, since=self._token, lines=self._lines, data=self._data)
+        return SnapshotRequest(
+            token=token, previous_token=self._token, previous_lines=self._lines, previous_data=self._data
+        )
 
-    def read(self, text: str, asked: Asked, *, path: str, url: str, name: str) -> FrameSnapshot:
+    def parse_response(self, text: str, request: SnapshotRequest, *, path: str, url: str, name: str) -> FrameSnapshot:
         """Parse the response of the page: one line for the document, then one for each node that changed.
 
         Raises:
@@ -62,36 +64,38 @@ class FrameReader:
         first, *new = text.split("\n")
         document = _json(first, path)
         if not isinstance(document, dict) or document.keys() != {"doctype", "extras", "same"}:
-            raise wrong("frame", "an object of doctype, extras and same", document)
+            raise shape_error("frame", "an object of doctype, extras and same", document)
         if not isinstance(document["doctype"], str):
-            raise wrong("doctype", "a string", document["doctype"])
+            raise shape_error("doctype", "a string", document["doctype"])
         noted = document["extras"]
         if isinstance(noted, dict) and noted.get("data", ...) is None:
-            noted["data"] = asked.data
-        extras = read_extras(noted)
-        lines = _with_same(new, document["same"], asked.lines)
-        self._learn(lines, path)
-        root = self._tree(lines)
-        self._token, self._lines, self._data = asked.token, lines, noted.get("data")
+            noted["data"] = request.previous_data
+        extras = parse_extras(noted)
+        lines = _with_unchanged(new, document["same"], request.previous_lines)
+        self._update_entries(lines, path)
+        root = self._build_tree(lines)
+        self._token, self._lines, self._data = request.token, lines, noted.get("data")
         return FrameSnapshot(path=path, url=url, name=name, doctype=document["doctype"], root=root, extras=extras)
 
-    def _learn(self, lines: list[str], path: str) -> None:
+    def _update_entries(self, lines: list[str], path: str) -> None:
         """Parse the lines that the last document did not have, in one call; drop those that only it had."""
         new = [line for line in dict.fromkeys(lines) if line not in self._entries]
         read = _json(f"[{','.join(new)}]", path)
         if not isinstance(read, list) or len(read) != len(new):
-            raise wrong("nodes", "one node a line", read)
-        fresh = {line: read_entry(data, index) for index, (line, data) in enumerate(zip(new, read, strict=True))}
+            raise shape_error("nodes", "one node a line", read)
+        fresh = {line: parse_entry(data, index) for index, (line, data) in enumerate(zip(new, read, strict=True))}
         self._entries = {line: fresh.get(line) or self._entries[line] for line in lines}
 
-    def _tree(self, lines: list[str]) -> DomNode:
+    def _build_tree(self, lines: list[str]) -> DomNode:
         last = self._nodes
         nodes: dict[tuple[object, ...], list[DomNode]] = {}
 
-        def make(index: int, head: Head, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None) -> DomNode:
+        def make(
+            index: int, head: ElementHeader, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None
+        ) -> DomNode:
             key = (lines[index], *map(id, shadow or ()), *map(id, children))
             same = last.get(key)
-            node = same.pop() if same else head.node(children, shadow)
+            node = same.pop() if same else head.build(children, shadow)
             nodes.setdefault(key, []).append(node)
             return node
 
@@ -102,13 +106,13 @@ class FrameReader:
         return root
 
 
-def _with_same(new: list[str], same: object, last: list[str]) -> list[str]:
+def _with_unchanged(new: list[str], same: object, last: list[str]) -> list[str]:
     """Surround the new lines with the unchanged lines at the start and at the end."""
     match same:
         case [int() as start, int() as end] if start >= 0 <= end and start + end <= len(last):
             return [*last[:start], *new, *last[len(last) - end :]]
         case _:
-            raise wrong("same", f"two line counts that add up to at most {len(last)}", same)
+            raise shape_error("same", f"two line counts that add up to at most {len(last)}", same)
 
 
 def _json(text: str, path: str) -> object:

@@ -34,7 +34,7 @@ class DomNode:
     """Children of the shadow root; None without one."""
     shadow_mode: str = ""
     """`open` or `closed`; empty without a shadow root."""
-    known_digest: bytes | None = field(default=None, init=False)
+    cached_digest: bytes | None = field(default=None, init=False)
     """Cache of `node_digest`."""
 
     @property
@@ -46,7 +46,7 @@ class DomNode:
         """Return the value of an attribute; None if it is missing."""
         return next((value for key, value in self.attributes if key == name), None)
 
-    def state_of(self, name: str) -> StateValue | None:
+    def state_value(self, name: str) -> StateValue | None:
         """Return the value of a state; None if it is missing."""
         return next((value for key, value in self.state if key == name), None)
 
@@ -61,7 +61,7 @@ class DomNode:
             if node.shadow:
                 waiting += node.shadow[::-1]
 
-    def shape(self) -> tuple[object, ...]:
+    def own_parts(self) -> tuple[object, ...]:
         """Return everything about this node except its descendants."""
         below = (len(self.children), None if self.shadow is None else len(self.shadow), self.shadow_mode)
         return (self.tag, self.namespace, self.attributes, self.text, self.state, below)
@@ -71,13 +71,13 @@ class DomNode:
         if not isinstance(other, DomNode):
             return NotImplemented
         return self is other or all(
-            mine is theirs or mine.shape() == theirs.shape()
+            mine is theirs or mine.own_parts() == theirs.own_parts()
             for mine, theirs in zip(self.walk(), other.walk(), strict=False)
         )
 
     def __hash__(self) -> int:
         """Hash the node without its descendants; equal trees have equal hashes."""
-        return hash(self.shape())
+        return hash(self.own_parts())
 
     def __repr__(self) -> str:
         """Show the node without its descendants."""
@@ -103,9 +103,9 @@ class FrameExtras:
     """Node, pixels scrolled right, pixels scrolled down; only if not zero."""
 
 
-def inner_path(path: str, place: int) -> str:
+def child_frame_path(path: str, index: int) -> str:
     """Return the path of a child frame from the path of its parent and its index among the child frames."""
-    return f"{path}.{place}" if path else str(place)
+    return f"{path}.{index}" if path else str(index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class PageSnapshot:
         return self.frames[0]
 
 
-def text_node(text: str, *, verbatim: bool = False) -> DomNode:
+def build_text_node(text: str, *, verbatim: bool = False) -> DomNode:
     """Build a text node."""
     return DomNode(tag=VERBATIM if verbatim else TEXT, text=text)
 
@@ -144,10 +144,10 @@ def is_significant(node: DomNode) -> bool:
     return node.tag != TEXT or node.text is None or not is_blank(node.text)
 
 
-BLANKS: Final = " \t\n\f\r"
+HTML_WHITESPACE: Final = " \t\n\f\r"
 """The white space of HTML, which does not include the no-break space."""
 
 
 def is_blank(text: str) -> bool:
     """Return whether a text consists of white space only."""
-    return not text.strip(BLANKS)
+    return not text.strip(HTML_WHITESPACE)

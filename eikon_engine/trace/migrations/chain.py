@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.execution import TRACE_VERSION
-from eikon_engine.trace.migrations.v3_1 import from_v3_1
+from eikon_engine.trace.migrations.v3_1 import migrate_v3_1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from eikon_engine.trace.migrations.plain import Plain
+    from eikon_engine.trace.migrations.plain import JsonObject
 
-STEPS: Final[Mapping[int | str, Callable[[Plain, str], Plain]]] = {"v3.1": from_v3_1}
+MIGRATIONS: Final[Mapping[int | str, Callable[[JsonObject, str], JsonObject]]] = {"v3.1": migrate_v3_1}
 """Migration to the next version by older version; its arguments are the data and the name of the file."""
 
-READABLE_VERSIONS: Final[tuple[int | str, ...]] = (*STEPS, TRACE_VERSION)
+READABLE_VERSIONS: Final[tuple[int | str, ...]] = (*MIGRATIONS, TRACE_VERSION)
 
 
-def migrate(plain: Plain, source: str) -> Plain:
+def migrate(plain: JsonObject, source: str) -> JsonObject:
     """Migrate plain data of an older version to the current one; the version must be in `STEPS`.
 
     Raises:
@@ -29,5 +29,5 @@ def migrate(plain: Plain, source: str) -> Plain:
     """
     while (version := plain["trace_version"]) != TRACE_VERSION:
         assert isinstance(version, (int, str))  # noqa: S101 - the caller has checked the version
-        plain = STEPS[version](plain, source)
+        plain = MIGRATIONS[version](plain, source)
     return plain

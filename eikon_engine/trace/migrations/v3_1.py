@@ -9,87 +9,87 @@ from __future__ import annotations
 import json
 from typing import Final, get_args
 
-from eikon_engine.trace.bundle_path import leads_out
+from eikon_engine.trace.bundle_path import escapes_bundle
 from eikon_engine.trace.execution import MissionStatus
-from eikon_engine.trace.migrations.plain import Fields, Ledger, Plain
-from eikon_engine.trace.migrations.v3_1_actions import SecretNames, action_from_v3_1, failed_masked
+from eikon_engine.trace.migrations.plain import FieldReader, JsonObject, MigrationLog
+from eikon_engine.trace.migrations.v3_1_actions import SecretNamer, failed_with_secret, migrate_action
 
 VERSION: Final = "v3.1"
 
 _STATUSES: Final[tuple[str, ...]] = get_args(MissionStatus)
-_MAY_QUOTE: Final = "which may quote a masked input"
+_MAY_QUOTE_SECRET: Final = "which may quote a masked input"
 _SKILL_OK: Final = frozenset({"ok", "success", "complete"})
 
 
-def from_v3_1(plain: Plain, source: str) -> Plain:
+def migrate_v3_1(plain: JsonObject, source: str) -> JsonObject:
     """Migrate a trace of version "v3.1" to version 4.
 
     Raises:
         TraceFieldError: a field is missing, unknown or invalid.
     """
-    ledger = Ledger(source)
-    fields = Fields(plain, "", ledger)
-    fields.take("trace_version")
-    fields.take("type")  # only marks the file as a trace
-    usages = fields.objects("skills_used")
-    subgoals = [_Subgoal(each) for each in fields.objects("subgoal_traces")]
-    names = SecretNames()
-    subgoal_traces = [each.migrated(names, usages) for each in subgoals]
+    ledger = MigrationLog(source)
+    fields = FieldReader(plain, "", ledger)
+    fields.read("trace_version")
+    fields.read("type")  # only marks the file as a trace
+    usages = fields.read_objects("skills_used")
+    subgoals = [_SubgoalMigration(each) for each in fields.read_objects("subgoal_traces")]
+    names = SecretNamer()
+    subgoal_traces = [each.migrate(names, usages) for each in subgoals]
     for usage in usages:
-        ledger.lose(usage.path, usage.plain, "of an unrecorded subgoal attempt")
+        ledger.record_dropped(usage.path, usage.plain, "of an unrecorded subgoal attempt")
     masked = {each.subgoal_id for each in subgoals if each.masked}
-    started_at, ended_at = fields.stamps()
-    current: Plain = {
+    started_at, ended_at = fields.read_times()
+    current: JsonObject = {
         "trace_version": 4,
-        "id": fields.needed_text("id"),
-        "mission_id": fields.needed_text("mission_id"),
-        "mission_text": fields.text("mission_text") or "",
+        "id": fields.read_required_text("id"),
+        "mission_id": fields.read_required_text("mission_id"),
+        "mission_text": fields.read_text("mission_text") or "",
         "started_at": started_at,
         "ended_at": ended_at,
-        "status": fields.choice("status", _STATUSES),
+        "status": fields.read_choice("status", _STATUSES),
         "subgoal_traces": subgoal_traces,
-        "artifacts": _artifacts(fields),
-        "page_intents": [_page_intent(each) for each in fields.objects("page_intents")],
-        "extractions": _extractions(fields),
-        "failures": _failures(fields, masked),
+        "artifacts": _migrate_artifacts(fields),
+        "page_intents": [_migrate_page_intent(each) for each in fields.read_objects("page_intents")],
+        "extractions": _migrate_extractions(fields),
+        "failures": _migrate_failures(fields, masked),
         "migrated_from": VERSION,
     }
     if started_at is None:
-        raise fields.fault("started_at", "this field is missing")
-    recorded = [_as_text(each) for each in fields.entries("warnings")]
-    fields.close()
+        raise fields.error("started_at", "this field is missing")
+    recorded = [_as_text(each) for each in fields.read_list("warnings")]
+    fields.report_unread()
     return current | {"warnings": [*recorded, *ledger.warnings()]}
 
 
-class _Subgoal:
+class _SubgoalMigration:
     """One attempt at a subgoal during its migration."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: FieldReader) -> None:
         """Read the fields that the mission level needs."""
         self.fields = fields
-        self.subgoal_id = fields.needed_text("subgoal_id")
-        self.attempt_number = fields.whole("attempt_number", 1)
+        self.subgoal_id = fields.read_required_text("subgoal_id")
+        self.attempt_number = fields.read_positive_int("attempt_number", 1)
         self.masked = False
 
-    def migrated(self, names: SecretNames, usages: list[Fields]) -> Plain:
+    def migrate(self, names: SecretNamer, usages: list[FieldReader]) -> JsonObject:
         """Build the `SubgoalTrace`; remove the skills of this attempt from `usages`."""
         fields = self.fields
-        actions: list[Plain] = []
+        actions: list[JsonObject] = []
         failed = False
-        for each in fields.objects("actions_taken"):
-            actions.append(action_from_v3_1(each, names, after_failure=failed))
+        for each in fields.read_objects("actions_taken"):
+            actions.append(migrate_action(each, names, after_failure=failed))
             failed = actions[-1]["result"] != {"kind": "ok"}
-            each.close()
-        self.masked = any(map(failed_masked, actions))
-        started_at, ended_at = fields.stamps()
-        attempt_id = fields.text("id") or f"{self.subgoal_id}__attempt_{self.attempt_number}"
-        error = fields.text("error")
+            each.report_unread()
+        self.masked = any(map(failed_with_secret, actions))
+        started_at, ended_at = fields.read_times()
+        attempt_id = fields.read_text("id") or f"{self.subgoal_id}__attempt_{self.attempt_number}"
+        error = fields.read_text("error")
         if self.masked and error:
-            fields.ledger.lose(fields.at("error"), error, _MAY_QUOTE)
-        subgoal: Plain = {
+            fields.log.record_dropped(fields.path_of("error"), error, _MAY_QUOTE_SECRET)
+        subgoal: JsonObject = {
             "id": attempt_id,
             "subgoal_id": self.subgoal_id,
-            "description": fields.text("description") or "",
+            "description": fields.read_text("description") or "",
             "attempt_number": self.attempt_number,
             "started_at": started_at,
             "ended_at": ended_at,
@@ -98,24 +98,24 @@ class _Subgoal:
             "actions_taken": actions,
             "skills_used": self._skills(attempt_id, usages, 1 + max((_sequence(each) for each in actions), default=0)),
         }
-        fields.close()
+        fields.report_unread()
         return subgoal
 
     def _status(self, error: str | None) -> str:
-        if self.fields.take("status") is not None:
-            return self.fields.choice("status", _STATUSES)
+        if self.fields.read("status") is not None:
+            return self.fields.read_choice("status", _STATUSES)
         status = "failed" if error else "complete"
-        self.fields.ledger.warn(f"{self.fields.at('status')} is missing; assumed to be {status}")
+        self.fields.log.warn(f"{self.fields.path_of('status')} is missing; assumed to be {status}")
         return status
 
-    def _skills(self, attempt_id: str, usages: list[Fields], sequence: int) -> list[Plain]:
+    def _skills(self, attempt_id: str, usages: list[FieldReader], sequence: int) -> list[JsonObject]:
         """Place the skills after the actions, since the older format does not record their order."""
-        name = self.fields.text("skill_used")
-        own = [each for each in usages if self._owns(each)]
-        skills: list[Plain] = []
+        name = self.fields.read_text("skill_used")
+        own = [each for each in usages if self._is_own_skill(each)]
+        skills: list[JsonObject] = []
         for each in own:
             usages.remove(each)
-            skills.append(_skill(each, sequence + len(skills)))
+            skills.append(_migrate_skill(each, sequence + len(skills)))
         if name and all(each["skill"] != name for each in skills):
             skills.append(
                 {
@@ -127,68 +127,68 @@ class _Subgoal:
                 }
             )
         for skill in skills:
-            self.fields.ledger.warn(
+            self.fields.log.warn(
                 f"the position of skill {skill['skill']} in {attempt_id} was not recorded; placed after the actions"
             )
         return skills
 
-    def _owns(self, usage: Fields) -> bool:
-        number = usage.take("attempt_number")
-        return usage.take("subgoal_id") == self.subgoal_id and number in (None, self.attempt_number)
+    def _is_own_skill(self, usage: FieldReader) -> bool:
+        number = usage.read("attempt_number")
+        return usage.read("subgoal_id") == self.subgoal_id and number in (None, self.attempt_number)
 
 
-def _skill(usage: Fields, sequence: int) -> Plain:
-    status = usage.text("status") or "ok"
-    result: Plain = {"kind": "ok"}
+def _migrate_skill(usage: FieldReader, sequence: int) -> JsonObject:
+    status = usage.read_text("status") or "ok"
+    result: JsonObject = {"kind": "ok"}
     if status not in _SKILL_OK:
         result = {"kind": "failed", "code": "unknown", "message": status}
-    skill: Plain = {
-        "id": usage.needed_text("id"),
+    skill: JsonObject = {
+        "id": usage.read_required_text("id"),
         "sequence": sequence,
-        "skill": usage.needed_text("name"),
+        "skill": usage.read_required_text("name"),
         "result": result,
         "output_recorded": False,
     }
-    metadata = usage.take("metadata")
+    metadata = usage.read("metadata")
     if metadata is not None:
-        inner = usage.inner("metadata", metadata)
+        inner = usage.nested("metadata", metadata)
         if (name := next((each for each in ("result", "payload") if each in inner.plain), None)) is not None:
-            skill |= {"output": inner.take(name), "output_recorded": True}
-        inner.close()
-    usage.close()
+            skill |= {"output": inner.read(name), "output_recorded": True}
+        inner.report_unread()
+    usage.report_unread()
     return skill
 
 
-def _artifacts(fields: Fields) -> list[Plain]:
-    artifacts: list[Plain] = []
-    for each in fields.objects("artifacts"):
-        path = each.needed_text("path")
-        name = each.text("name") or path
-        if leads_out(path):
-            each.ledger.lose(each.at("path"), path, "which points outside the bundle")
+def _migrate_artifacts(fields: FieldReader) -> list[JsonObject]:
+    artifacts: list[JsonObject] = []
+    for each in fields.read_objects("artifacts"):
+        path = each.read_required_text("path")
+        name = each.read_text("name") or path
+        if escapes_bundle(path):
+            each.log.record_dropped(each.path_of("path"), path, "which points outside the bundle")
         else:
             artifacts.append({"name": name, "path": path})
-        each.close()
+        each.report_unread()
     return artifacts
 
 
-def _page_intent(fields: Fields) -> Plain:
-    signals = fields.take("signals")
-    intent: Plain = {
-        "id": fields.needed_text("id"),
-        "intent": fields.needed_text("intent"),
-        "strategy": fields.text("strategy"),
-        "confidence": fields.number("confidence"),
+def _migrate_page_intent(fields: FieldReader) -> JsonObject:
+    signals = fields.read("signals")
+    intent: JsonObject = {
+        "id": fields.read_required_text("id"),
+        "intent": fields.read_required_text("intent"),
+        "strategy": fields.read_text("strategy"),
+        "confidence": fields.read_number("confidence"),
         "signals": signals if isinstance(signals, list) else [] if signals is None else [signals],
-        "step_id": fields.text("step_id"),
+        "step_id": fields.read_text("step_id"),
     }
-    fields.close()
+    fields.report_unread()
     return intent
 
 
-def _extractions(fields: Fields) -> list[Plain]:
+def _migrate_extractions(fields: FieldReader) -> list[JsonObject]:
     found = []
-    for number, each in enumerate(fields.entries("extractions"), start=1):
+    for number, each in enumerate(fields.read_list("extractions"), start=1):
         match each:
             case {"name": str(name), "value": value, **rest} if not rest:
                 found.append({"name": name, "value": value})
@@ -199,25 +199,27 @@ def _extractions(fields: Fields) -> list[Plain]:
     return found
 
 
-def _failures(fields: Fields, masked: set[str]) -> list[Plain]:
-    failures: list[Plain] = []
-    for number, each in enumerate(fields.entries("failures")):
-        path = f"{fields.at('failures')}[{number}]"
+def _migrate_failures(fields: FieldReader, masked: set[str]) -> list[JsonObject]:
+    failures: list[JsonObject] = []
+    for number, each in enumerate(fields.read_list("failures")):
+        path = f"{fields.path_of('failures')}[{number}]"
         if not isinstance(each, dict):
-            fields.ledger.lose(path, each, _MAY_QUOTE) if masked else failures.append({"message": _as_text(each)})
+            fields.log.record_dropped(path, each, _MAY_QUOTE_SECRET) if masked else failures.append(
+                {"message": _as_text(each)}
+            )
             continue
-        inner = Fields(each, path, fields.ledger)
-        subgoal_id = inner.text("subgoal_id")
-        texts = [text for name in ("message", "error", "reason") if (text := inner.text(name))]
+        inner = FieldReader(each, path, fields.log)
+        subgoal_id = inner.read_text("subgoal_id")
+        texts = [text for name in ("message", "error", "reason") if (text := inner.read_text(name))]
         if masked and (subgoal_id is None or subgoal_id in masked):
-            inner.ledger.lose(path, texts, _MAY_QUOTE)
-            texts = [_MAY_QUOTE.replace("which", "not carried over: it")]
+            inner.log.record_dropped(path, texts, _MAY_QUOTE_SECRET)
+            texts = [_MAY_QUOTE_SECRET.replace("which", "not carried over: it")]
         failures.append({"message": "; ".join(texts), "subgoal_id": subgoal_id})
-        inner.close()
+        inner.report_unread()
     return failures
 
 
-def _sequence(action: Plain) -> int:
+def _sequence(action: JsonObject) -> int:
     sequence = action["sequence"]
     return sequence if isinstance(sequence, int) else 0
 

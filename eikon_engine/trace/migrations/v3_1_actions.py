@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from eikon_engine.trace.migrations.plain import Fields, Plain
+    from eikon_engine.trace.migrations.plain import FieldReader, JsonObject
 
-MASK: Final = "***"
+MASKED_INPUT: Final = "***"
 
 _WAITS: Final = frozenset({"wait_for", "wait_for_selector", "wait_for_navigation", "dom_presence_check"})
 _URL: Final = re.compile(r"^(https?|file|about|data|blob):", re.IGNORECASE)
@@ -27,15 +27,15 @@ ERROR_CODES: Final[tuple[tuple[str, str], ...]] = (
 
 
 @dataclass(slots=True)
-class SecretNames:
+class SecretNamer:
     """Assigns names to masked inputs: one per field, across attempts."""
 
     _by_field: dict[str, str] = field(default_factory=dict)
 
-    def name(self, selector: str) -> str:
+    def name_for(self, selector: str) -> str:
         """Derive the name from the selector of the field; duplicates get a number."""
         if selector not in self._by_field:
-            stem, name, number = _stem(selector), _stem(selector), 1
+            stem, name, number = _field_name(selector), _field_name(selector), 1
             while name in self._by_field.values():
                 number += 1
                 name = f"{stem}_{number}"
@@ -44,22 +44,22 @@ class SecretNames:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _OldAction:
     """The fields of one action before its type is migrated."""
 
-    fields: Fields
+    fields: FieldReader
     kind: str
     selector: str | None
     place: str | None
     input_data: str | None
     after_failure: bool
-    names: SecretNames
+    names: SecretNamer
 
-    def target(self) -> Plain:
+    def target(self) -> JsonObject:
         """Return the target of the action."""
         selector = self.selector or self.place
         if not selector:
-            raise self.fields.fault("selector", f"this field is missing; {self.kind} requires it")
+            raise self.fields.error("selector", f"this field is missing; {self.kind} requires it")
         return {"selector": selector}
 
     def url(self) -> str | None:
@@ -67,26 +67,26 @@ class _Step:
         return next((each for each in (self.place, self.selector) if each and _URL.match(each)), None)
 
 
-def action_from_v3_1(fields: Fields, names: SecretNames, *, after_failure: bool) -> Plain:
+def migrate_action(fields: FieldReader, names: SecretNamer, *, after_failure: bool) -> JsonObject:
     """Build an `ActionTrace`; `after_failure` is whether the previous action failed."""
-    kind = fields.choice("action_type", BUILDERS)
-    status = fields.choice("status", ("ok", "failed", "blocked"))
-    step = _Step(
+    kind = fields.read_choice("action_type", ACTION_BUILDERS)
+    status = fields.read_choice("status", ("ok", "failed", "blocked"))
+    step = _OldAction(
         fields=fields,
         kind=kind,
-        selector=fields.text("selector"),
-        place=fields.text("target"),
-        input_data=fields.text("input_data"),
+        selector=fields.read_text("selector"),
+        place=fields.read_text("target"),
+        input_data=fields.read_text("input_data"),
         after_failure=after_failure,
         names=names,
     )
     blind = status == "blocked" and not (step.selector or step.place)
-    action = _note(step) if blind else BUILDERS[kind](step)
+    action = _note(step) if blind else ACTION_BUILDERS[kind](step)
     _report_unused(step, action)
-    started_at, ended_at = fields.stamps()
+    started_at, ended_at = fields.read_times()
     return {
-        "id": fields.needed_text("id"),
-        "sequence": fields.whole("sequence"),
+        "id": fields.read_required_text("id"),
+        "sequence": fields.read_positive_int("sequence"),
         "started_at": started_at,
         "ended_at": ended_at,
         "action": action,
@@ -94,7 +94,7 @@ def action_from_v3_1(fields: Fields, names: SecretNames, *, after_failure: bool)
     }
 
 
-def failed_masked(action: Plain) -> bool:
+def failed_with_secret(action: JsonObject) -> bool:
     """Return whether an action failed while it typed a secret: error messages may quote the secret."""
     match action:
         case {"action": {"text": {"secret": _}}, "result": {"kind": "failed" | "blocked"}}:
@@ -103,28 +103,28 @@ def failed_masked(action: Plain) -> bool:
             return False
 
 
-def _navigate(step: _Step) -> Plain:
+def _navigate(step: _OldAction) -> JsonObject:
     url = step.place or step.selector or step.input_data
     if not url:
-        raise step.fields.fault("target", "this field is missing; navigate requires a URL")
+        raise step.fields.error("target", "this field is missing; navigate requires a URL")
     return {"type": "navigate", "url": url}
 
 
-def _click(step: _Step) -> Plain:
+def _click(step: _OldAction) -> JsonObject:
     return {"type": "click", "target": step.target()}
 
 
-def _fill(step: _Step) -> Plain:
+def _fill(step: _OldAction) -> JsonObject:
     target = step.target()
-    text: str | Plain = step.input_data or ""
+    text: str | JsonObject = step.input_data or ""
     if step.input_data is None:
-        step.fields.ledger.warn(f"{step.fields.at('input_data')} is missing; assumed to be an empty text")
-    if text == MASK:
-        text = {"secret": step.names.name(str(target["selector"]))}
+        step.fields.log.warn(f"{step.fields.path_of('input_data')} is missing; assumed to be an empty text")
+    if text == MASKED_INPUT:
+        text = {"secret": step.names.name_for(str(target["selector"]))}
     return {"type": "fill", "target": target, "text": text}
 
 
-def _wait_for(step: _Step) -> Plain:
+def _wait_for(step: _OldAction) -> JsonObject:
     if not step.selector and (url := step.url()):
         return _wait({"kind": "url", "url": url})
     if not (step.selector or step.place):
@@ -132,41 +132,41 @@ def _wait_for(step: _Step) -> Plain:
     return _wait({"kind": "selector", "target": step.target(), "state": "visible"})
 
 
-def _wait_for_selector(step: _Step) -> Plain:
+def _wait_for_selector(step: _OldAction) -> JsonObject:
     return _wait({"kind": "selector", "target": step.target(), "state": "visible"})
 
 
-def _wait_for_navigation(step: _Step) -> Plain:
+def _wait_for_navigation(step: _OldAction) -> JsonObject:
     url = step.url()
     return _wait({"kind": "url", "url": url} if url else {"kind": "load_state", "state": "load"})
 
 
-def _presence_check(step: _Step) -> Plain:
+def _presence_check(step: _OldAction) -> JsonObject:
     # An element in the DOM need not be visible, so asserting visibility would require more than was recorded.
     return _wait({"kind": "selector", "target": step.target(), "state": "attached"})
 
 
-def _wait(condition: Plain) -> Plain:
+def _wait(condition: JsonObject) -> JsonObject:
     return {"type": "wait_for", "condition": condition}
 
 
-def _screenshot(_: _Step) -> Plain:
+def _screenshot(_: _OldAction) -> JsonObject:
     return {"type": "screenshot"}
 
 
-def _extract_dom(_: _Step) -> Plain:
+def _extract_dom(_: _OldAction) -> JsonObject:
     return {"type": "extract_dom"}
 
 
-def _note(step: _Step) -> Plain:
+def _note(step: _OldAction) -> JsonObject:
     return {"type": "note", "text": step.kind}
 
 
-def _reload_if_failed(step: _Step) -> Plain:
+def _reload_if_failed(step: _OldAction) -> JsonObject:
     return {"type": "reload"} if step.after_failure else _note(step)
 
 
-BUILDERS: Final[Mapping[str, Callable[[_Step], Plain]]] = {
+ACTION_BUILDERS: Final[Mapping[str, Callable[[_OldAction], JsonObject]]] = {
     "navigate": _navigate,
     "fill": _fill,
     "click": _click,
@@ -181,29 +181,29 @@ BUILDERS: Final[Mapping[str, Callable[[_Step], Plain]]] = {
 }
 
 
-def _report_unused(step: _Step, action: Plain) -> None:
+def _report_unused(step: _OldAction, action: JsonObject) -> None:
     """Report a selector, target or input that the action does not use; `target` often repeats another field."""
     used = str(action)
     for name, value in (("selector", step.selector), ("target", step.place)):
         if value and repr(value)[1:-1] not in used:
-            step.fields.ledger.lose(step.fields.at(name), value, f"of a {step.kind}")
+            step.fields.log.record_dropped(step.fields.path_of(name), value, f"of a {step.kind}")
     if step.kind not in {"fill", "navigate"} or (step.kind == "navigate" and step.input_data != action.get("url")):
-        step.fields.ledger.lose(step.fields.at("input_data"), step.input_data, f"of a {step.kind}")
+        step.fields.log.record_dropped(step.fields.path_of("input_data"), step.input_data, f"of a {step.kind}")
 
 
-def _result(step: _Step, status: str) -> Plain:
+def _result(step: _OldAction, status: str) -> JsonObject:
     """Build the result from status and metadata; messages that may quote a masked input are dropped."""
-    metadata = step.fields.take("metadata")
+    metadata = step.fields.read("metadata")
     error = ""
     if metadata is not None:
-        inner = step.fields.inner("metadata", metadata)
-        error = inner.text("error") or ""
-        inner.ledger.lose(inner.at("details"), inner.take("details"), "which may quote a masked input")
-        inner.close()
-    shown = "" if step.input_data == MASK else error
+        inner = step.fields.nested("metadata", metadata)
+        error = inner.read_text("error") or ""
+        inner.log.record_dropped(inner.path_of("details"), inner.read("details"), "which may quote a masked input")
+        inner.report_unread()
+    shown = "" if step.input_data == MASKED_INPUT else error
     if error and (not shown or status == "ok"):
         why = "of an action that is ok" if status == "ok" else "which may quote a masked input"
-        step.fields.ledger.lose(step.fields.at("metadata.error"), error, why)
+        step.fields.log.record_dropped(step.fields.path_of("metadata.error"), error, why)
     if status == "ok":
         return {"kind": "ok"}
     if status == "blocked":
@@ -224,7 +224,7 @@ def error_code(kind: str, error: str) -> str:
     return "navigation-failed" if late and kind == "navigate" else "unknown"
 
 
-def _stem(selector: str) -> str:
+def _field_name(selector: str) -> str:
     """Extract the name of a field from its selector: name, id, test id, label, placeholder, type, last word."""
     patterns = (
         r"\[name=[\"']?([^\"'\]]+)",

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.branches.branch import Branch
-from eikon_engine.debug.branches.changes import insert, skip
-from eikon_engine.debug.branches.fork import Fork, fork
-from eikon_engine.debug.branches.walk import Walk
-from eikon_engine.debug.lines import Arrived, LineOptions, open_lines
-from eikon_engine.debug.way import Way
+from eikon_engine.debug.branches.branch import BranchBundle
+from eikon_engine.debug.branches.changes import insert_step, skip_step
+from eikon_engine.debug.branches.fork import BranchSpec, create_branch_bundle
+from eikon_engine.debug.branches.walk import BranchRunner
+from eikon_engine.debug.lines import ContextOptions, RestoredContext, open_context_pool
+from eikon_engine.debug.way import History
 from eikon_engine.outcome.events import Event
 from eikon_engine.trace.actions import Click, Screenshot
 from eikon_engine.trace.bundle import Bundle, open_bundle
@@ -34,18 +34,20 @@ class Gone:
     """A branch that was gone to its end, and what was told meanwhile."""
 
     parent: Bundle
-    branch: Branch
+    branch: BranchBundle
     events: tuple[Event, ...]
-    rewound: Arrived
+    rewound: RestoredContext
     """A fresh line on the branch, in its midst."""
 
 
 def forked(
     parent: Bundle, folder: Path, *, name: str = "other", iteration: int = FORK, is_live: bool = False
-) -> Branch:
+) -> BranchBundle:
     """Make a branch."""
-    wanted = Fork(name=name, parent="main", fork_point="cp_12_x", iteration=iteration, created=CREATED, is_live=is_live)
-    return fork(parent, folder, wanted)
+    wanted = BranchSpec(
+        name=name, parent="main", fork_point="cp_12_x", iteration=iteration, created=CREATED, is_live=is_live
+    )
+    return create_branch_bundle(parent, folder, wanted)
 
 
 def click(selector: str) -> Click:
@@ -53,37 +55,37 @@ def click(selector: str) -> Click:
     return Click(target=Target(selector=selector))
 
 
-def without_review(branch: Branch) -> Branch:
+def without_review(branch: BranchBundle) -> BranchBundle:
     """Write no review, look at another wrapping and at the shipping, and take a picture at the end."""
     for _ in range(3):
-        branch = skip(branch, 14, "no review")
-    branch = insert(branch, 14, click("#wrap-red"), "another paper")
-    branch = insert(branch, 15, click("#wrap-green"), "the old paper")
-    branch = insert(branch, 20, click("#tab-shipping"), "look at the shipping")
-    branch = insert(branch, 21, click("#tab-items"), "and back")
-    return insert(branch, len(branch.steps) + 1, Screenshot(), "to remember")
+        branch = skip_step(branch, 14, "no review")
+    branch = insert_step(branch, 14, click("#wrap-red"), "another paper")
+    branch = insert_step(branch, 15, click("#wrap-green"), "the old paper")
+    branch = insert_step(branch, 20, click("#tab-shipping"), "look at the shipping")
+    branch = insert_step(branch, 21, click("#tab-items"), "and back")
+    return insert_step(branch, len(branch.steps) + 1, Screenshot(), "to remember")
 
 
-def to_the_cart_at_once(branch: Branch) -> Branch:
+def to_the_cart_at_once(branch: BranchBundle) -> BranchBundle:
     """Look into the cart before anything is put into it, and at nothing else: its answers were recorded later."""
     while len(branch.steps) > FORK:
-        branch = skip(branch, FORK + 1, "not now")
-    return insert(branch, FORK + 1, click("#cart-link"), "see what is there")
+        branch = skip_step(branch, FORK + 1, "not now")
+    return insert_step(branch, FORK + 1, click("#cart-link"), "see what is there")
 
 
-async def go(parent: Bundle, folder: Path, change: Callable[[Branch], Branch], back: int) -> Gone:
+async def go(parent: Bundle, folder: Path, change: Callable[[BranchBundle], BranchBundle], back: int) -> Gone:
     """Do the first steps of a mission, go another way from there to its end, and back to an iteration of it."""
-    async with open_lines(parent, LineOptions(parked=0)) as lines:
-        arrived = await lines.at(Way(bundle=parent), FORK)
+    async with open_context_pool(parent, ContextOptions(parked=0)) as lines:
+        arrived = await lines.restore(History(bundle=parent), FORK)
         branch = change(forked(parent, folder))
-        walk = Walk(arrived.line, branch)
-        walk.change(branch)
+        walk = BranchRunner(arrived.context, branch)
+        walk.replan(branch)
         events = []
-        while walk.line.next is not None:
+        while walk.context.next_step is not None:
             events += [event async for event in walk.advance()]
-        walk.settle()
-        way = Way(bundle=walk.branch.bundle, seen=walk.line.seen)
-        rewound = await lines.at(way, back)
+        walk.finish()
+        way = History(bundle=walk.branch.bundle, digests=walk.context.digests)
+        rewound = await lines.restore(way, back)
         return Gone(parent=parent, branch=walk.branch, events=tuple(events), rewound=rewound)
 
 

@@ -14,16 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.debug.branches.branch import Branch, demand_name, new_folder, open_branch, read_branch_file
-from eikon_engine.debug.branches.changes import edit, insert, skip
-from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
-from eikon_engine.debug.branches.save import save_patch
+from eikon_engine.debug.branches.branch import (
+    BranchBundle,
+    new_branch_folder,
+    open_branch,
+    read_branch_file,
+    require_branch_name,
+)
+from eikon_engine.debug.branches.changes import edit_step, insert_step, skip_step
+from eikon_engine.debug.branches.fork import BranchSpec, create_branch_bundle, delete_branch_bundle
+from eikon_engine.debug.branches.save import save_as_patch
 from eikon_engine.edit.saved_patch import read_patch
 from eikon_engine.errors import BranchError, EikonError, SessionError, TraceFieldError
 from eikon_engine.trace.actions import Fill, Press
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import apply_patch
-from eikon_engine.trace.serializer import trace_bytes
+from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.target import Target
 from tests.debug.branches.conftest import CREATED, FORK, TRACES, forked
 from tests.unit.edit.test_changed_copy import contents
@@ -40,18 +46,18 @@ def test_a_fork_is_a_bundle_with_a_pointer_to_its_parent(tmp_path: Path) -> None
     branch = forked(parent, tmp_path)
 
     assert (branch.file.parent, branch.file.fork_point, branch.file.fork_iteration) == ("main", "cp_12_x", FORK)
-    assert branch.file.parent_sha256 == hashlib.sha256(trace_bytes(parent.trace)).hexdigest()
+    assert branch.file.parent_sha256 == hashlib.sha256(serialize_trace(parent.trace)).hexdigest()
     assert open_bundle(tmp_path / "other").trace == parent.trace
     assert contents(SHOP) == before
-    assert branch.known == len(branch.steps)
+    assert branch.known_count == len(branch.steps)
 
 
 def test_a_branch_of_a_branch_comes_from_the_same_recording(tmp_path: Path) -> None:
     """Its patch holds what was changed on either."""
-    child = forked(skip(forked(open_bundle(SHOP), tmp_path), 20, "why").bundle, tmp_path, name="child")
-    child = insert(child, 25, TAB, "why")
+    child = forked(skip_step(forked(open_bundle(SHOP), tmp_path), 20, "why").bundle, tmp_path, name="child")
+    child = insert_step(child, 25, TAB, "why")
 
-    patch = save_patch(child, tmp_path / "patch.json")
+    patch = save_as_patch(child, tmp_path / "patch.json")
 
     assert read_patch(tmp_path / "patch.json") == patch
     assert apply_patch(open_bundle(SHOP).trace, patch) == child.trace
@@ -69,9 +75,11 @@ def test_values_of_a_session_are_those_of_its_branches(tmp_path: Path) -> None:
     from dataclasses import replace
 
     with_fruit = replace(parent, trace=apply_patch(parent.trace, TracePatch(operations=(declared, text))))
-    wanted = Fork(name="pear", parent="main", fork_point="x", iteration=0, created=CREATED, variables={"fruit": "pear"})
+    wanted = BranchSpec(
+        name="pear", parent="main", fork_point="x", iteration=0, created=CREATED, variables={"fruit": "pear"}
+    )
 
-    assert fork(with_fruit, tmp_path, wanted).trace.variables == {"fruit": "pear"}
+    assert create_branch_bundle(with_fruit, tmp_path, wanted).trace.variables == {"fruit": "pear"}
 
 
 def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
@@ -79,10 +87,10 @@ def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
     branch = forked(open_bundle(SHOP), tmp_path)
     names = [step.id for step in branch.steps]
 
-    branch = skip(branch, 20, "why")
-    branch = edit(branch, 18, {"action.timeout_ms": 9}, "why")
-    assert branch.known == 19
-    branch = insert(branch, FORK + 1, TAB, "why")
+    branch = skip_step(branch, 20, "why")
+    branch = edit_step(branch, 18, {"action.timeout_ms": 9}, "why")
+    assert branch.known_count == 19
+    branch = insert_step(branch, FORK + 1, TAB, "why")
 
     assert [step.id for step in branch.steps] == [
         *names[:FORK],
@@ -90,7 +98,7 @@ def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
         *names[FORK:19],
         *names[20:],
     ]
-    assert branch.known == FORK
+    assert branch.known_count == FORK
     assert open_branch(tmp_path / "other").trace == branch.trace
 
 
@@ -98,7 +106,7 @@ def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
 def test_names_that_are_none_are_refused(name: str) -> None:
     """A name is something that can be printed on a line, and no more than that."""
     with pytest.raises(BranchError, match="expected a branch name"):
-        demand_name(name)
+        require_branch_name(name)
 
 
 def test_every_printable_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
@@ -127,7 +135,7 @@ def test_folders_are_safe_and_unique_for_all_names(names: list[str], tmp_path_fa
     """They stay below the session, and do not meet on file systems that know no case."""
     root = tmp_path_factory.mktemp("names")
     for name in names:
-        new_folder(root, name).mkdir()
+        new_branch_folder(root, name).mkdir()
 
     made = [each.name for each in root.iterdir()]
     assert len({name.casefold() for name in made}) == len(names)
@@ -139,12 +147,12 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> N
     branch = forked(open_bundle(SHOP), tmp_path)
     before = contents(tmp_path)
     for change, error, message in (
-        (lambda: skip(branch, FORK, "why"), BranchError, "which is one of main"),
-        (lambda: skip(branch, 30, "why"), BranchError, "from 1 to 29, got 30"),
-        (lambda: skip(branch, 0, "why"), BranchError, "from 1 to 29, got 0"),
-        (lambda: insert(branch, 31, TAB, "why"), BranchError, "from 1 to 29, got 31"),
-        (lambda: insert(branch, 1, TAB, "why"), BranchError, "make a branch at a checkpoint before it"),
-        (lambda: edit(branch, 20, {"action.nothing": 1}, "why"), TraceFieldError, "action.nothing"),
+        (lambda: skip_step(branch, FORK, "why"), BranchError, "which is one of main"),
+        (lambda: skip_step(branch, 30, "why"), BranchError, "from 1 to 29, got 30"),
+        (lambda: skip_step(branch, 0, "why"), BranchError, "from 1 to 29, got 0"),
+        (lambda: insert_step(branch, 31, TAB, "why"), BranchError, "from 1 to 29, got 31"),
+        (lambda: insert_step(branch, 1, TAB, "why"), BranchError, "make a branch at a checkpoint before it"),
+        (lambda: edit_step(branch, 20, {"action.nothing": 1}, "why"), TraceFieldError, "action.nothing"),
         (lambda: forked(open_bundle(SHOP), tmp_path), BranchError, "a branch other already exists"),
         (lambda: forked(open_bundle(SHOP), tmp_path, name="late", iteration=30), BranchError, "has 29; fork earlier"),
         (lambda: open_branch(SHOP), BranchError, "not a branch, branch.json"),
@@ -160,7 +168,7 @@ def test_an_element_that_was_hit_elsewhere_is_not_taken_over(tmp_path: Path) -> 
     assert isinstance(known.action, Fill)
     assert known.action.target.identity is not None
 
-    branch = insert(forked(open_bundle(SHOP), tmp_path), FORK + 1, known.action, "why")
+    branch = insert_step(forked(open_bundle(SHOP), tmp_path), FORK + 1, known.action, "why")
 
     assert branch.steps[FORK].action == Fill(target=Target(selector="#quantity"), text="3")  # type: ignore[union-attr]
 
@@ -169,7 +177,7 @@ def test_a_branch_that_was_cut_off_between_its_files_is_whole(tmp_path: Path) ->
     """What was to be changed is changed: its trace is made anew."""
     branch = forked(open_bundle(SHOP), tmp_path)
     trace = (tmp_path / "other" / "trace.json").read_bytes()
-    changed = skip(branch, 20, "why")
+    changed = skip_step(branch, 20, "why")
     (tmp_path / "other" / "trace.json").write_bytes(trace)
 
     assert open_branch(tmp_path / "other").trace == changed.trace
@@ -178,7 +186,7 @@ def test_a_branch_that_was_cut_off_between_its_files_is_whole(tmp_path: Path) ->
 
 def test_a_trace_that_somebody_else_wrote_is_told(tmp_path: Path) -> None:
     """Nothing is made anew in silence."""
-    skip(forked(open_bundle(SHOP), tmp_path), 20, "why")
+    skip_step(forked(open_bundle(SHOP), tmp_path), 20, "why")
     path = tmp_path / "other" / "trace.json"
     path.write_text(path.read_text().replace('"#cart-link"', '"#other"'))
 
@@ -198,7 +206,7 @@ def test_files_that_were_damaged_are_told(tmp_path: Path) -> None:
 
 def test_a_deleted_branch_is_gone(tmp_path: Path) -> None:
     """With everything in it."""
-    delete_branch(forked(open_bundle(SHOP), tmp_path))
+    delete_branch_bundle(forked(open_bundle(SHOP), tmp_path))
 
     assert list(tmp_path.iterdir()) == []
 
@@ -258,11 +266,11 @@ def test_any_changes_make_what_their_patch_makes_of_the_recording(
     assert apply_patch(open_bundle(SHOP).trace, branch.file.patch) == branch.trace
 
 
-def _changed(branch: Branch, kind: str, iteration: int) -> Branch:
+def _changed(branch: BranchBundle, kind: str, iteration: int) -> BranchBundle:
     match kind:
         case "skip":
-            return skip(branch, iteration, "why")
+            return skip_step(branch, iteration, "why")
         case "edit":
-            return edit(branch, iteration, {"action.target.selector": "#other"}, "why")
+            return edit_step(branch, iteration, {"action.target.selector": "#other"}, "why")
         case _:
-            return insert(branch, iteration, TAB, "why")
+            return insert_step(branch, iteration, TAB, "why")

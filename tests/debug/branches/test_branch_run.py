@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.debug.branches.branch import open_branch
-from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.branches.save import save_patch, save_trace
-from eikon_engine.debug.branches.walk import FIRST_TIME
-from eikon_engine.edit.changed_copy import write_changed_copy
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound
+from eikon_engine.debug.branches.save import save_as_bundle, save_as_patch
+from eikon_engine.debug.branches.walk import NEW_STEP_NOTE
+from eikon_engine.edit.changed_copy import copy_bundle
+from eikon_engine.outcome.events import ActionPerformed, DivergenceFound
 from eikon_engine.replay.replay_cli import replay_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import apply_patch
@@ -47,19 +47,19 @@ def test_answers_that_were_recorded_for_later_come_when_a_branch_asks_for_them(t
 
 def test_new_steps_are_neither_faithful_nor_diverged(gone: Gone) -> None:
     """They succeed, and say that nothing was known of them; a step before the first of them is one of the recording."""
-    taken = [event.outcome for event in gone.events if isinstance(event, ActionTaken)]
+    taken = [event.outcome for event in gone.events if isinstance(event, ActionPerformed)]
 
     assert {each.result.kind for each in taken if each.result is not None} == {"ok"}
     actions = [each for each in taken if each.kind == "action"]
     assert [each.verdict for each in actions] == ["faithful", *["unverifiable"] * (len(actions) - 1)]
-    assert all(FIRST_TIME in each.unverifiable for each in actions[1:])
+    assert all(NEW_STEP_NOTE in each.unverifiable for each in actions[1:])
     assert not [event for event in gone.events if isinstance(event, DivergenceFound)]
-    assert gone.branch.known == len(gone.branch.steps)
+    assert gone.branch.known_count == len(gone.branch.steps)
 
 
 def test_rewinding_within_a_branch_finds_what_was_seen_there(gone: Gone) -> None:
     """A fresh page comes to the same state, by the moments that the branch has learnt."""
-    assert (gone.rewound.way, gone.rewound.reexecuted) == ("reexecuted", 21)
+    assert (gone.rewound.method, gone.rewound.reexecuted) == ("reexecuted", 21)
     assert gone.rewound.verified > 12 * 5
 
 
@@ -73,9 +73,9 @@ def test_a_branch_opens_as_it_was_left(gone: Gone) -> None:
 
 def test_a_saved_patch_makes_the_branch_of_the_recording(gone: Gone, tmp_path: Path) -> None:
     """Applied to the recording, it does the same, and is held to the same."""
-    patch = save_patch(gone.branch, tmp_path / "patch.json")
+    patch = save_as_patch(gone.branch, tmp_path / "patch.json")
     trace = apply_patch(gone.parent.trace, patch)
-    write_changed_copy(gone.parent.root, trace, tmp_path / "copy")
+    copy_bundle(gone.parent.root, trace, tmp_path / "copy")
 
     assert trace.network == gone.branch.trace.network
     assert replay(tmp_path / "copy", tmp_path / "artifacts").verdict == "faithful"
@@ -83,7 +83,7 @@ def test_a_saved_patch_makes_the_branch_of_the_recording(gone: Gone, tmp_path: P
 
 def test_a_saved_trace_is_certified(gone: Gone, tmp_path: Path) -> None:
     """More replays agree; it is a bundle of its own, with a certificate, and nothing of a branch in it."""
-    report = asyncio.run(save_trace(gone.branch, tmp_path / "saved", CertifyOptions(runs=2)))
+    report = asyncio.run(save_as_bundle(gone.branch, tmp_path / "saved", CertifyOptions(runs=2)))
 
     assert (report.status, report.findings) == ("certified", ())
     assert sorted(path.name for path in (tmp_path / "saved").glob("*.json")) == [
@@ -95,7 +95,7 @@ def test_a_saved_trace_is_certified(gone: Gone, tmp_path: Path) -> None:
 
 def test_the_difference_to_the_parent_names_what_was_done_otherwise(gone: Gone) -> None:
     """Steps left out and put in, requests that were not made, pages that show something else."""
-    diff = diff_ways(("main", gone.parent), ("other", gone.branch.bundle))
+    diff = compare_bundles(("main", gone.parent), ("other", gone.branch.bundle))
     text = render_branch_diff(diff)
 
     kinds = [each.kind for each in diff.steps]
@@ -104,4 +104,4 @@ def test_the_difference_to_the_parent_names_what_was_done_otherwise(gone: Gone) 
     assert "-  14 fill #reviews >> #author ('Your name') with 'Ada'" in text
     assert "+  14 click #wrap-red ('Red')" in text
     assert "  … 10 steps the same" in text
-    assert diff_ways(("main", gone.parent), ("again", gone.parent)).is_same
+    assert compare_bundles(("main", gone.parent), ("again", gone.parent)).is_same

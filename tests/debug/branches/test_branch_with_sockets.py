@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.changes import insert, skip
-from eikon_engine.debug.branches.walk import Walk
-from eikon_engine.debug.lines import LineOptions, open_lines
-from eikon_engine.debug.way import Way
-from eikon_engine.outcome.events import ActionTaken
+from eikon_engine.debug.branches.changes import insert_step, skip_step
+from eikon_engine.debug.branches.walk import BranchRunner
+from eikon_engine.debug.lines import ContextOptions, open_context_pool
+from eikon_engine.debug.way import History
+from eikon_engine.outcome.events import ActionPerformed
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Press
@@ -22,7 +22,7 @@ from tests.sites.dispatch import serve_dispatch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.branches.branch import BranchBundle
 
 LOGGED_IN = 7
 """Steps that log in and wait for the board."""
@@ -30,26 +30,26 @@ LOOKED = 10
 """Steps until an order was looked at, in a page of its own."""
 
 
-async def gone(folder: Path) -> tuple[Branch, set[str]]:
+async def gone(folder: Path) -> tuple[BranchBundle, set[str]]:
     """Record a mission by the natural clock, and ship an order on a branch that looks at none."""
     with serve_dispatch() as url:
         options = RecordOptions(clock="natural")
         async with open_recorder(folder / "board", mission_text="Ship", mission_id="ship", options=options) as mission:
             await ship_an_order(mission, url)
     bundle = open_bundle(folder / "board")
-    async with open_lines(bundle, LineOptions(parked=0)) as lines:
-        line = (await lines.at(Way(bundle=bundle), LOGGED_IN)).line
+    async with open_context_pool(bundle, ContextOptions(parked=0)) as lines:
+        line = (await lines.restore(History(bundle=bundle), LOGGED_IN)).context
         branch = forked(bundle, folder / "branches", iteration=LOGGED_IN)
         for _ in range(LOOKED - LOGGED_IN):
-            branch = skip(branch, LOGGED_IN + 1, "nothing to look at")
-        walk = Walk(line, insert(branch, LOGGED_IN + 1, Press(key="Tab"), "go on by keys"))
-        walk.change(walk.branch)
+            branch = skip_step(branch, LOGGED_IN + 1, "nothing to look at")
+        walk = BranchRunner(line, insert_step(branch, LOGGED_IN + 1, Press(key="Tab"), "go on by keys"))
+        walk.replan(walk.branch)
         ended: set[str] = set()
-        while line.next is not None:
+        while line.next_step is not None:
             async for event in walk.advance():
-                if isinstance(event, ActionTaken) and event.outcome.result is not None:
+                if isinstance(event, ActionPerformed) and event.outcome.result is not None:
                     ended.add(event.outcome.result.kind)
-        walk.settle()
+        walk.finish()
         return walk.branch, ended
 
 

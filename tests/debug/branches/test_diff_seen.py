@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.execution import Timing
-from eikon_engine.trace.observation import DialogSeen, DownloadSeen, StoredItem, TargetState
+from eikon_engine.trace.execution import RecordedTiming
+from eikon_engine.trace.observation import ObservedDialog, ObservedDownload, StoredItem, TargetState
 from tests.debug.branches.conftest import TRACES
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def seeing(**fields: Any) -> Bundle:  # noqa: ANN401 - fields of an observation
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"dialogs": (DialogSeen(page=0, kind="alert", message="Sold out", answer="dismissed"),)}, "Sold out"),
-        ({"downloads": (DownloadSeen(page=0, name="a.txt", sha256="0" * 64, size=1),)}, "a.txt"),
+        ({"dialogs": (ObservedDialog(page=0, kind="alert", message="Sold out", answer="dismissed"),)}, "Sold out"),
+        ({"downloads": (ObservedDownload(page=0, name="a.txt", sha256="0" * 64, size=1),)}, "a.txt"),
         ({"target": TargetState(value="2")}, '"value":"2"'),
         ({"console_errors": ("cannot read x",)}, "cannot read x"),
         ({"page_errors": ("x is undefined",)}, "x is undefined"),
@@ -47,7 +47,7 @@ def seeing(**fields: Any) -> Bundle:  # noqa: ANN401 - fields of an observation
 )
 def test_what_one_way_alone_shows_is_a_difference(fields: dict[str, Any], words: str) -> None:
     """Beside pages and requests: dialogs, downloads, values, errors, what the browser keeps, what was blocked."""
-    diff = diff_ways(("one", PASSING), ("two", seeing(**fields)))
+    diff = compare_bundles(("one", PASSING), ("two", seeing(**fields)))
     text = render_branch_diff(diff)
 
     assert not diff.is_same
@@ -60,19 +60,19 @@ def test_cookies_that_no_replay_repeats_are_no_difference() -> None:
     """One that ends within a day of the real clock is another one each time."""
     brief = tuple(KEPT.model_copy(update={"is_brief": True, "digest": digit * 64}) for digit in "01")
 
-    assert diff_ways(("one", seeing(storage=brief[:1])), ("two", seeing(storage=brief[1:]))).is_same
+    assert compare_bundles(("one", seeing(storage=brief[:1])), ("two", seeing(storage=brief[1:]))).is_same
 
 
 def test_equality_is_told_of_what_is_known_alone() -> None:
     """Where a step of one way was not done, nobody knows whether it would show the same."""
-    known = render_branch_diff(diff_ways(("one", PASSING), ("two", PASSING)))
+    known = render_branch_diff(compare_bundles(("one", PASSING), ("two", PASSING)))
     undone = seeing()
     attempts = list(undone.trace.subgoal_traces)
     last = attempts[-1].actions_taken[-1]
-    left = last.model_copy(update={"timing": Timing(actions_before=25), "observation": None})
+    left = last.model_copy(update={"timing": RecordedTiming(actions_before=25), "observation": None})
     attempts[-1] = attempts[-1].model_copy(update={"actions_taken": (*attempts[-1].actions_taken[:-1], left)})
     other = replace(undone, trace=undone.trace.model_copy(update={"subgoal_traces": tuple(attempts)}))
-    unknown = diff_ways(("one", other), ("two", other))
+    unknown = compare_bundles(("one", other), ("two", other))
 
     assert known.endswith("\nno difference\n")
     assert render_branch_diff(unknown).endswith("\nno known differences\n")

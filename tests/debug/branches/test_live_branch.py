@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.branches.changes import insert, skip
-from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.changes import insert_step, skip_step
+from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.branches.failed import failed_steps
-from eikon_engine.debug.branches.save import save_patch
-from eikon_engine.debug.branches.walk import Walk
-from eikon_engine.debug.lines import LineOptions, open_lines
-from eikon_engine.debug.way import Way
+from eikon_engine.debug.branches.failed import find_failed_steps
+from eikon_engine.debug.branches.save import save_as_patch
+from eikon_engine.debug.branches.walk import BranchRunner
+from eikon_engine.debug.lines import ContextOptions, open_context_pool
+from eikon_engine.debug.way import History
 from eikon_engine.errors import ActionError, BranchError
-from eikon_engine.outcome.events import ActionTaken, Note, verdict_of
+from eikon_engine.outcome.events import ActionPerformed, Note, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from eikon_engine.debug.branches.branch import Branch
-    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.branches.branch import BranchBundle
+    from eikon_engine.debug.line import ReplayContext
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
@@ -50,14 +50,14 @@ class Workflow:
     failed: ActionOutcome
     blocked: tuple[ActionOutcome, ...]
     """What the other way came to without the live site."""
-    sealed: Branch
+    sealed: BranchBundle
     """The branch that was gone so."""
     notes: tuple[str, ...]
     """What was told of it beside its steps."""
     kept: tuple[Verdict, ...]
     """What the line of that way says of its steps."""
     passed: tuple[ActionOutcome, ...]
-    branch: Branch
+    branch: BranchBundle
     asked: tuple[str, ...]
     """What the shop was asked for while the branch was gone."""
 
@@ -68,39 +68,39 @@ async def record(folder: Path, url: str) -> Bundle:
     async with open_recorder(folder, mission_text="Pay less", mission_id="voucher", options=options) as mission:
         with suppress(ActionError):
             async with mission.subgoal("Redeem a voucher", subgoal_id="redeem"):
-                await mission.perform(Navigate(url=f"{url}/product/1"))
-                await mission.perform(click("#add-to-cart"))
-                await mission.perform(click("#cart-link"))
-                await mission.perform(click("#redeem-voucher").model_copy(update={"timeout_ms": 500}))
+                await mission.run(Navigate(url=f"{url}/product/1"))
+                await mission.run(click("#add-to-cart"))
+                await mission.run(click("#cart-link"))
+                await mission.run(click("#redeem-voucher").model_copy(update={"timeout_ms": 500}))
     return open_bundle(folder)
 
 
-def with_coupon(branch: Branch) -> Branch:
+def with_coupon(branch: BranchBundle) -> BranchBundle:
     """Enter a coupon instead."""
-    branch = skip(branch, VOUCHER, "there is no such button") if len(branch.steps) == VOUCHER else branch
+    branch = skip_step(branch, VOUCHER, "there is no such button") if len(branch.steps) == VOUCHER else branch
     for action in (
         click("#tab-coupon"),
         AnswerDialog(accept=True, text="SAVE10"),
         click("#enter-coupon"),
         Assert(expectation=AssertText(target=Target(selector="#cart-message"), text="Coupon SAVE10: 10 % off.")),
     ):
-        branch = insert(branch, len(branch.steps) + 1, action, "a coupon is no voucher")
+        branch = insert_step(branch, len(branch.steps) + 1, action, "a coupon is no voucher")
     return branch
 
 
-async def walked(walk: Walk) -> tuple[tuple[ActionOutcome, ...], tuple[str, ...]]:
+async def walked(walk: BranchRunner) -> tuple[tuple[ActionOutcome, ...], tuple[str, ...]]:
     """Go to the end; return what the actions came to, and what was told beside them."""
     events = [event async for event in steps(walk)]
-    walk.settle()
-    taken = (event.outcome for event in events if isinstance(event, ActionTaken))
+    walk.finish()
+    taken = (event.outcome for event in events if isinstance(event, ActionPerformed))
     notes = tuple(event.text for event in events if isinstance(event, Note))
     return tuple(each for each in taken if isinstance(each, ActionOutcome)), notes
 
 
-async def steps(walk: Walk | Line) -> AsyncIterator[Event]:
+async def steps(walk: BranchRunner | ReplayContext) -> AsyncIterator[Event]:
     """Do all steps to come."""
-    line = walk.line if isinstance(walk, Walk) else walk
-    while line.next is not None:
+    line = walk.context if isinstance(walk, BranchRunner) else walk
+    while line.next_step is not None:
         async for event in walk.advance():
             yield event
 
@@ -109,20 +109,20 @@ async def work(folder: Path) -> Workflow:
     """Run to the failure, go back, and go another way: sealed, then live."""
     with serve_shop() as shop:
         parent = await record(folder / "voucher", shop.url)
-        async with open_lines(parent, LineOptions(parked=0)) as lines:
+        async with open_context_pool(parent, ContextOptions(parked=0)) as lines:
             line = await lines.open(parent)
-            taken = [event.outcome async for event in steps(line) if isinstance(event, ActionTaken)]
-            way = Way(bundle=parent, seen=line.seen)
+            taken = [event.outcome async for event in steps(line) if isinstance(event, ActionPerformed)]
+            way = History(bundle=parent, digests=line.digests)
             other = with_coupon(start(parent, folder, "sealed", is_live=False))
-            other = insert(other, len(other.steps) + 1, Navigate(url=f"{shop.url}/prices"), "compare")
-            sealed = Walk((await lines.at(way, VOUCHER - 1)).line, other)
-            sealed.change(sealed.branch)
+            other = insert_step(other, len(other.steps) + 1, Navigate(url=f"{shop.url}/prices"), "compare")
+            sealed = BranchRunner((await lines.restore(way, VOUCHER - 1)).context, other)
+            sealed.replan(sealed.branch)
             asked = len(shop.requests)
             blocked, notes = await walked(sealed)
             assert len(shop.requests) == asked
             branch = with_coupon(start(parent, folder, "coupon", is_live=True))
-            walk = Walk((await lines.at(way, VOUCHER - 1)).line, branch)
-            walk.change(branch)
+            walk = BranchRunner((await lines.restore(way, VOUCHER - 1)).context, branch)
+            walk.replan(branch)
             passed, _ = await walked(walk)
             return Workflow(
                 parent=parent,
@@ -130,7 +130,7 @@ async def work(folder: Path) -> Workflow:
                 blocked=blocked,
                 sealed=sealed.branch,
                 notes=notes,
-                kept=tuple(map(verdict_of, sealed.line.outcomes)),
+                kept=tuple(map(verdict_of, sealed.context.outcomes)),
                 passed=passed,
                 branch=walk.branch,
                 asked=tuple(map(str, shop.requests[asked:])),
@@ -142,7 +142,7 @@ def ended(action: ActionOutcome) -> str | None:
     return None if action.result is None else action.result.kind
 
 
-def start(parent: Bundle, folder: Path, name: str, *, is_live: bool) -> Branch:
+def start(parent: Bundle, folder: Path, name: str, *, is_live: bool) -> BranchBundle:
     """Begin a branch in front of the step that fails."""
     return forked(parent, folder / "branches", name=name, iteration=VOUCHER - 1, is_live=is_live)
 
@@ -182,7 +182,7 @@ def test_a_document_that_was_blocked_is_no_failure_of_the_mission(workflow: Work
         True,
         True,
     ]
-    assert failed_steps(workflow.sealed) == {workflow.sealed.steps[-2].id}
+    assert find_failed_steps(workflow.sealed) == {workflow.sealed.steps[-2].id}
 
 
 def test_a_replay_knows_as_little_of_blocked_requests_as_the_walk(workflow: Workflow, tmp_path: Path) -> None:
@@ -213,13 +213,13 @@ def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Pa
 def test_a_live_branch_is_no_patch(workflow: Workflow, tmp_path: Path) -> None:
     """The recording has no answer to what it asks for."""
     with pytest.raises(BranchError, match="it has 1 live responses"):
-        save_patch(workflow.branch, tmp_path / "patch.json")
+        save_as_patch(workflow.branch, tmp_path / "patch.json")
     assert not (tmp_path / "patch.json").exists()
 
 
 def test_the_difference_shows_where_the_ways_part(workflow: Workflow) -> None:
     """The step that failed, those in its place, what they asked for, how both end."""
-    text = render_branch_diff(diff_ways(("main", workflow.parent), ("coupon", workflow.branch.bundle)))
+    text = render_branch_diff(compare_bundles(("main", workflow.parent), ("coupon", workflow.branch.bundle)))
 
     assert "-   4 click #redeem-voucher  [target-missing]" in text
     assert "+   4 click #tab-coupon ('Coupon')" in text

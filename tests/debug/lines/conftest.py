@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.debug.lines import ContextOptions, open_context_pool
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
@@ -41,15 +41,15 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.fixture(scope="session")
-def options() -> LineOptions:
+def options() -> ContextOptions:
     """Give the secret of the mission."""
-    return LineOptions(replay=ReplayOptions(secrets={SECRET: WHO}))
+    return ContextOptions(replay=ReplayOptions(secrets={SECRET: WHO}))
 
 
 @pytest.fixture(scope="session")
-def shared(portal: BlockingPortal, counter: Bundle, options: LineOptions) -> Iterator[Desk]:
+def shared(portal: BlockingPortal, counter: Bundle, options: ContextOptions) -> Iterator[Desk]:
     """Run one browser for all lines."""
-    with portal.wrap_async_context_manager(open_lines(counter, options)) as lines:
+    with portal.wrap_async_context_manager(open_context_pool(counter, options)) as lines:
         yield Desk(portal, lines, counter)
 
 

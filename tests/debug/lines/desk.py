@@ -10,10 +10,10 @@ from tests.missions.counter import ASKED
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.line import Line
-    from eikon_engine.debug.lines import Arrived, Lines
-    from eikon_engine.debug.parking import Berth
-    from eikon_engine.debug.way import Evaluation, Way
+    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.lines import ContextPool, RestoredContext
+    from eikon_engine.debug.parking import PoolSlot
+    from eikon_engine.debug.way import Evaluation, History
     from eikon_engine.outcome.events import Event
     from eikon_engine.trace.bundle import Bundle
 
@@ -26,14 +26,14 @@ class Desk:
     """A browser with lines, and the loop that it runs in."""
 
     portal: BlockingPortal
-    lines: Lines
+    lines: ContextPool
     bundle: Bundle
 
-    def open(self, bundle: Bundle | None = None) -> Line:
+    def open(self, bundle: Bundle | None = None) -> ReplayContext:
         """Open a line before its first step."""
         return self.portal.call(self.lines.open, bundle or self.bundle)
 
-    def step(self, line: Line, until: int | None = None) -> list[Event]:
+    def step(self, line: ReplayContext, until: int | None = None) -> list[Event]:
         """Do the next step, or all until so many are done; return what was told."""
         told: list[Event] = []
 
@@ -46,24 +46,24 @@ class Desk:
         self.portal.call(go)
         return told
 
-    def at(self, way: Way, iteration: int) -> Arrived:
+    def at(self, way: History, iteration: int) -> RestoredContext:
         """Bring a line to a place."""
-        return self.portal.call(self.lines.at, way, iteration)
+        return self.portal.call(self.lines.restore, way, iteration)
 
-    def evaluate(self, line: Line, expression: str, page: int = 0, frame: str = "") -> Evaluation:
+    def evaluate(self, line: ReplayContext, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript by hand."""
         return self.portal.call(line.evaluate, expression, page, frame)
 
-    def park(self, *berths: Berth) -> None:
+    def park(self, *berths: PoolSlot) -> None:
         """Stand still until lines wait at these places."""
 
         async def stand() -> None:
-            self.lines.stand(berths)
-            await self.lines.parked()
+            self.lines.start_parking(berths)
+            await self.lines.wait_until_parked()
 
         self.portal.call(stand)
 
-    def asked(self, line: Line) -> Any:  # noqa: ANN401 - whatever the page says
+    def asked(self, line: ReplayContext) -> Any:  # noqa: ANN401 - whatever the page says
         """Ask the page for the state of its closure, behind the back of the line."""
         page = line.session.page(0)
         assert page is not None

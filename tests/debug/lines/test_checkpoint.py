@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.debug.checkpoint import (
-    CheckpointName,
-    SavedCheckpoint,
-    checkpoint_file,
+    CheckpointFile,
+    CheckpointInfo,
+    checkpoint_path,
     delete_checkpoint,
-    make_checkpoint,
     read_checkpoint,
-    screenshot_file,
-    storage_file,
+    save_checkpoint,
+    screenshot_path,
+    storage_path,
 )
 from eikon_engine.debug.state_digest import STATE_LAYERS
 from eikon_engine.errors import CheckpointError
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.line import ReplayContext
     from tests.debug.lines.desk import Desk
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
 
-def make(desk: Desk, line: Line, folder: Path, label: str = "") -> SavedCheckpoint:
+def make(desk: Desk, line: ReplayContext, folder: Path, label: str = "") -> CheckpointFile:
     """Make a checkpoint where a line stands."""
-    name = CheckpointName(label=label, branch="main", reason="manual", now=NOW)
-    return desk.portal.call(make_checkpoint, line, folder, name)
+    name = CheckpointInfo(label=label, branch="main", reason="manual", now=NOW)
+    return desk.portal.call(save_checkpoint, line, folder, name)
 
 
 @pytest.fixture(scope="module")
-def saved(shared: Desk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SavedCheckpoint, object]:
+def saved(shared: Desk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CheckpointFile, object]:
     """Make a checkpoint near the end, after the secret was typed, and something run by hand; give what was counted."""
     folder = tmp_path_factory.mktemp("checkpoints")
     line = shared.open()
@@ -55,23 +55,23 @@ def saved(shared: Desk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 
 def test_a_checkpoint_reads_back_with_everything_beside_it(
-    desk: Desk, saved: tuple[Path, SavedCheckpoint, object]
+    desk: Desk, saved: tuple[Path, CheckpointFile, object]
 ) -> None:
     """Position, digests of all layers, what the browser kept, documents, a picture."""
     folder, made, _ = saved
 
-    checkpoint = read_checkpoint(checkpoint_file(folder, made.id), desk.bundle.trace)
+    checkpoint = read_checkpoint(checkpoint_path(folder, made.id), desk.bundle.trace)
 
     assert checkpoint == made
     assert (checkpoint.id, checkpoint.iteration, checkpoint.label) == ("cp_8_20260304T050607000089", 8, "typed")
-    storage = json.loads(storage_file(folder, made.id).read_bytes())
+    storage = json.loads(storage_path(folder, made.id).read_bytes())
     assert {item["name"] for item in storage["origins"][0]["localStorage"]} == {"who", "count"}
-    assert screenshot_file(folder, made.id).read_bytes().startswith(b"\x89PNG")
+    assert screenshot_path(folder, made.id).read_bytes().startswith(b"\x89PNG")
     snapshot = load_snapshot(BlobStore(folder / "dom"), checkpoint.state.pages[0].snapshot)
     assert snapshot.main.url == checkpoint.state.url
 
 
-def test_no_secret_is_in_any_file(saved: tuple[Path, SavedCheckpoint, object]) -> None:
+def test_no_secret_is_in_any_file(saved: tuple[Path, CheckpointFile, object]) -> None:
     """Neither the one that was typed, kept and run, nor as blob."""
     folder, made, _ = saved
     stored = [path for path in folder.rglob("*") if path.is_file()]
@@ -83,15 +83,15 @@ def test_no_secret_is_in_any_file(saved: tuple[Path, SavedCheckpoint, object]) -
         assert json.dumps(WHO)[1:-1].encode() not in data
 
 
-def test_another_session_goes_there_by_its_file(desk: Desk, saved: tuple[Path, SavedCheckpoint, object]) -> None:
+def test_another_session_goes_there_by_its_file(desk: Desk, saved: tuple[Path, CheckpointFile, object]) -> None:
     """All that is needed to prove that it has arrived is in the file; what was run by hand is run again."""
     folder, made, counted = saved
-    checkpoint = read_checkpoint(checkpoint_file(folder, made.id), desk.bundle.trace)
+    checkpoint = read_checkpoint(checkpoint_path(folder, made.id), desk.bundle.trace)
 
-    arrived = desk.at(checkpoint.way(desk.bundle), checkpoint.iteration)
+    arrived = desk.at(checkpoint.history(desk.bundle), checkpoint.iteration)
 
     assert arrived.verified == (checkpoint.iteration + 2) * len(STATE_LAYERS)
-    assert desk.asked(arrived.line) == counted
+    assert desk.asked(arrived.context) == counted
 
 
 def _edited(path: Path) -> None:
@@ -127,7 +127,7 @@ def _without_documents(path: Path) -> None:
 def test_a_checkpoint_that_was_changed_is_refused(desk: Desk, tmp_path: Path, change: Callable[[Path], None]) -> None:
     """In one line that names the file."""
     made = make(desk, desk.open(), tmp_path, "typed")
-    change(checkpoint_file(tmp_path, made.id))
+    change(checkpoint_path(tmp_path, made.id))
     path = next(path for path in tmp_path.glob("cp_*.json") if not path.name.endswith(".storage.json"))
 
     with pytest.raises(CheckpointError) as refused:
@@ -137,10 +137,10 @@ def test_a_checkpoint_that_was_changed_is_refused(desk: Desk, tmp_path: Path, ch
     assert "\n" not in refused.value.message
 
 
-def test_a_checkpoint_of_another_mission_is_refused(desk: Desk, saved: tuple[Path, SavedCheckpoint, object]) -> None:
+def test_a_checkpoint_of_another_mission_is_refused(desk: Desk, saved: tuple[Path, CheckpointFile, object]) -> None:
     """Of another trace, and of other steps of this one."""
     folder, made, _ = saved
-    trace, path = desk.bundle.trace, checkpoint_file(folder, made.id)
+    trace, path = desk.bundle.trace, checkpoint_path(folder, made.id)
     first = trace.subgoal_traces[0]
     shorter = first.model_copy(update={"actions_taken": first.actions_taken[1:]})
 
@@ -155,14 +155,14 @@ def test_deleting_keeps_what_others_have(desk: Desk, tmp_path: Path) -> None:
     line = desk.open()
     first = make(desk, line, tmp_path)
     second = desk.portal.call(
-        make_checkpoint,
+        save_checkpoint,
         line,
         tmp_path,
-        CheckpointName(branch="main", reason="automatic", now=NOW.replace(minute=7)),
+        CheckpointInfo(branch="main", reason="automatic", now=NOW.replace(minute=7)),
     )
 
     delete_checkpoint(tmp_path, first.id)
-    assert read_checkpoint(checkpoint_file(tmp_path, second.id)) == second
+    assert read_checkpoint(checkpoint_path(tmp_path, second.id)) == second
     delete_checkpoint(tmp_path, second.id)
 
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -171,9 +171,9 @@ def test_deleting_keeps_what_others_have(desk: Desk, tmp_path: Path) -> None:
 def test_making_a_checkpoint_changes_nothing(desk: Desk, tmp_path: Path) -> None:
     """A mission with one after each step goes as one without."""
     watched, left_alone = desk.open(), desk.open()
-    while watched.next is not None:
+    while watched.next_step is not None:
         make(desk, watched, tmp_path / str(watched.iteration))
         desk.step(watched)
         desk.step(left_alone)
 
-    assert watched.seen == left_alone.seen
+    assert watched.digests == left_alone.digests

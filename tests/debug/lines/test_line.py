@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser import standing
-from eikon_engine.debug.state_digest import STANDING_LAYERS
+from eikon_engine.debug.state_digest import PERSISTENT_LAYERS
 from eikon_engine.errors import PageMissingError, UsageError
-from eikon_engine.outcome.events import ActionTaken, RunEnd, RunStart, SkillUsed, verdict_of
+from eikon_engine.outcome.events import ActionPerformed, RunEnd, RunStart, SkillRun, verdict_of
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.trace.actions import Click, Fill
 from eikon_engine.trace.execution import ActionTrace
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from eikon_engine.debug.line import Line
-    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.outcome.events import EventLine
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.bundle import Bundle
 
@@ -33,7 +33,7 @@ LOADED = 4
 
 def told(events: Sequence[object]) -> list[tuple[str, object]]:
     """Name events, with the verdicts of steps."""
-    steps = (ActionTaken, SkillUsed)
+    steps = (ActionPerformed, SkillRun)
     return [(type(each).__name__, verdict_of(each) if isinstance(each, steps) else None) for each in events]
 
 
@@ -55,7 +55,7 @@ def with_action(bundle: Bundle, position: int, action: Action) -> Bundle:
 
 def test_stepping_tells_what_a_replay_tells(desk: Desk, tmp_path: Path) -> None:
     """The same events in the same order, subgoals included, with the same verdicts."""
-    lines: list[JournalLine] = []
+    lines: list[EventLine] = []
     options = ReplayOptions(artifacts_dir=tmp_path / "run", readers=(lines.append,), secrets={SECRET: WHO}, reports=())
     ReplayEngine(options).replay(desk.bundle.root)
     line = desk.open()
@@ -64,7 +64,7 @@ def test_stepping_tells_what_a_replay_tells(desk: Desk, tmp_path: Path) -> None:
 
     whole = [each.event for each in lines if not isinstance(each.event, RunStart | RunEnd)]
     assert told(stepped) == told(whole)
-    assert line.next is None
+    assert line.next_step is None
     assert [verdict_of(each) for each in line.outcomes] == ["faithful"] * line.step_count
 
 
@@ -73,12 +73,12 @@ def test_looking_changes_nothing(desk: Desk) -> None:
     looked, left_alone = desk.open(), desk.open()
 
     for _ in range(looked.step_count):
-        desk.portal.call(looked.look)
-        assert desk.portal.call(looked.is_undisturbed)
+        desk.portal.call(looked.observe)
+        assert desk.portal.call(looked.is_unchanged)
         desk.step(looked)
         desk.step(left_alone)
 
-    assert looked.seen == left_alone.seen
+    assert looked.digests == left_alone.digests
     assert [verdict_of(each) for each in looked.outcomes] == ["faithful"] * looked.step_count
 
 
@@ -88,11 +88,11 @@ def test_what_came_while_it_stood_still_belongs_to_the_next_step(desk: Desk) -> 
     desk.step(line, 2)
     desk.evaluate(line, "console.error('by hand')")
     for _ in range(2):
-        assert desk.portal.call(line.look).observation.console_errors == ("by hand",)
+        assert desk.portal.call(line.observe).observation.console_errors == ("by hand",)
 
     desk.step(line)
 
-    assert line.sight.observation.console_errors == ("by hand",)
+    assert line.last_observed.observation.console_errors == ("by hand",)
     assert verdict_of(line.outcomes[-1]) == "diverged"
 
 
@@ -101,11 +101,11 @@ def test_what_is_looked_at_is_what_the_page_shows(desk: Desk) -> None:
     line = desk.open()
     desk.step(line, LOADED)
 
-    sight = desk.portal.call(line.look)
+    sight = desk.portal.call(line.observe)
 
-    assert sight.snapshots.keys() == line.sight.snapshots.keys() == {0}
-    assert sight.observation.pages == line.sight.observation.pages
-    assert len({state.clock for state in line.seen.values()}) == LOADED + 1
+    assert sight.snapshots.keys() == line.last_observed.snapshots.keys() == {0}
+    assert sight.observation.pages == line.last_observed.observation.pages
+    assert len({state.clock for state in line.digests.values()}) == LOADED + 1
 
 
 @pytest.mark.parametrize(
@@ -121,17 +121,19 @@ def test_what_is_looked_at_is_what_the_page_shows(desk: Desk) -> None:
         ("'a' + String.fromCharCode(0xd800)", "a\ufffd"),
     ],
 )
-def test_javascript_gives_what_json_can_say(stepped: tuple[Desk, Line], expression: str, result: object) -> None:
+def test_javascript_gives_what_json_can_say(
+    stepped: tuple[Desk, ReplayContext], expression: str, result: object
+) -> None:
     """What it cannot is given as text."""
     desk, line = stepped
 
     evaluation = desk.evaluate(line, expression)
 
     assert (evaluation.result, evaluation.error) == (result, None)
-    assert line.touched
+    assert line.is_modified
 
 
-def test_javascript_that_fails_is_an_answer(stepped: tuple[Desk, Line]) -> None:
+def test_javascript_that_fails_is_an_answer(stepped: tuple[Desk, ReplayContext]) -> None:
     """It may have changed something before, so that it counts."""
     desk, line = stepped
 
@@ -141,8 +143,8 @@ def test_javascript_that_fails_is_an_answer(stepped: tuple[Desk, Line]) -> None:
     assert evaluation.error is not None
     assert "no" in evaluation.error
     assert line.evaluations[-1] == evaluation
-    changed = set(evaluation.state.differences(line.seen[line.iteration]))
-    assert changed & STANDING_LAYERS == {"dom", "title"}
+    changed = set(evaluation.state.differences(line.digests[line.iteration]))
+    assert changed & PERSISTENT_LAYERS == {"dom", "title"}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_javascript_that_never_ends_is_given_up(
 
     evaluation = desk.evaluate(line, expression)
     desk.step(line, 4)
-    again = desk.at(line.way, 4).line
+    again = desk.at(line.history, 4).context
 
     assert why in str(evaluation.error)
     assert desk.asked(again) == desk.asked(line)
@@ -177,7 +179,7 @@ def test_javascript_is_not_run_where_there_is_no_page(desk: Desk) -> None:
     with pytest.raises(PageMissingError, match=r"0\.1"):
         desk.evaluate(line, "1", frame="0.1")
 
-    assert not line.touched
+    assert not line.is_modified
     desk.step(line)
 
 
@@ -240,13 +242,13 @@ def test_a_step_that_was_cut_off_breaks_the_line(desk: Desk) -> None:
 
     desk.portal.call(begin)
 
-    assert not line.is_whole
+    assert not line.is_usable
     with pytest.raises(UsageError, match="step 1 was interrupted"):
         desk.step(line)
 
 
 @pytest.fixture(scope="module")
-def stepped(shared: Desk) -> tuple[Desk, Line]:
+def stepped(shared: Desk) -> tuple[Desk, ReplayContext]:
     """Give a line on the loaded page, for what does not mind the others."""
     line = shared.open()
     shared.step(line, 1)

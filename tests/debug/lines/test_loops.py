@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.parking import Berth
+from eikon_engine.debug.parking import PoolSlot
 
 if TYPE_CHECKING:
     from tests.debug.lines.desk import Desk
@@ -28,21 +28,21 @@ def test_who_gives_up_waiting_leaves_no_loop_behind(desk: Desk) -> None:
             await line.close()
 
     desk.portal.call(cut_off)
-    assert desk.at(line.way, 1).line.iteration == 1
+    assert desk.at(line.history, 1).context.iteration == 1
 
 
 def test_nothing_is_parked_behind_a_loop(desk: Desk) -> None:
     """A loop that was stopped is repeated on the way back, and nowhere else."""
     line = desk.open()
     desk.step(line, 1)
-    before = line.way
+    before = line.history
     looped = desk.evaluate(line, LOOP)
     desk.step(line, 2)
 
-    desk.park(Berth(way=line.way, iteration=2), Berth(way=before, iteration=1))
+    desk.park(PoolSlot(history=line.history, iteration=2), PoolSlot(history=before, iteration=1))
 
     assert looped.overdue
     assert looped.error is not None
     assert looped.error.endswith("and was terminated")
-    assert [each.iteration for each in desk.lines.parking.lines] == [1]
-    assert desk.at(line.way, 1).line.evaluations[0].error == looped.error
+    assert [each.iteration for each in desk.lines.parking.contexts] == [1]
+    assert desk.at(line.history, 1).context.evaluations[0].error == looped.error

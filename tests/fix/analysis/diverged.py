@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from eikon_engine.outcome.divergence import Agreement, Candidate, Divergence
+from eikon_engine.outcome.divergence import Candidate, Divergence, PropertyMatch
 from eikon_engine.outcome.explanation import Explanation
-from eikon_engine.outcome.outcomes import ActionOutcome, Counts, ReplayOutcome, SubgoalOutcome
+from eikon_engine.outcome.outcomes import ActionOutcome, ReplayCounts, ReplayOutcome, SubgoalOutcome
 from eikon_engine.trace.execution import Artifact, Succeeded
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -19,7 +19,7 @@ def diverged_outcome() -> ReplayOutcome:
         path="html>body>button",
         description="button 'Purchase'",
         score=0.9,
-        agreements=(Agreement(name="tag", recorded="button", observed="button", likeness=1.0),),
+        agreements=(PropertyMatch(name="tag", recorded="button", observed="button", likeness=1.0),),
     )
     divergence = Divergence(
         code="target-missing",
@@ -58,7 +58,9 @@ def diverged_outcome() -> ReplayOutcome:
         headless=True,
         network_mode="sealed",
         browser="none",
-        counts=Counts(subgoals=1, subgoals_recorded=1, actions=1, actions_recorded=1, skills=0, skills_recorded=0),
+        counts=ReplayCounts(
+            subgoals=1, subgoals_recorded=1, actions=1, actions_recorded=1, skills=0, skills_recorded=0
+        ),
         verdict="diverged",
         explanation=Explanation(
             subgoal="s1",

@@ -6,10 +6,10 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.analyse import analyse
+from eikon_engine.fix.analysis.analyse import analyze_run
 from eikon_engine.fix.run_script import run_script
-from eikon_engine.fix.step_values import ScriptRun, TestOutput
-from eikon_engine.fix.test_run import Stream, TestRun
+from eikon_engine.fix.step_values import AnalysisInput, RunScriptInput
+from eikon_engine.fix.test_run import CapturedStream, TestRun
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,13 +57,13 @@ def write(tree: Path, files: dict[str, str]) -> Path:
     return tree
 
 
-def ran(tree: Path, session: Path, command: str) -> TestOutput:
+def ran(tree: Path, session: Path, command: str) -> AnalysisInput:
     """Run a command as the loop does."""
     (session / "run").mkdir(parents=True, exist_ok=True)
-    order = ScriptRun(
+    order = RunScriptInput(
         command=command, tree=tree, original=tree, cwd=".", session=session, folder="run", timeout_seconds=60
     )
-    return TestOutput(run=run_script(order), session=session, tree=tree)
+    return AnalysisInput(run=run_script(order), session=session, tree=tree)
 
 
 def printed(tree: Path, session: Path, *, stdout: str = "", stderr: str = "", status: int = 1) -> Analysis:
@@ -74,7 +74,7 @@ def printed(tree: Path, session: Path, *, stdout: str = "", stderr: str = "", st
         exit_status=status,
         ended="exited",
         duration_ms=1,
-        stdout=Stream(file="stdout.txt", bytes_written=len(stdout)),
-        stderr=Stream(file="stderr.txt", bytes_written=len(stderr)),
+        stdout=CapturedStream(file="stdout.txt", bytes_written=len(stdout)),
+        stderr=CapturedStream(file="stderr.txt", bytes_written=len(stderr)),
     )
-    return analyse(TestOutput(run=run, session=session, tree=tree))
+    return analyze_run(AnalysisInput(run=run, session=session, tree=tree))

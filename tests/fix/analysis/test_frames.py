@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.analysis.frames import innermost, pytest_frames
-from eikon_engine.fix.analysis.places import Places
+from eikon_engine.fix.analysis.frames import innermost_own_frame, pytest_frames
+from eikon_engine.fix.analysis.places import TestPaths
 from tests.fix.analysis.running import write
 
 
@@ -40,9 +40,9 @@ def test_the_innermost_place_is_one_of_the_project(tmp_path: Path) -> None:
     frames = pytest_frames(text, places)
 
     assert [each.file for each in frames] == ["a.py", "site-packages/lib.py"]
-    assert innermost(frames, places) == frames[0]
+    assert innermost_own_frame(frames, places) == frames[0]
 
 
-def _places(tree: Path) -> Places:
+def _places(tree: Path) -> TestPaths:
     write(tree, {"a.py": "", "b.py": "", "site-packages/lib.py": ""})
-    return Places(tree=tree, cwd=tree)
+    return TestPaths(tree=tree, cwd=tree)

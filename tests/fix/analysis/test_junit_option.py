@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.fix.analysis.junit_option import with_report
+from eikon_engine.fix.analysis.junit_option import with_junit_option
 
 REPORT = Path("/session/it's here.xml")
 ADDED = shlex.split(f"--junit-xml={shlex.quote(str(REPORT))} -o junit_family=xunit1")
@@ -17,13 +17,13 @@ def test_a_folder_may_be_gone_to_first(tmp_path: Path) -> None:
     """The configuration that counts is the one of that folder."""
     (tmp_path / "app").mkdir()
 
-    changed = with_report("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={})
+    changed = with_junit_option("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={})
     (tmp_path / "app" / "pytest.ini").write_text("[pytest]\njunit_family = xunit2\n", encoding="utf-8")
 
     assert changed is not None
     assert shlex.split(changed) == ["cd", "./app", "&&", "pytest", *ADDED, "-x"]
-    assert with_report("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={}) is None
-    assert with_report("cd - && pytest -x", REPORT, cwd=tmp_path, environ={}) is None
+    assert with_junit_option("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={}) is None
+    assert with_junit_option("cd - && pytest -x", REPORT, cwd=tmp_path, environ={}) is None
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_plain_pytest_writes_a_report(command: str, program: int, tmp_path: Path
     """The option stands directly behind the program; all other words stay what they were."""
     words = shlex.split(command)
 
-    changed = with_report(command, REPORT, cwd=tmp_path, environ={})
+    changed = with_junit_option(command, REPORT, cwd=tmp_path, environ={})
 
     assert changed is not None
     assert shlex.split(changed) == [*words[:program], *ADDED, *words[program:]]
@@ -74,7 +74,7 @@ def test_plain_pytest_writes_a_report(command: str, program: int, tmp_path: Path
 )
 def test_other_commands_are_left_alone(command: str, tmp_path: Path) -> None:
     """What a shell has to work out, and what has a report of its own, is run as it stands."""
-    assert with_report(command, REPORT, cwd=tmp_path, environ={}) is None
+    assert with_junit_option(command, REPORT, cwd=tmp_path, environ={}) is None
 
 
 @pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "setup.cfg"])
@@ -83,12 +83,12 @@ def test_a_configured_report_is_left_alone(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("addopts = --junit-xml=mine.xml", encoding="utf-8")
     (tmp_path / "below").mkdir()
 
-    assert with_report("pytest", REPORT, cwd=tmp_path / "below", environ={}) is None
+    assert with_junit_option("pytest", REPORT, cwd=tmp_path / "below", environ={}) is None
 
 
 def test_an_environment_with_a_report_is_left_alone(tmp_path: Path) -> None:
     """PYTEST_ADDOPTS may ask for a report, too."""
-    assert with_report("pytest", REPORT, cwd=tmp_path, environ={"PYTEST_ADDOPTS": "--junitxml=x"}) is None
+    assert with_junit_option("pytest", REPORT, cwd=tmp_path, environ={"PYTEST_ADDOPTS": "--junitxml=x"}) is None
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), max_size=4))
@@ -96,6 +96,6 @@ def test_arguments_stay_what_they_were(arguments: list[str]) -> None:
     """Whatever stands behind pytest, the words of the shell are the same with the option, or nothing is added."""
     command = shlex.join(["pytest", *arguments])
 
-    changed = with_report(command, REPORT, cwd=Path("/nowhere"), environ={})
+    changed = with_junit_option(command, REPORT, cwd=Path("/nowhere"), environ={})
 
     assert changed is None or shlex.split(changed) == ["pytest", *ADDED, *arguments]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import BundlePathError
-from eikon_engine.fix.analysis.analyse import analyse
-from eikon_engine.fix.step_values import TestOutput
-from eikon_engine.fix.test_run import Stream, TestRun
+from eikon_engine.fix.analysis.analyse import analyze_run
+from eikon_engine.fix.step_values import AnalysisInput
+from eikon_engine.fix.test_run import CapturedStream, TestRun
 from tests.fix.analysis.diverged import diverged_outcome
 from tests.fix.analysis.running import printed, ran, write
 
@@ -82,8 +82,8 @@ unittest.main()
 """
     tree = write(tmp_path / "tree", {"sums.py": program, "bad.py": "def f(:\n"})
 
-    tests = analyse(ran(tree, tmp_path, f"{shlex.quote(sys.executable)} sums.py"))
-    syntax = analyse(ran(tree, tmp_path, f"{shlex.quote(sys.executable)} bad.py"))
+    tests = analyze_run(ran(tree, tmp_path, f"{shlex.quote(sys.executable)} sums.py"))
+    syntax = analyze_run(ran(tree, tmp_path, f"{shlex.quote(sys.executable)} bad.py"))
 
     assert [(each.id, each.message, each.file, each.line) for each in tests.failures] == [
         ("test_key (__main__.Sums.test_key)", "KeyError: 'k'", "sums.py", 9),
@@ -184,12 +184,12 @@ def test_a_run_without_an_end_of_its_own_says_so(tmp_path: Path, ended: str, sig
             "ended": ended,
             "signal": signal,
             "duration_ms": 1,
-            "stdout": Stream(file="o", bytes_written=505),
-            "stderr": Stream(file="e", bytes_written=0),
+            "stdout": CapturedStream(file="o", bytes_written=505),
+            "stderr": CapturedStream(file="e", bytes_written=0),
         }
     )
 
-    first = analyse(TestOutput(run=run, session=tmp_path, tree=tmp_path)).first
+    first = analyze_run(AnalysisInput(run=run, session=tmp_path, tree=tmp_path)).first
 
     assert first is not None
     assert (first.id, first.message) == (told, told)
@@ -199,8 +199,8 @@ def test_a_run_without_an_end_of_its_own_says_so(tmp_path: Path, ended: str, sig
 
 def test_output_outside_of_the_session_is_refused(tmp_path: Path) -> None:
     """The paths of a run stay inside the session folder."""
-    stream = Stream(file="../secret", bytes_written=1)
+    stream = CapturedStream(file="../secret", bytes_written=1)
     run = TestRun(command="x", exit_status=1, ended="exited", duration_ms=1, stdout=stream, stderr=stream)
 
     with pytest.raises(BundlePathError):
-        analyse(TestOutput(run=run, session=tmp_path, tree=tmp_path))
+        analyze_run(AnalysisInput(run=run, session=tmp_path, tree=tmp_path))

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.analysis.analyse import analyse
-from eikon_engine.fix.analysis.pytest_verbose import read_ran
+from eikon_engine.fix.analysis.analyse import analyze_run
+from eikon_engine.fix.analysis.pytest_verbose import verbose_results
 from eikon_engine.fix.failure import Analysis
-from eikon_engine.fix.step_values import TestOutput
+from eikon_engine.fix.step_values import AnalysisInput
 from tests.fix.analysis.running import CALCULATOR, PYTEST, printed, ran, write
 
 ALL = f"{PYTEST} --continue-on-collection-errors"
@@ -31,15 +31,15 @@ SETUP = ("tests/test_calc.py::test_setup", "ValueError: nope", "tests/test_calc.
 
 
 @pytest.fixture(scope="module")
-def long_run(tmp_path_factory: pytest.TempPathFactory) -> TestOutput:
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> AnalysisInput:
     """Return a run with the usual tracebacks, and a report."""
     tree = write(tmp_path_factory.mktemp("long"), CALCULATOR)
     return ran(tree, tmp_path_factory.mktemp("session"), ALL)
 
 
-def test_failures_come_from_the_report_in_the_order_of_the_tests(long_run: TestOutput) -> None:
+def test_failures_come_from_the_report_in_the_order_of_the_tests(long_run: AnalysisInput) -> None:
     """Each failure has its node id, its message, and the innermost place in the project."""
-    analysis = analyse(long_run)
+    analysis = analyze_run(long_run)
 
     assert long_run.run.junit_xml is not None
     assert _told(analysis) == (COLLECTION, *CALLS, SETUP)
@@ -47,18 +47,18 @@ def test_failures_come_from_the_report_in_the_order_of_the_tests(long_run: TestO
     assert analysis.summary == f"failed (exit status 1), 5 failures, first {COLLECTION[0]}: {COLLECTION[1]}"
 
 
-def test_failures_come_from_the_text_where_there_is_no_report(long_run: TestOutput) -> None:
+def test_failures_come_from_the_text_where_there_is_no_report(long_run: AnalysisInput) -> None:
     """What pytest prints holds the same failures; it prints errors before failures."""
-    without = TestOutput(
+    without = AnalysisInput(
         run=long_run.run.model_copy(update={"junit_xml": None}), session=long_run.session, tree=long_run.tree
     )
 
-    assert _told(analyse(without)) == (COLLECTION, SETUP, *CALLS)
+    assert _told(analyze_run(without)) == (COLLECTION, SETUP, *CALLS)
 
 
-def test_frames_lead_from_the_test_to_where_it_was_raised(long_run: TestOutput) -> None:
+def test_frames_lead_from_the_test_to_where_it_was_raised(long_run: AnalysisInput) -> None:
     """Frames of the standard library are named without the folder in which it lies."""
-    load = analyse(long_run).failures[2]
+    load = analyze_run(long_run).failures[2]
 
     assert [(frame.file, frame.name) for frame in load.frames] == [
         ("tests/test_calc.py", ""),
@@ -74,21 +74,21 @@ def test_other_tracebacks_are_read_as_well(tmp_path: Path, style: str) -> None:
     """Short and native tracebacks have the same places and messages."""
     output = ran(write(tmp_path / "tree", CALCULATOR), tmp_path, f"{ALL} -q --tb={style} --junit-xml=mine.xml")
 
-    told = {(id_, file, line) for id_, _, file, line in _told(analyse(output))}
+    told = {(id_, file, line) for id_, _, file, line in _told(analyze_run(output))}
 
     assert output.run.junit_xml is None
     assert told == {(id_, file, line) for id_, _, file, line in (COLLECTION, *CALLS, SETUP)}
 
 
-def test_runs_in_other_folders_read_the_same(long_run: TestOutput, tmp_path: Path) -> None:
+def test_runs_in_other_folders_read_the_same(long_run: AnalysisInput, tmp_path: Path) -> None:
     """No folder, address, time or worker of one run stands in what is read: another run is told in the same words."""
     again = ran(write(tmp_path / "elsewhere", CALCULATOR), tmp_path / "session", ALL)
 
-    assert analyse(again) == analyse(long_run)
-    assert str(tmp_path) not in analyse(again).model_dump_json()
+    assert analyze_run(again) == analyze_run(long_run)
+    assert str(tmp_path) not in analyze_run(again).model_dump_json()
 
 
-def test_a_damaged_report_is_not_believed(long_run: TestOutput, tmp_path: Path) -> None:
+def test_a_damaged_report_is_not_believed(long_run: AnalysisInput, tmp_path: Path) -> None:
     """A report that was cut off, or brings entities along, is left aside: the text tells."""
     for damage in (
         "<testsuites><testsuite>",
@@ -98,7 +98,7 @@ def test_a_damaged_report_is_not_believed(long_run: TestOutput, tmp_path: Path) 
         (long_run.session / "run" / "bad.xml").write_text(damage, encoding="utf-8")
         run = long_run.run.model_copy(update={"junit_xml": "run/bad.xml"})
 
-        analysis = analyse(TestOutput(run=run, session=long_run.session, tree=long_run.tree))
+        analysis = analyze_run(AnalysisInput(run=run, session=long_run.session, tree=long_run.tree))
 
         assert _told(analysis) == (COLLECTION, SETUP, *CALLS)
 
@@ -134,7 +134,7 @@ def test_a_line_for_each_test_tells_which_ran(tmp_path: Path, options: str, othe
     )
     tree = write(tmp_path / "tree", {"test_a.py": text})
 
-    analysis = analyse(ran(tree, tmp_path / "session", f"true; {PYTEST} {options}"))
+    analysis = analyze_run(ran(tree, tmp_path / "session", f"true; {PYTEST} {options}"))
 
     assert analysis.failing == {"test_a.py::test_3"}
     assert (analysis.stopped_early, analysis.other_tests) == (True, others)
@@ -145,5 +145,7 @@ def test_lines_that_do_not_come_to_the_numbers_tell_nothing() -> None:
     line, end = "test_a.py::test_1 PASSED   [ 50%]\n", "=== 1 failed, 1 passed ===\n"
     failed = "test_a.py::test_2 FAILED   [100%]\n"
 
-    assert read_ran(line + failed + end) == ("test_a.py::test_1",)
-    assert [read_ran(each) for each in (line + end, line * 2 + failed + end, line + failed + end * 2)] == [None] * 3
+    assert verbose_results(line + failed + end) == ("test_a.py::test_1",)
+    assert [verbose_results(each) for each in (line + end, line * 2 + failed + end, line + failed + end * 2)] == [
+        None
+    ] * 3

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.fix.analysis.places import Places
-from eikon_engine.fix.analysis.steady import steady
+from eikon_engine.fix.analysis.places import TestPaths
+from eikon_engine.fix.analysis.steady import normalize
 
-PLACES = Places(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("/work/session"), "<session>"),))
+PLACES = TestPaths(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("/work/session"), "<session>"),))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ PLACES = Places(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("
 )
 def test_what_differs_from_run_to_run_is_left_out(text: str, expected: str) -> None:
     """Folders, addresses, times at the start of lines, durations of runs and known tokens go."""
-    assert steady(text, PLACES) == expected
+    assert normalize(text, PLACES) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_differs_from_run_to_run_is_left_out(text: str, expected: str) -> N
 )
 def test_what_a_test_compares_is_kept(text: str) -> None:
     """Dates, numbers and names inside a line may be what is wrong."""
-    assert steady(text, PLACES) == text
+    assert normalize(text, PLACES) == text
 
 
 PIECES = ("/work/copy", "/", "a", " ", "\n", "0x1234", " at ", "1 passed in 1.0s", "é", '"')
@@ -66,7 +66,7 @@ def test_long_lines_take_no_longer_than_short_ones(piece: str) -> None:
     """No output keeps a pattern busy: what is longer than any line of a person is cut."""
     begun = time.process_time()
 
-    found = steady(piece * 200_000, PLACES)
+    found = normalize(piece * 200_000, PLACES)
 
     assert len(found) < 10_000
     assert time.process_time() - begun < 5
@@ -75,7 +75,7 @@ def test_long_lines_take_no_longer_than_short_ones(piece: str) -> None:
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_a_steady_text_stays_so(text: str) -> None:
     """To make a text steady twice changes no more than once."""
-    once = steady(text, PLACES)
+    once = normalize(text, PLACES)
 
     assert "/work/copy/a" not in once
-    assert steady(once, PLACES) == once
+    assert normalize(once, PLACES) == once

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eikon_engine.errors import ProposalMalformedError
 from eikon_engine.fix.answers.blocks import DIVIDER, REPLACE, SEARCH, write_block
-from eikon_engine.fix.answers.read import read_answer
+from eikon_engine.fix.answers.read import parse_answer
 from eikon_engine.fix.proposal import NoFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
 
 BLOCK = f"{SEARCH}\nreturn a - b\n{DIVIDER}\nreturn a + b\n{REPLACE}\n"
@@ -85,7 +85,7 @@ def test_edits_come_in_the_order_of_the_answer() -> None:
 @pytest.mark.parametrize("needs_edits", [True, False])
 def test_an_answer_without_a_fix_is_none(answer: str, reason: str, needs_edits: bool) -> None:  # noqa: FBT001 - a case
     """Whatever else stands in it, it is never applied."""
-    assert read_answer(answer, needs_edits=needs_edits) == NoFix(reason=reason)
+    assert parse_answer(answer, needs_edits=needs_edits) == NoFix(reason=reason)
 
 
 def test_code_that_speaks_of_no_fix_is_code() -> None:
@@ -112,7 +112,7 @@ def test_code_that_speaks_of_no_fix_is_code() -> None:
 def test_nonsense_is_an_error_that_says_where(answer: str, told: str) -> None:
     """An answer that holds no fix that can be read is refused in one line."""
     with pytest.raises(ProposalMalformedError) as refused:
-        read_answer(answer, needs_edits=True)
+        parse_answer(answer, needs_edits=True)
 
     assert told in refused.value.message
     assert "\n" not in refused.value.message
@@ -120,17 +120,17 @@ def test_nonsense_is_an_error_that_says_where(answer: str, told: str) -> None:
 
 def test_an_applier_that_reads_itself_gets_any_words() -> None:
     """Words without edits are a fix for a program that reads them."""
-    assert read_answer("Swap them.", needs_edits=False) == TextFix(text="Swap them.")
+    assert parse_answer("Swap them.", needs_edits=False) == TextFix(text="Swap them.")
 
 
 @given(st.text(st.sampled_from("a.py\n<=>-+@ ") | st.just("\\"), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """No answer of a model is a fault of ours."""
     with suppress(ProposalMalformedError):
-        assert read_answer(text, needs_edits=True).kind in {"text", "none"}
+        assert parse_answer(text, needs_edits=True).kind in {"text", "none"}
 
 
 def _edits(answer: str) -> tuple[TextEdit, ...]:
-    fix = read_answer(answer, needs_edits=True)
+    fix = parse_answer(answer, needs_edits=True)
     assert isinstance(fix, TextFix)
     return fix.edits

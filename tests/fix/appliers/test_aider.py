@@ -12,8 +12,8 @@ import pytest
 
 from eikon_engine.errors import AiderMissingError, ApplierFailedError, EikonError, PatchRejectedError
 from eikon_engine.fix.appliers.aider import AiderApplier
-from eikon_engine.fix.appliers.aider_call import AskedModel
-from eikon_engine.fix.appliers.tree_before import remembered
+from eikon_engine.fix.appliers.aider_call import AiderModel
+from eikon_engine.fix.appliers.tree_before import tree_snapshot
 from eikon_engine.fix.proposal import PatchFix, ReplaceText, TextFix, UnifiedDiff
 from eikon_engine.trace.patch import TracePatch
 
@@ -137,9 +137,9 @@ def test_aider_asks_the_server_that_is_asked_for_fixes(
     """Code and key go nowhere else, unless the variables of Aider itself say so."""
     aider = stand.aider(MENDS)
     surroundings = {name: text for name, text in (aider.environ or {}).items() if name != "OPENAI_BASE_URL"}
-    asked = AskedModel(model="m", base_url="http://here/v1")
+    asked = AiderModel(model="m", base_url="http://here/v1")
 
-    replace(aider, asked=asked, environ={**surroundings, **environ}).apply(FIX, stand.tree, ("calc.py",))
+    replace(aider, aider_model=asked, environ={**surroundings, **environ}).apply(FIX, stand.tree, ("calc.py",))
 
     called = json.loads(stand.called_file.read_text(encoding="utf-8"))
     assert [each for each in called["arguments"] if each in {*arguments, "--model"}] == arguments
@@ -237,13 +237,13 @@ def test_a_tree_is_remembered_to_the_last_byte(tmp_path: Path) -> None:
     (tree / "run").write_bytes(b"#!/bin/sh\n")
     (tree / "run").chmod(0o755)
 
-    with remembered(tree) as before:
+    with tree_snapshot(tree) as before:
         (tree / "a.txt").write_bytes(b"changed")
         (tree / "b.bin").unlink()
         (tree / "run").chmod(0o644)
         (tree / "new").mkdir()
         (tree / "new" / "x").write_bytes(b"x")
-        changed = before.changed()
+        changed = before.changed_files()
         before.restore()
 
     assert changed == ("a.txt", "b.bin", "new/x", "run")

@@ -65,7 +65,7 @@ def test_an_edit_that_does_not_fit_leaves_everything_as_it_was(edit: TextEdit, t
 
 
 def test_git_has_to_take_the_change(tmp_path: Path) -> None:
-    """What git knows to lead into `.git` elsewhere - on Windows, here - is refused, although it is harmless here."""
+    """What git knows to lead into `.run_git` elsewhere - on Windows, here - is refused, although it is harmless here."""
     tree = _tree(tmp_path)
 
     with pytest.raises(PatchRejectedError, match="git cannot apply it: git apply"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.appliers.bounds import Bounds
+from eikon_engine.fix.appliers.bounds import AllowedFiles
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str
     tree = _tree(tmp_path)
 
     with pytest.raises(PatchRejectedError):
-        Bounds(tree=tree, targets=targets).demand(name)
+        AllowedFiles(tree=tree, targets=targets).require(name)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> 
     tree = _tree(tmp_path)
 
     with pytest.raises(PatchRejectedError, match="name it with --target-file"):
-        Bounds(tree=tree, targets=()).demand(name)
-    assert Bounds(tree=tree, targets=(name,)).demand(name) == name
+        AllowedFiles(tree=tree, targets=()).require(name)
+    assert AllowedFiles(tree=tree, targets=(name,)).require(name) == name
 
 
 @pytest.mark.parametrize(
@@ -76,21 +76,21 @@ def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> 
 )
 def test_what_only_sounds_like_a_test_is_none(name: str, tmp_path: Path) -> None:
     """Names are compared whole."""
-    assert Bounds(tree=_tree(tmp_path), targets=()).demand(name) == name
+    assert AllowedFiles(tree=_tree(tmp_path), targets=()).require(name) == name
 
 
 def test_targets_are_files_and_folders(tmp_path: Path) -> None:
     """What is not named, nor below a folder that is, stays as it is; a name that only begins alike is another one."""
-    bounds = Bounds(tree=_tree(tmp_path), targets=("file.py", "folder"))
+    bounds = AllowedFiles(tree=_tree(tmp_path), targets=("file.py", "folder"))
 
-    assert [bounds.demand(name) for name in ("file.py", "./file.py", "folder//new.py")] == [
+    assert [bounds.require(name) for name in ("file.py", "./file.py", "folder//new.py")] == [
         "file.py",
         "file.py",
         "folder/new.py",
     ]
     for name in ("other.py", "file.pyc", "folder2/x.py"):
         with pytest.raises(PatchRejectedError, match=r"expected one of the target files \(file.py, folder\)"):
-            bounds.demand(name)
+            bounds.require(name)
 
 
 @given(st.text(st.sampled_from("./\\a:gitGIT \0~"), max_size=12))
@@ -98,7 +98,7 @@ def test_every_name_that_passes_lies_inside(name: str) -> None:
     """Whatever a model writes as a path, what is taken is below the tree, and none of git's."""
     tree = Path("/nowhere/tree")
     try:
-        plain = Bounds(tree=tree, targets=()).demand(name)
+        plain = AllowedFiles(tree=tree, targets=()).require(name)
     except PatchRejectedError:
         return
 

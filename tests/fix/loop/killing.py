@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.ending import forget_ending
-from eikon_engine.fix.hand_over import hand_over
-from eikon_engine.fix.unfinished import settle
+from eikon_engine.fix.ending import delete_journal
+from eikon_engine.fix.hand_over import write_back
+from eikon_engine.fix.unfinished import recover
 from eikon_engine.fix.work_copy import WorkCopy
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def kill_at_each(what: str, start: Path, *arguments: str) -> list[Path]:
 
 def _hand_over(folder: Path, before: str, after: str) -> None:
     copy = WorkCopy(folder / SESSION, folder / SHOP)
-    hand_over(folder / SHOP, copy, copy.changes(before, after))
-    forget_ending(copy.folder)
+    write_back(folder / SHOP, copy, copy.changes(before, after))
+    delete_journal(copy.folder)
 
 
 def _settle(folder: Path) -> None:
     session = folder / SESSION / "session.json"
     session.write_text(session.read_text(encoding="utf-8").replace(sys.argv[2], str(folder)), encoding="utf-8")
-    settle(folder / SESSION)
+    recover(folder / SESSION)
 
 
 def _die_at(number: int, below: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.deciding_files import ProjectAtFirst, demand_undecided
+from eikon_engine.fix.deciding_files import OriginalProject, require_unprotected
 from eikon_engine.fix.failure import Analysis, TestFailure
-from eikon_engine.fix.programs import read_programs
+from eikon_engine.fix.programs import scan_project
 from eikon_engine.fix.shadowed import missing_modules
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PRICE_PROJECT, everything, make_project, write
@@ -19,11 +19,11 @@ def weigh(
     tree: Path, file: str, *, command: str = "pytest", cwd: str = ".", is_new: bool = False, told: str = ""
 ) -> None:
     """Ask whether one file may be changed."""
-    programs = read_programs(tree, command, cwd)
-    project = ProjectAtFirst(command=command, cwd=cwd, programs=programs)
+    programs = scan_project(tree, command, cwd)
+    project = OriginalProject(command=command, cwd=cwd, files=programs)
     failure = TestFailure(id="tests/test_a.py", kind="pytest", message=told)
     analysis = Analysis(passed=False, first=failure, summary="1 failure")
-    demand_undecided((file,), {file} if is_new else (), missing_modules(analysis), project)
+    require_unprotected((file,), {file} if is_new else (), missing_modules(analysis), project)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.fix.failure import Analysis, TestFailure
-from eikon_engine.fix.judging import judge
-from eikon_engine.fix.process_group import Ending
-from eikon_engine.fix.test_run import Stream, TestRun
+from eikon_engine.fix.judging import judge_fix
+from eikon_engine.fix.process_group import ProcessEnding
+from eikon_engine.fix.test_run import CapturedStream, TestRun
 
-NOTHING = Stream(file="stdout.txt", bytes_written=0)
+NOTHING = CapturedStream(file="stdout.txt", bytes_written=0)
 
 
 def analysis(*ids: str) -> Analysis:
@@ -22,7 +22,7 @@ def analysis(*ids: str) -> Analysis:
     )
 
 
-def run(ended: Ending = "exited", exit_status: int | None = 1) -> TestRun:
+def run(ended: ProcessEnding = "exited", exit_status: int | None = 1) -> TestRun:
     """Make a run."""
     return TestRun(
         command="pytest", exit_status=exit_status, ended=ended, duration_ms=1, stdout=NOTHING, stderr=NOTHING
@@ -45,7 +45,7 @@ def test_only_fewer_of_the_same_failures_are_help(
     before: tuple[str, ...], after: tuple[str, ...], expected: str
 ) -> None:
     """Whatever fails that did not fail before is no help; tests of a module that could not be read did fail before."""
-    assert judge(analysis(*before), analysis(*after), run()) == expected
+    assert judge_fix(analysis(*before), analysis(*after), run()) == expected
 
 
 def test_failures_that_are_too_many_to_be_listed_count() -> None:
@@ -55,8 +55,8 @@ def test_failures_that_are_too_many_to_be_listed_count() -> None:
     def long(every: list[str]) -> Analysis:
         return analysis(*every[:200]).model_copy(update={"unlisted": tuple(every[200:])})
 
-    assert judge(long(ids), long(ids[1:]), run()) == "helped"
-    assert judge(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
+    assert judge_fix(long(ids), long(ids[1:]), run()) == "helped"
+    assert judge_fix(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_run_that_stops_at_a_failure_has_tests_it_did_not_come_to(
     first = analysis(*before[0]).model_copy(update={"stopped_early": True, "other_tests": before[1]})
     second = analysis(*after[0]).model_copy(update={"stopped_early": after[1] is not None, "other_tests": after[1]})
 
-    assert judge(first, second, run()) == expected
+    assert judge_fix(first, second, run()) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,17 +104,17 @@ def test_where_nothing_tells_which_tests_ran_nobody_knows(
         analysis(*ids).model_copy(update={"stopped_early": how == "early"}) for ids, how in (before, after)
     )
 
-    assert judge(first, second, run()) == expected
+    assert judge_fix(first, second, run()) == expected
 
 
 def test_a_run_that_was_cut_off_is_no_help() -> None:
     """Fewer failures count only where all could have shown."""
-    assert judge(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
+    assert judge_fix(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.lists(st.sampled_from("abcd"), unique=True))
 def test_help_never_adds_a_failure(before: list[str], after: list[str]) -> None:
     """What is kept fails in nothing that passed before."""
-    if judge(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
+    if judge_fix(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
         assert set(after) < set(before)

@@ -12,11 +12,11 @@ import pytest
 
 from eikon_engine.cli.main import eikon
 from eikon_engine.completions import EchoClient
-from eikon_engine.errors import SessionError, TreeChangedError
+from eikon_engine.errors import SessionError, WorkingTreeChangedError
 from eikon_engine.fix import LoopOptions, debug_loop
-from eikon_engine.fix.ending import ENDING_FILE
-from eikon_engine.fix.session import SessionNote, hold_session
-from eikon_engine.fix.unfinished import settle, settle_all
+from eikon_engine.fix.ending import JOURNAL_FILE
+from eikon_engine.fix.session import SessionRecord, lock_session
+from eikon_engine.fix.unfinished import recover, recover_all
 from eikon_engine.fix.user_tree import find_tree
 from eikon_engine.fix.work_copy import copy_tree
 from eikon_engine.shell import run_command
@@ -32,9 +32,9 @@ def state(folder: Path) -> dict[str, object]:
     }
 
 
-def note(folder: Path) -> SessionNote:
+def note(folder: Path) -> SessionRecord:
     """Make the note of a session that writes."""
-    return SessionNote(
+    return SessionRecord(
         id="20260101T000000-abcdef",
         state="writing",
         begun_at=datetime(2026, 1, 1, tzinfo=UTC),
@@ -71,11 +71,11 @@ def stand(tmp_path_factory: pytest.TempPathFactory) -> Stand:
     write(shop, {"a.py": "old a\n", "gone/b.py": "old b\n", "run.sh": "old run\n", "same.py": "same\n"})
     (shop / "run.sh").chmod(0o750)
     copy = copy_tree(find_tree(shop), folder / SESSION)
-    base = copy.take()
+    base = copy.store_state()
     write(copy.root, {"a.py": "new a\n", "new/deep/c.py": "new c\n"})
     (copy.root / "gone" / "b.py").unlink()
     (copy.root / "run.sh").chmod(0o640)
-    after = copy.take()
+    after = copy.store_state()
     *killed, whole = kill_at_each("end", folder, base, after)
     half = next(each for each in killed if (each / SHOP / "new/deep/c.py").exists())
     shutil.copytree(half, folder.with_name("half"))
@@ -93,12 +93,12 @@ def test_a_kill_at_any_change_leaves_all_files_or_none(stand: Stand) -> None:
     left = [state(each / SHOP) for each in stand.killed]
     half = sum(each not in (stand.before, stand.after) for each in left)
 
-    told = [settle(moved(each)) for each in stand.killed]
+    told = [recover(moved(each)) for each in stand.killed]
 
     for each, was in zip(stand.killed, left, strict=True):
         assert state(each / SHOP) == (stand.after if was == stand.after else stand.before)
-        assert not (each / SESSION / ENDING_FILE).exists()
-        assert settle(each / SESSION) is None
+        assert not (each / SESSION / JOURNAL_FILE).exists()
+        assert recover(each / SESSION) is None
     assert half >= 5
     assert sum("rolled back" in str(each) for each in told) >= half
     assert sum("was interrupted after its fix was completely written" in str(each) for each in told) == 1
@@ -114,7 +114,7 @@ def test_taking_back_may_be_killed_too(stand: Stand) -> None:
     assert state(whole / SHOP) == stand.before
     assert len(cut_off) >= 5
     for each in cut_off:
-        settle(moved(each))
+        recover(moved(each))
         assert state(each / SHOP) == stand.before
 
 
@@ -133,7 +133,10 @@ def test_the_next_command_takes_back_and_says_so(
         run_command(eikon, ["fix", "sessions", "--sessions-dir", str(tmp_path / "listed" / "sessions")], "eikon") == 0
     )
     options = LoopOptions(
-        test_cmd="true", cwd=tmp_path / "looped" / SHOP, sessions=tmp_path / "looped" / "sessions", tell=told.append
+        test_cmd="true",
+        cwd=tmp_path / "looped" / SHOP,
+        sessions_dir=tmp_path / "looped" / "sessions",
+        on_progress=told.append,
     )
     debug_loop(options, client=EchoClient())
 
@@ -159,13 +162,15 @@ def test_files_that_somebody_changed_since_are_left_alone(half: Path) -> None:
     (half / SHOP / "run.sh").write_text("mine\n", encoding="utf-8")
     before = state(half / SHOP)
 
-    with pytest.raises(TreeChangedError, match=r"run\.sh: expected the file as before or after the fix, got another"):
-        settle(half / SESSION)
-    with pytest.raises(TreeChangedError, match=r"partly written\. Repair it manually"):
-        debug_loop(LoopOptions(test_cmd="true", cwd=half / SHOP, sessions=half), client=EchoClient())
+    with pytest.raises(
+        WorkingTreeChangedError, match=r"run\.sh: expected the file as before or after the fix, got another"
+    ):
+        recover(half / SESSION)
+    with pytest.raises(WorkingTreeChangedError, match=r"partly written\. Repair it manually"):
+        debug_loop(LoopOptions(test_cmd="true", cwd=half / SHOP, sessions_dir=half), client=EchoClient())
 
     assert state(half / SHOP) == before
-    assert len(settle_all(half)) == 1
+    assert len(recover_all(half)) == 1
 
 
 @pytest.mark.parametrize("note_text", [None, "{}"])
@@ -176,7 +181,9 @@ def test_a_session_that_cannot_be_read_stops_no_loop_in_other_trees(tmp_path: Pa
     write(tmp_path / "shop", {"a.py": "A = 1\n"})
     told: list[str] = []
 
-    options = LoopOptions(test_cmd="true", cwd=tmp_path / "shop", sessions=tmp_path / "sessions", tell=told.append)
+    options = LoopOptions(
+        test_cmd="true", cwd=tmp_path / "shop", sessions_dir=tmp_path / "sessions", on_progress=told.append
+    )
     result = debug_loop(options, client=EchoClient())
 
     assert result.status == "COMPLETE"
@@ -189,18 +196,18 @@ def test_a_change_under_way_is_left_to_its_process(half: Path) -> None:
     """Only what nobody does any more is taken back."""
     before = state(half / SHOP)
     other = half / "other"
-    with hold_session(other):
-        (half / SESSION / ENDING_FILE).rename(other / ENDING_FILE)
-        assert settle(other) is None
+    with lock_session(other):
+        (half / SESSION / JOURNAL_FILE).rename(other / JOURNAL_FILE)
+        assert recover(other) is None
     assert state(half / SHOP) == before
 
 
 @pytest.mark.parametrize("path", ["../away.py", "/etc/passwd"])
 def test_a_change_that_leads_out_of_the_tree_is_refused(half: Path, path: str) -> None:
     """What stands in a session folder is checked like any other input."""
-    ending = json.loads((half / SESSION / ENDING_FILE).read_text(encoding="utf-8"))
+    ending = json.loads((half / SESSION / JOURNAL_FILE).read_text(encoding="utf-8"))
     ending["files"][0]["path"] = path
-    (half / SESSION / ENDING_FILE).write_text(json.dumps(ending), encoding="utf-8")
+    (half / SESSION / JOURNAL_FILE).write_text(json.dumps(ending), encoding="utf-8")
 
     with pytest.raises(SessionError, match=r"cannot read the journal of an interrupted change:.*outside the tree"):
-        settle(half / SESSION)
+        recover(half / SESSION)

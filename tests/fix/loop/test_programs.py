@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.programs import read_programs
-from eikon_engine.fix.used_files import used_files
+from eikon_engine.fix.programs import scan_project
+from eikon_engine.fix.used_files import imported_files
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import ASSERTS, PRICE_PROJECT, everything, make_project, write
 
@@ -50,7 +50,7 @@ def shop(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("file", ["tools/check.py", "tools/other.py", "urls.py", "lib/run.rb"])
 def test_source_that_nobody_uses_may_be_a_program_that_tests(shop: Path, file: str) -> None:
     """Whatever runs it, by whatever name."""
-    assert read_programs(shop, "make test", ".").role(file) in {
+    assert scan_project(shop, "make test", ".").protection_reason(file) in {
         "a program",
         "a file that no other file imports, which may be a test program",
     }
@@ -59,7 +59,7 @@ def test_source_that_nobody_uses_may_be_a_program_that_tests(shop: Path, file: s
 @pytest.mark.parametrize("file", ["scripts/all.sh", "more.mk", "shop/data.json", ".hidden.py", "new.cfg", "setup.py"])
 def test_what_is_no_source_may_decide(shop: Path, file: str) -> None:
     """Scripts, settings and data, also those that a fix would make."""
-    role = read_programs(shop, "make test", ".").role(file)
+    role = scan_project(shop, "make test", ".").protection_reason(file)
 
     assert role == "a file that is not source code: a script, configuration or data"
 
@@ -79,7 +79,7 @@ def test_what_is_no_source_may_decide(shop: Path, file: str) -> None:
 )
 def test_what_the_command_comes_to_run_is_followed(shop: Path, command: str, file: str) -> None:
     """From the command to what it reads, and to what that names, also where other files use it."""
-    assert file in read_programs(shop, command, "shop" if ".." in command else ".").run
+    assert file in scan_project(shop, command, "shop" if ".." in command else ".").executed
 
 
 def test_what_is_run_as_a_module_is_followed_like_a_file(tmp_path: Path) -> None:
@@ -88,10 +88,12 @@ def test_what_is_run_as_a_module_is_followed_like_a_file(tmp_path: Path) -> None
     write(tmp_path, {**texts, "tests/test_a.py": "import calc\n", "run.py": "CALL = [python, '-m', 'checks']\n"})
 
     for command in ("python -m checks", "python checks.py", "python run.py"):
-        programs = read_programs(tmp_path, command, ".")
-        assert programs.role("checks.py") == "a file that the test command runs"
-        assert programs.role("rules.py") == "a file that no other file imports, which may be a test program"
-        assert programs.role("calc.py") is None
+        programs = scan_project(tmp_path, command, ".")
+        assert programs.protection_reason("checks.py") == "a file that the test command runs"
+        assert (
+            programs.protection_reason("rules.py") == "a file that no other file imports, which may be a test program"
+        )
+        assert programs.protection_reason("calc.py") is None
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_a_mark_or_a_message_is_no_module(tmp_path: Path, command: str) -> None:
     """The flag of another program means something else."""
     write(tmp_path, {"shop.py": "", "lib/shop.py": ""})
 
-    assert read_programs(tmp_path, command, ".").run == frozenset()
+    assert scan_project(tmp_path, command, ".").executed == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_a_mark_or_a_message_is_no_module(tmp_path: Path, command: str) -> None:
 )
 def test_modules_may_be_changed(shop: Path, file: str) -> None:
     """What others import, load or name, what tests run, and what is new."""
-    assert read_programs(shop, "make test", ".").role(file) is None
+    assert scan_project(shop, "make test", ".").protection_reason(file) is None
 
 
 def test_what_a_test_runs_as_a_module_is_what_it_tests(tmp_path: Path) -> None:
@@ -122,16 +124,19 @@ def test_what_a_test_runs_as_a_module_is_what_it_tests(tmp_path: Path) -> None:
     run = "subprocess.run([sys.executable, '-m', 'shop'])\n"
     write(tmp_path, {"shop/__main__.py": "", "tests/test_a.py": run, "tool/__main__.py": "", "docs.py": "# -m tool\n"})
 
-    programs = read_programs(tmp_path, "pytest", ".")
+    programs = scan_project(tmp_path, "pytest", ".")
 
-    assert programs.role("shop/__main__.py") is None
-    assert programs.role("tool/__main__.py") == "a file that no other file imports, which may be a test program"
+    assert programs.protection_reason("shop/__main__.py") is None
+    assert (
+        programs.protection_reason("tool/__main__.py")
+        == "a file that no other file imports, which may be a test program"
+    )
 
 
 def test_a_file_does_not_make_itself_a_module() -> None:
     """Its own name in itself is no use of it; a module of the same name elsewhere in a package is none either."""
-    assert used_files({"check.py": "import check\nFILE = 'check.py'\n"}) == frozenset()
-    assert used_files({"a/check.py": "", "b/x.py": "from . import check\n"}) == frozenset()
+    assert imported_files({"check.py": "import check\nFILE = 'check.py'\n"}) == frozenset()
+    assert imported_files({"a/check.py": "", "b/x.py": "from . import check\n"}) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +157,7 @@ def test_what_a_package_consists_of_is_no_program_that_tests(
     manifest = {**told, "name": "shop", "scripts": {"test": "node --test", "start": f"node {file}"}}
     write(tmp_path, {"package.json": json.dumps(manifest), file: ""})
 
-    assert read_programs(tmp_path, command, ".").role(file) is None
+    assert scan_project(tmp_path, command, ".").protection_reason(file) is None
 
 
 def test_files_of_a_package_are_used_by_its_name(tmp_path: Path) -> None:
@@ -160,9 +165,9 @@ def test_files_of_a_package_are_used_by_its_name(tmp_path: Path) -> None:
     files = {"kit/package.json": '{"name": "@shop/kit"}', "kit/lib/sum.js": "", "kit/index.js": ""}
     write(tmp_path, {**files, "web/a.js": "import '@shop/kit/lib/sum.js'; import('@shop/kit')\n"})
 
-    programs = read_programs(tmp_path, "npm test", ".")
+    programs = scan_project(tmp_path, "npm test", ".")
 
-    assert {programs.role("kit/lib/sum.js"), programs.role("kit/index.js")} == {None}
+    assert {programs.protection_reason("kit/lib/sum.js"), programs.protection_reason("kit/index.js")} == {None}
 
 
 @pytest.mark.parametrize(
@@ -191,7 +196,7 @@ def test_scripts_that_are_wanted_are_followed(tmp_path: Path, command: str, run:
     names = ("check.js", "before.js", "all.js", "part.js", "app.js", "tool.js", "setup.js", "made.js")
     write(tmp_path, {"package.json": json.dumps(manifest), **dict.fromkeys(names, "")})
 
-    assert read_programs(tmp_path, command, ".").run - {"package.json"} == run
+    assert scan_project(tmp_path, command, ".").executed - {"package.json"} == run
 
 
 @pytest.mark.parametrize("broken", ["", "def broken(:\n"])
@@ -209,12 +214,12 @@ def test_imports_are_found_however_they_are_written(text: str, broken: str) -> N
     """By the grammar, and in files that have none, as well as patterns can."""
     files = {"calc/__init__.py": "", "calc/base.py": "", "calc/core.py": "", "use.py": text + broken}
 
-    assert "calc/core.py" in used_files(files)
+    assert "calc/core.py" in imported_files(files)
 
 
 def test_what_a_text_only_speaks_of_is_not_imported() -> None:
     """A sentence that begins like an import is none."""
-    assert used_files({"core.py": "", "use.py": '"""Take what you\nimport core\nfor."""\n'}) == frozenset()
+    assert imported_files({"core.py": "", "use.py": '"""Take what you\nimport core\nfor."""\n'}) == frozenset()
 
 
 def test_a_loop_reports_no_success_of_a_check_that_was_bent(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.cli.repl_lines import completions
-from eikon_engine.cli.repl_words import Plain, TaskCall, read_choice, read_line
+from eikon_engine.cli.repl_lines import completion_tree
+from eikon_engine.cli.repl_words import SimpleCommand, TaskCall, parse_arguments, parse_line
 from eikon_engine.errors import EikonError, UsageError
 from eikon_engine.fix.default_tasks import LOOP_TASK
 from eikon_engine.fix.tasks import STEPS
@@ -117,31 +117,31 @@ def test_what_is_typed_wrongly_is_one_line(
 def test_any_line_is_read_or_refused(line: str) -> None:
     """Whatever is typed is a line of ours, or an error of ours."""
     with suppress(EikonError):
-        typed = read_line(line)
-        assert typed is None or isinstance(typed, (Plain, TaskCall))
+        typed = parse_line(line)
+        assert typed is None or isinstance(typed, (SimpleCommand, TaskCall))
         if isinstance(typed, TaskCall):
-            read_choice(LOOP_TASK, typed.arguments)
+            parse_arguments(LOOP_TASK, typed.arguments)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=4))
 def test_paths_arrive_as_they_are(paths: list[str]) -> None:
     """A JSON list of any texts becomes the target files."""
-    choice = read_choice(LOOP_TASK, {"test_cmd": "pytest", "target_files": json.dumps(paths)})
+    choice = parse_arguments(LOOP_TASK, {"test_cmd": "pytest", "target_files": json.dumps(paths)})
 
     assert choice.target_files == tuple(paths)
 
 
 def test_everything_that_can_be_typed_is_completed() -> None:
     """The words, the tasks and their parameters are offered."""
-    words = completions()
+    words = completion_tree()
 
     assert set(words) == {"/help", "/tasks", "/quit", "/task"}
     assert words["/task"] == {
         "debug:loop": {**{f"--{each.name}=": None for each in LOOP_TASK.parameters}, "help": None}
     }
     with pytest.raises(UsageError):
-        read_line("/tsk")
+        parse_line("/tsk")
 
 
 def test_the_prompt_answers_a_person(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.fix.bounded_output import BoundedOutput
-from eikon_engine.fix.known_secrets import HidingStream, KnownSecrets
+from eikon_engine.fix.known_secrets import EnvironmentSecrets, RedactingStream
 from eikon_engine.fix.run_script import run_script
-from eikon_engine.fix.step_values import ScriptRun
+from eikon_engine.fix.step_values import RunScriptInput
 from eikon_engine.fix.test_run import TestRun
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PYTEST, make_project, write
@@ -27,7 +27,7 @@ def run(folder: Path, command: str, *, timeout: float = 20.0) -> TestRun:
     for name in ("tree", "original", "session"):
         (folder / name).mkdir(exist_ok=True)
     return run_script(
-        ScriptRun(
+        RunScriptInput(
             command=command,
             tree=folder / "tree",
             original=folder / "original",
@@ -117,8 +117,8 @@ def test_nothing_gets_lost_in_silence(
             output.write(chunk)
 
     kept = path.read_bytes()
-    note = f"\n[{output.bytes_left_out} bytes omitted]\n".encode()
-    if not output.bytes_left_out:
+    note = f"\n[{output.bytes_omitted} bytes omitted]\n".encode()
+    if not output.bytes_omitted:
         assert kept == whole
         return
     first, last = kept[:head], kept[head + len(note) :]
@@ -126,7 +126,7 @@ def test_nothing_gets_lost_in_silence(
     assert whole.startswith(first)
     assert whole.endswith(last)
     assert len(last) == tail
-    assert len(first) + len(last) + output.bytes_left_out == len(whole) == output.bytes_written
+    assert len(first) + len(last) + output.bytes_omitted == len(whole) == output.bytes_written
 
 
 def test_paths_of_the_tree_lead_into_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_tests_are_not_told_of_the_users_repository(tmp_path: Path, monkeypatch:
     assert list((tmp_path / "original").iterdir()) == []
 
 
-SECRETS = KnownSecrets({"DB_PASSWORD": "hunter", "API_KEY": "hunter2-and-more", "HOME": "/home/somebody"})
+SECRETS = EnvironmentSecrets({"DB_PASSWORD": "hunter", "API_KEY": "hunter2-and-more", "HOME": "/home/somebody"})
 
 
 @settings(max_examples=100, deadline=None)
@@ -165,12 +165,12 @@ def test_secrets_are_hidden_however_they_come(words: list[str], cuts: list[int])
     places = sorted({0, len(whole), *(each for each in cuts if each < len(whole))})
     told: list[bytes] = []
 
-    stream = HidingStream(told.append, SECRETS)
+    stream = RedactingStream(told.append, SECRETS)
     for begin, end in pairwise(places):
         stream.write(whole[begin:end])
     stream.flush()
 
-    assert b"".join(told) == SECRETS.hide_bytes(whole)
+    assert b"".join(told) == SECRETS.redact_bytes(whole)
     assert b"hunter" not in b"".join(told)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.fix.known_secrets import KnownSecrets
-from eikon_engine.fix.secret_variables import is_secret_variable, settings_in
+from eikon_engine.fix.known_secrets import EnvironmentSecrets
+from eikon_engine.fix.secret_variables import assignments_in, is_secret_variable
 from eikon_engine.fix.session import read_session
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PYTEST, make_project
@@ -61,7 +61,7 @@ def test_a_session_names_its_tree_as_it_is(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_a_command_tells_what_it_sets(command: str, settings: list[tuple[str, str]]) -> None:
     """Words of a shell that set a variable, but for what the shell works out."""
-    assert list(settings_in(command)) == settings
+    assert list(assignments_in(command)) == settings
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_a_command_tells_what_it_sets(command: str, settings: list[tuple[str, st
 )
 def test_a_password_in_an_address_is_a_secret(value: str, printed: str, told: str) -> None:
     """Whatever the variable is called; what is a word of any text is hidden in addresses alone."""
-    assert KnownSecrets({"V": value}).hide(printed) == told
+    assert EnvironmentSecrets({"V": value}).redact(printed) == told
 
 
 def test_a_secret_is_found_in_the_spelling_of_addresses() -> None:
     """Also one that is not UTF-8."""
-    known = KnownSecrets({"DB_PASSWORD": "it is/12", "A_TOKEN": "\udcff1234567"})
+    known = EnvironmentSecrets({"DB_PASSWORD": "it is/12", "A_TOKEN": "\udcff1234567"})
 
-    assert known.hide("it%20is%2F12 it+is%2F12 %FF1234567") == "<DB_PASSWORD> <DB_PASSWORD> <A_TOKEN>"
+    assert known.redact("it%20is%2F12 it+is%2F12 %FF1234567") == "<DB_PASSWORD> <DB_PASSWORD> <A_TOKEN>"
 
 
 def test_secrets_of_the_command_reach_neither_model_nor_session(tmp_path: Path) -> None:

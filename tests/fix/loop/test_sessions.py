@@ -10,7 +10,7 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.completions import EchoClient
 from eikon_engine.fix import debug_loop
 from eikon_engine.fix.loop_options import LoopOptions
-from eikon_engine.fix.session import hold_session, is_alive, sessions_folder
+from eikon_engine.fix.session import is_alive, lock_session, sessions_folder
 from eikon_engine.shell import run_command
 
 
@@ -32,7 +32,7 @@ def test_a_session_is_alive_as_long_as_its_process(tmp_path: Path) -> None:
     """The lock says so, whoever asks."""
     folder = tmp_path / "s"
 
-    with hold_session(folder):
+    with lock_session(folder):
         assert is_alive(folder)
     assert not is_alive(folder)
     assert not is_alive(tmp_path / "none")
@@ -43,7 +43,7 @@ def test_sessions_are_listed_newest_first(tmp_path: Path, capsys: pytest.Capture
     """One line each: name, how it ended, where it stood, tree and command."""
     (tmp_path / "shop").mkdir()
     for command in ("true", "no-such-test"):
-        options = LoopOptions(test_cmd=command, cwd=tmp_path / "shop", sessions=tmp_path / "s")
+        options = LoopOptions(test_cmd=command, cwd=tmp_path / "shop", sessions_dir=tmp_path / "s")
         debug_loop(options, client=EchoClient())
     first, second = sorted((tmp_path / "s").iterdir(), key=lambda each: each.stat().st_mtime)
     first.rename(tmp_path / "s" / "20260101T000000-aaaaaa")

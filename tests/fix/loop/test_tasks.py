@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.completions import EchoClient
-from eikon_engine.errors import FixError, StepFailedError, UnknownTaskError, UsageError
+from eikon_engine.errors import FixError, FixTaskFailedError, UnknownTaskError, UsageError
 from eikon_engine.fix import LoopOptions, cycle_log, debug_loop
 from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.context import Context
@@ -29,7 +29,7 @@ def failing(query: object) -> Context:
     raise FixError(message)
 
 
-FAILS = AtomicTask(name=GET_CONTEXT.name, summary="Fail.", takes=ContextQuery, perform=failing)
+FAILS = AtomicTask(name=GET_CONTEXT.name, summary="Fail.", input_type=ContextQuery, run=failing)
 
 
 def test_the_loop_is_a_director_of_five_steps(tasks: TaskRegistry) -> None:
@@ -50,29 +50,29 @@ def test_a_registry_is_whole(tasks: TaskRegistry) -> None:
     with pytest.raises(UnknownTaskError, match="unknown task 'debug:lop'"):
         tasks.find("debug:lop")
     with pytest.raises(UnknownTaskError):
-        TaskRegistry(()).replacing(FAILS)
+        TaskRegistry(()).with_task(FAILS)
 
 
 def test_a_step_takes_what_it_takes(tasks: TaskRegistry) -> None:
     """A value of another type is refused before the step sees it."""
     with pytest.raises(UsageError, match="expected an atomic task that takes a str"):
-        tasks.perform(RUN_SCRIPT, "pytest")  # type: ignore[misc]
+        tasks.run(RUN_SCRIPT, "pytest")  # type: ignore[misc]
 
 
 def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
     """A lookup that fails critically ends the loop at that step, and another registry is unchanged by it."""
-    other = tasks.replacing(FAILS)
+    other = tasks.with_task(FAILS)
     project = make_project(tmp_path / "shop", PRICE_PROJECT)
 
-    options = LoopOptions(test_cmd="cat $(ls); exit 1", cwd=project, sessions=tmp_path / "sessions")
+    options = LoopOptions(test_cmd="cat $(ls); exit 1", cwd=project, sessions_dir=tmp_path / "sessions")
     result = debug_loop(options, client=EchoClient(), tasks=other)
 
     assert result.notes.failed_step == "system:get_context"
     assert result.notes.failure is not None
     assert result.notes.failure.message == "ContextQuery: wanted an index, found none; make one"
     assert tasks.find(GET_CONTEXT.name) != FAILS
-    with pytest.raises(StepFailedError, match=r"^system:get_context: ContextQuery: wanted"):
-        other.perform(
+    with pytest.raises(FixTaskFailedError, match=r"^system:get_context: ContextQuery: wanted"):
+        other.run(
             GET_CONTEXT,
             ContextQuery(
                 analysis=result.notes.history[0].analysis,  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ def test_a_long_step_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     (tmp_path / "shop").mkdir()
     options = LoopOptions(
-        test_cmd="sleep 0.3", cwd=tmp_path / "shop", sessions=tmp_path / "sessions", tell=lines.append
+        test_cmd="sleep 0.3", cwd=tmp_path / "shop", sessions_dir=tmp_path / "sessions", on_progress=lines.append
     )
     debug_loop(options, client=EchoClient())
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from eikon_engine.fix.analysis.closing_line import closed_by
+from eikon_engine.fix.analysis.closing_line import closing_runners
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import make_project
 
@@ -141,4 +141,4 @@ def test_a_runner_that_does_not_come_to_its_end_is_warned_of(tmp_path: Path) -> 
 )
 def test_closing_lines_of_runners_are_known(output: str, runner: str) -> None:
     """Each by the line that it prints at its end, alone."""
-    assert closed_by(f"before\n{output}\nafter") == (runner,)
+    assert closing_runners(f"before\n{output}\nafter") == (runner,)

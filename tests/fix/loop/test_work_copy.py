@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.errors import DirtyTreeError, FixError, OutputError, PatchRejectedError, TreeChangedError, UsageError
-from eikon_engine.fix.hand_over import hand_over
-from eikon_engine.fix.links import demand_links_inside
-from eikon_engine.fix.user_tree import demand_clean, demand_targets, files_of, find_tree
+from eikon_engine.errors import (
+    DirtyTreeError,
+    FixError,
+    OutputError,
+    PatchRejectedError,
+    UsageError,
+    WorkingTreeChangedError,
+)
+from eikon_engine.fix.hand_over import write_back
+from eikon_engine.fix.links import require_links_inside
+from eikon_engine.fix.user_tree import find_tree, require_clean, require_targets, tree_files
 from eikon_engine.fix.work_copy import WorkCopy, copy_tree
 from tests.fix.loop.projects import PRICE_PROJECT, commit, everything, git, make_project, write
 
@@ -46,14 +53,14 @@ def test_a_copy_has_what_git_knows(project: Path) -> None:
 
 
 def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
-    """Nothing in the user's folder differs after a copy was made, changed and removed, `.git` included."""
+    """Nothing in the user's folder differs after a copy was made, changed and removed, `.run_git` included."""
     before = everything(project)
 
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     (copy.root / "price.py").write_text("other\n", encoding="utf-8")
-    copy.take()
-    copy.bring_back(base)
+    copy.store_state()
+    copy.restore(base)
     copy.remove()
 
     assert everything(project) == before
@@ -63,7 +70,7 @@ def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
 def test_a_state_is_brought_back_whole(project: Path) -> None:
     """What was changed, made or deleted is undone, ignored files and empty repositories of tests included."""
     copy = copied(project, "data")
-    base = copy.take()
+    base = copy.store_state()
     before = {name: data for name, data in everything(copy.root).items() if not name.startswith(".git/")}
 
     (copy.root / "price.py").write_text("x" * len(PRICE_PROJECT["price.py"]), encoding="utf-8")
@@ -71,10 +78,10 @@ def test_a_state_is_brought_back_whole(project: Path) -> None:
     (copy.root / "data" / "big.csv").write_text("2", encoding="utf-8")
     write(copy.root, {"made.log": "", "__pycache__/price.pyc": "", "deep/er/file.txt": ""})
     make_project(copy.root / "nested", {"a.txt": "a"})
-    copy.bring_back(base)
+    copy.restore(base)
 
     assert {name: data for name, data in everything(copy.root).items() if not name.startswith(".git/")} == before
-    assert copy.changes(base, copy.take()) == ()
+    assert copy.changes(base, copy.store_state()) == ()
 
 
 def test_line_ends_are_not_converted(tmp_path: Path) -> None:
@@ -84,9 +91,9 @@ def test_line_ends_are_not_converted(tmp_path: Path) -> None:
     commit(folder)
 
     copy = copied(folder)
-    base = copy.take()
+    base = copy.store_state()
     (copy.root / "dos.txt").unlink()
-    copy.bring_back(base)
+    copy.restore(base)
 
     assert (copy.root / "dos.txt").read_bytes() == b"a\r\nb\r\n"
 
@@ -95,13 +102,13 @@ def test_changes_reach_the_tree_together(project: Path) -> None:
     """Changed, new and deleted files are as in the copy, and rights stay."""
     (project / "run.sh").chmod(0o700)
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     (copy.root / "run.sh").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
     (copy.root / "test_price.py").unlink()
     write(copy.root, {"new/place.py": "x = 1\n"})
-    after = copy.take()
+    after = copy.store_state()
 
-    files = hand_over(project, copy, copy.changes(base, after))
+    files = write_back(project, copy, copy.changes(base, after))
 
     assert files == ("new/place.py", "run.sh", "test_price.py")
     assert (project / "run.sh").read_text(encoding="utf-8") == "#!/bin/sh\nexit 0\n"
@@ -115,9 +122,9 @@ def test_changes_reach_the_tree_together(project: Path) -> None:
 def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) -> None:
     """One file that is not as it was when the copy was made, and nothing is written."""
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     write(copy.root, {"price.py": "fixed\n", "run.sh": "fixed\n", "new.py": "new\n"})
-    after = copy.take()
+    after = copy.store_state()
     match how:
         case "changed":
             (project / "run.sh").write_text("mine\n", encoding="utf-8")
@@ -130,8 +137,8 @@ def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) ->
             (project / "run.sh").symlink_to("price.py")
     before = everything(project)
 
-    with pytest.raises(TreeChangedError, match=r"(run\.sh|new\.py): the file changed since the loop started"):
-        hand_over(project, copy, copy.changes(base, after))
+    with pytest.raises(WorkingTreeChangedError, match=r"(run\.sh|new\.py): the file changed since the loop started"):
+        write_back(project, copy, copy.changes(base, after))
 
     assert everything(project) == before
 
@@ -139,11 +146,11 @@ def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) ->
 def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that cannot be put in its place in the end leaves all others as they were, and nothing beside them."""
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     write(copy.root, {"a.py": "new\n", "new/deep/er.py": "new\n", "price.py": "fixed\n", "run.sh": "fixed\n"})
     (copy.root / "link").unlink()
     write(copy.root, {"test_price.py": "fixed\n"})
-    changes = [each for each in copy.changes(base, copy.take()) if each.path != "link"]
+    changes = [each for each in copy.changes(base, copy.store_state()) if each.path != "link"]
     before = everything(project)
     rename = Path.replace
 
@@ -157,7 +164,7 @@ def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: p
         OutputError,
         match=r"/test_price\.py: cannot write the fix: No space left on device\. No file was changed",
     ):
-        hand_over(project, copy, changes)
+        write_back(project, copy, changes)
 
     assert everything(project) == before
     assert not (project / "new").exists()
@@ -166,7 +173,7 @@ def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: p
 def test_a_file_that_cannot_be_read_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may not read a file of the user gets one line, and nothing is changed."""
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     write(copy.root, {"price.py": "fixed\n"})
 
     def refuse(self: Path) -> bytes:
@@ -174,17 +181,17 @@ def test_a_file_that_cannot_be_read_is_told(project: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(OutputError, match=r"/price\.py: cannot write the fix: Permission denied"):
-        hand_over(project, copy, copy.changes(base, copy.take()))
+        write_back(project, copy, copy.changes(base, copy.store_state()))
 
 
 def test_links_are_not_made(project: Path) -> None:
     """A fix that makes a link, or changes one, is refused."""
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     (copy.root / "away").symlink_to("/etc/passwd")
 
     with pytest.raises(PatchRejectedError, match="away: expected a change to a regular file"):
-        hand_over(project, copy, copy.changes(base, copy.take()))
+        write_back(project, copy, copy.changes(base, copy.store_state()))
 
 
 @pytest.mark.parametrize("text", ["{root}/data", "../shop/data", "../../{up}/shop/data", "data"])
@@ -210,7 +217,7 @@ def test_a_link_out_of_the_tree_is_refused(project: Path, text: str) -> None:
     with pytest.raises(UsageError, match="round: expected a symlink that stays inside"):
         copied(project)
     with pytest.raises(UsageError, match="round: expected a symlink that stays inside"):
-        demand_links_inside(project, ("price.py", "round"))
+        require_links_inside(project, ("price.py", "round"))
 
 
 def test_a_dirty_tree_is_refused(project: Path) -> None:
@@ -218,13 +225,13 @@ def test_a_dirty_tree_is_refused(project: Path) -> None:
     ours = project / "answers"
     write(ours, {"a.json": "{}"})
     tree = find_tree(project, (ours,))
-    demand_clean(tree)
-    assert "answers/a.json" not in files_of(tree)
+    require_clean(tree)
+    assert "answers/a.json" not in tree_files(tree)
 
     write(project, {"price.py": "changed\n", "unknown ü.txt": ""})
 
     with pytest.raises(DirtyTreeError, match=r"got changes in price\.py, unknown ü\.txt\. Commit them"):
-        demand_clean(tree)
+        require_clean(tree)
 
 
 def test_the_tree_is_found_from_within(project: Path) -> None:
@@ -235,7 +242,7 @@ def test_the_tree_is_found_from_within(project: Path) -> None:
     assert (tree.root, tree.cwd, tree.is_git) == (project.resolve(), "data/deep", True)
     tree = find_tree(project.parent)
     assert (tree.root, tree.cwd, tree.is_git) == (project.parent.resolve(), ".", False)
-    assert "shop/price.py" in files_of(tree)
+    assert "shop/price.py" in tree_files(tree)
     with pytest.raises(UsageError, match="got a git folder"):
         find_tree(project / ".git" / "objects")
 
@@ -265,16 +272,16 @@ def test_a_repository_without_commits_is_copied(tmp_path: Path) -> None:
 def test_target_files_have_to_be_there(project: Path, path: str, message: str) -> None:
     """A target file outside of the tree, or one that is none, is refused."""
     with pytest.raises(UsageError, match=f"--target-file: {message}"):
-        demand_targets(find_tree(project), (path,))
+        require_targets(find_tree(project), (path,))
 
 
 def test_sockets_and_pipes_of_tests_are_removed(project: Path) -> None:
     """Git does not see them, and the next run could not make them again."""
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     os.mkfifo(copy.root / "pipe")
 
-    copy.bring_back(base)
+    copy.restore(base)
 
     assert not (copy.root / "pipe").exists()
 
@@ -283,13 +290,13 @@ def test_sockets_and_pipes_of_tests_are_removed(project: Path) -> None:
 def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) -> None:
     """Nothing is done in another folder in its place; what was known of it can be compared still."""
     copy = copied(project)
-    base = copy.take()
+    base = copy.store_state()
     shutil.rmtree(copy.root)
     if is_linked:
         copy.root.symlink_to(project)
     before = everything(project)
 
-    for do in (copy.take, lambda: copy.bring_back(base)):
+    for do in (copy.store_state, lambda: copy.restore(base)):
         with pytest.raises(FixError, match="the tests deleted the copy they run in"):
             do()
 
@@ -300,4 +307,4 @@ def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) ->
 def test_the_target_file_that_is_not_there_is_the_one_that_is_told(project: Path) -> None:
     """Also where others are named twice."""
     with pytest.raises(UsageError, match="no such file: 'nope'"):
-        demand_targets(find_tree(project), ("price.py", "./price.py", "nope"))
+        require_targets(find_tree(project), ("price.py", "./price.py", "nope"))

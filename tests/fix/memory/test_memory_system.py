@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from eikon_engine.fix.context import Context, ContextPiece
 from eikon_engine.fix.failure import Analysis, Frame, TestFailure
-from eikon_engine.fix.memory.budget import estimate, within
-from eikon_engine.fix.memory.chunks import chunks
-from eikon_engine.fix.memory.likeness import likeness
-from eikon_engine.fix.memory.memory_system import MemorySystem
-from eikon_engine.fix.memory.words import words
+from eikon_engine.fix.memory.budget import estimate_tokens, fit_budget
+from eikon_engine.fix.memory.chunks import split_chunks
+from eikon_engine.fix.memory.likeness import bm25_scores
+from eikon_engine.fix.memory.memory_system import ContextFinder
+from eikon_engine.fix.memory.words import code_words
 from eikon_engine.fix.step_values import ContextQuery
 from tests.fix.analysis.diverged import diverged_outcome
 
@@ -119,7 +119,7 @@ def test_a_replay_brings_its_evidence_along(tree: Path) -> None:
     replay = TestFailure(id="m s1:2", kind="eikon", message="m", file="artifacts/outcome.json", excerpt="told")
 
     alone, beside = (
-        {piece.text for piece in MemorySystem().look_up(_query(tree, failures=failures)).pieces}
+        {piece.text for piece in ContextFinder().find(_query(tree, failures=failures)).pieces}
         for failures in ((replay,), (FAILURE, replay))
     )
 
@@ -149,7 +149,7 @@ def test_recent_commits_tell_what_may_be_at_fault(tree: Path) -> None:
 
 def test_the_same_question_has_the_same_answer(tree: Path) -> None:
     """Order and scores do not depend on the run."""
-    assert _look_up(tree) == MemorySystem().look_up(_query(tree))
+    assert _look_up(tree) == ContextFinder().find(_query(tree))
 
 
 def test_a_module_that_cannot_be_parsed_is_shown_by_lines(tree: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_module_that_cannot_be_parsed_is_shown_by_lines(tree: Path) -> None:
 @given(st.text(st.sampled_from("def f():\n    @cx#class A\n\t\f"), max_size=200), st.sampled_from(["a.py", "a.js"]))
 def test_pieces_are_the_whole_file(text: str, name: str) -> None:
     """Pieces follow each other without a gap, and hold every line once."""
-    pieces = chunks(name, text)
+    pieces = split_chunks(name, text)
 
     assert "".join(piece.text for piece in pieces) == text
     assert all(after.first == before.last + 1 for before, after in pairwise(pieces))
@@ -180,10 +180,10 @@ def test_a_context_keeps_to_its_budget(sizes: list[int], budget: int) -> None:
         for number, size in enumerate(sizes)
     ]
 
-    context = within(pieces, budget, around=3)
+    context = fit_budget(pieces, budget, around=3)
 
     assert context.tokens <= budget
-    assert context.tokens == sum(estimate(piece.text) for piece in context.pieces)
+    assert context.tokens == sum(estimate_tokens(piece.text) for piece in context.pieces)
     assert len(context.pieces) + context.left_out == len(pieces)
 
 
@@ -192,7 +192,7 @@ def test_the_best_piece_is_cut_around_the_failing_line() -> None:
     lines = "".join(f"line {number}\n" for number in range(1, 201))
     piece = ContextPiece(file="a", first_line=101, last_line=300, text=lines, score=1, why="w")
 
-    (cut,) = within([piece], 60, around=250).pieces
+    (cut,) = fit_budget([piece], 60, around=250).pieces
 
     assert cut.first_line <= 250 <= cut.last_line
     assert cut.text.splitlines()[250 - cut.first_line] == "line 150"
@@ -200,7 +200,7 @@ def test_the_best_piece_is_cut_around_the_failing_line() -> None:
 
 def test_words_are_names_and_their_parts() -> None:
     """Names are cut where capitals and underlines cut them; words of the language are left out."""
-    assert words("def parseURL_list(self): HTTPError2") == (
+    assert code_words("def parseURL_list(self): HTTPError2") == (
         *("parseurl_list", "parse", "url", "list"),
         *("httperror2", "http", "error"),
     )
@@ -209,19 +209,21 @@ def test_words_are_names_and_their_parts() -> None:
 @given(st.lists(st.text(st.sampled_from("add sub mul "), max_size=20), max_size=5), st.text(max_size=20))
 def test_likeness_is_a_share(texts: list[str], question: str) -> None:
     """Each text has a number from 0 to 1; without common words it is 0."""
-    shares = likeness(question, texts)
+    shares = bm25_scores(question, texts)
 
     assert len(shares) == len(texts)
     assert all(0 <= share <= 1 for share in shares)
     assert all(
-        not share for share, text in zip(shares, texts, strict=True) if not set(words(text)) & set(words(question))
+        not share
+        for share, text in zip(shares, texts, strict=True)
+        if not set(code_words(text)) & set(code_words(question))
     )
 
 
 def _look_up(
     tree: Path, *, targets: tuple[str, ...] = (), history: Path | None = None, failure: TestFailure = FAILURE
 ) -> Context:
-    return MemorySystem().look_up(_query(tree, targets=targets, history=history, failures=(failure,)))
+    return ContextFinder().find(_query(tree, targets=targets, history=history, failures=(failure,)))
 
 
 def _query(

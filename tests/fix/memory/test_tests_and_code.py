@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from eikon_engine.fix.failure import Analysis, Frame, TestFailure
-from eikon_engine.fix.memory.memory_system import MemorySystem
+from eikon_engine.fix.memory.memory_system import ContextFinder
 from eikon_engine.fix.step_values import ContextQuery
 from tests.fix.loop.projects import write
 
@@ -29,7 +29,7 @@ def test_other_tests_leave_room_for_the_code(tmp_path: Path) -> None:
     )
     analysis = Analysis(passed=False, first=failure, summary="failed")
 
-    context = MemorySystem().look_up(
+    context = ContextFinder().find(
         ContextQuery(analysis=analysis, targets=(), tree=tmp_path, history=None, token_budget=400)
     )
 

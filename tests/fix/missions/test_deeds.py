@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 
-from eikon_engine.divergence.identities import locate_all
+from eikon_engine.divergence.identities import locate_elements
 from eikon_engine.fix.missions import watched_replay
-from eikon_engine.fix.missions.deed import other_doing
-from eikon_engine.fix.missions.mended_element import Mended
+from eikon_engine.fix.missions.deed import effect_difference
+from eikon_engine.fix.missions.mended_element import ReplacedElement
 from eikon_engine.trace.actions import Click, Reload
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import Bundle
 from eikon_engine.trace.dom.digest import frame_digest
 from eikon_engine.trace.dom.stored import store_snapshot
-from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot, PageSnapshot, text_node
+from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot, PageSnapshot, build_text_node
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.mask import AttributePart, SubtreePart
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation, StoredItem
@@ -51,9 +51,9 @@ class Seen:
     def page(self) -> PageSnapshot:
         """Return it as a snapshot."""
         attributes = tuple(sorted((("id", self.id), *self.more)))
-        button = DomNode(tag="button", attributes=attributes, children=(text_node(self.label),))
+        button = DomNode(tag="button", attributes=attributes, children=(build_text_node(self.label),))
         section = DomNode(tag="section", attributes=(("id", self.section),), children=(button,))
-        heading = DomNode(tag="h1", children=(text_node(self.beside),))
+        heading = DomNode(tag="h1", children=(build_text_node(self.beside),))
         root = DomNode(tag="html", children=(DomNode(tag="body", children=(heading, section)),))
         return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
 
@@ -90,10 +90,10 @@ def other(
     attempt = recorded.subgoal_traces[0].id
     bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
     replays = [replayed(attempt, store, shown) for shown in (now, then if again is None else again)]
-    return other_doing(bundle, replays[0], mended(then[0], now[0]), replays[1])
+    return effect_difference(bundle, replays[0], mended(then[0], now[0]), replays[1])
 
 
-def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched_replay.Tested:
+def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched_replay.DiagnosticReplay:
     """Return a replay that saw this."""
     numbered = list(enumerate(shown, start=1))
     steps = tuple(
@@ -101,20 +101,20 @@ def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched
         for number, seen in numbered
     )
     done = SimpleNamespace(id=attempt, steps=steps)
-    return watched_replay.Tested(
+    return watched_replay.DiagnosticReplay(
         outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # all that is looked at
         pages={(attempt, number): {0: seen.page} for number, seen in numbered},
         databases={(attempt, number): seen.databases for number, seen in numbered},
     )
 
 
-def mended(then: Seen, now: Seen) -> Mended:
+def mended(then: Seen, now: Seen) -> ReplacedElement:
     """Tell which button takes the place of which."""
     before, after = (
-        next(each for each in locate_all(seen.page.main) if each.node.tag == "button") for seen in (then, now)
+        next(each for each in locate_elements(seen.page.main) if each.node.tag == "button") for seen in (then, now)
     )
-    return Mended(
-        step="press", page=0, url=URL, frame="", was=then.path, now=now.path, recorded=before.identity,
+    return ReplacedElement(
+        step="press", page=0, url=URL, frame="", recorded_path=then.path, replacement_path=now.path, recorded_identity=before.identity,
         identity=after.identity, node=after.node,
     )  # fmt: skip
 
@@ -205,10 +205,10 @@ def test_content_of_an_element_is_compared_with_the_page() -> None:
     """Only a control with its label is left out whole; of anything else what it is told by."""
     button = mended(SAVE, STORE)
     panel = DomNode(
-        tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(text_node("300"),)),)
+        tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(build_text_node("300"),)),)
     )
-    other_one = Mended(
-        step="press", page=0, url=URL, frame="", was="html > div#panel", now="html > div#board", recorded=None,
+    other_one = ReplacedElement(
+        step="press", page=0, url=URL, frame="", recorded_path="html > div#panel", replacement_path="html > div#board", recorded_identity=None,
         identity=button.identity.model_copy(update={"tag": "div", "role": ""}), node=panel,
     )  # fmt: skip
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, cast
 import pytest
 
 from eikon_engine.fix.missions import watched_replay
-from eikon_engine.fix.missions.diagnosis import Diagnosis, Diverged
-from eikon_engine.fix.missions.disguise import disguised
+from eikon_engine.fix.missions.diagnosis import Diagnosis, DivergedStep
+from eikon_engine.fix.missions.disguise import disguised_cause
 from eikon_engine.trace.actions import Reload
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import Bundle
 from eikon_engine.trace.dom.digest import frame_digest
 from eikon_engine.trace.dom.stored import store_snapshot
-from eikon_engine.trace.dom.tree import DomNode, FrameExtras, FrameSnapshot, PageSnapshot, text_node
+from eikon_engine.trace.dom.tree import DomNode, FrameExtras, FrameSnapshot, PageSnapshot, build_text_node
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
 from tests.unit.trace.trace_values import subgoal, trace
@@ -30,7 +30,7 @@ SHOP: Final = ("Shop", "Bread", "Cart", "Added")
 
 def line(text: str, tag: str = "p", **attributes: str) -> DomNode:
     """Return an element with a text."""
-    return DomNode(tag=tag, attributes=tuple(sorted(attributes.items())), children=(text_node(text),))
+    return DomNode(tag=tag, attributes=tuple(sorted(attributes.items())), children=(build_text_node(text),))
 
 
 def page(*nodes: DomNode, flips: tuple[int, ...] = ()) -> PageSnapshot:
@@ -51,10 +51,10 @@ def judged(folder: Path, now: PageSnapshot) -> str | None:
     recorded = trace(subgoal_traces=(subgoal("do", actions_taken=(action,)),))
     place = (recorded.subgoal_traces[0].id, 1)
     bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
-    tested = cast("watched_replay.Tested", SimpleNamespace(pages={place: {0: now}}))
-    diagnosis = Diagnosis(bundle=bundle, tested=tested, steps=())
-    diverged = cast("Diverged", SimpleNamespace(attempt=place[0], sequence=1))
-    told = disguised(diagnosis, diverged)
+    tested = cast("watched_replay.DiagnosticReplay", SimpleNamespace(pages={place: {0: now}}))
+    diagnosis = Diagnosis(bundle=bundle, replay=tested, steps=())
+    diverged = cast("DivergedStep", SimpleNamespace(attempt=place[0], sequence=1))
+    told = disguised_cause(diagnosis, diverged)
     return None if told is None else told[0]
 
 

@@ -45,8 +45,8 @@ def put(site: PageSite, path: str, body: str) -> None:
 
 async def _click(folder: Path, url: str, selector: str) -> None:
     async with open_recorder(folder, mission_text="Click it", mission_id="click") as mission, mission.subgoal("Do it"):
-        await mission.perform(Navigate(url=url))
-        await mission.perform(Click(target=css(selector)))
+        await mission.run(Navigate(url=url))
+        await mission.run(Click(target=css(selector)))
 
 
 def recorded(site: PageSite, folder: Path, selector: str) -> Path:

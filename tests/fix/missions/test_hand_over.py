@@ -35,8 +35,8 @@ def test_the_old_one_is_kept_aside_under_a_name_that_is_free(bundle: Path) -> No
     """Twice mended, both older ones are there."""
     for _ in range(2):
         destination = Destination(root=bundle, in_place=True)
-        with destination.workshop() as workshop:
-            destination.take(mended_in(workshop))
+        with destination.work_folder() as workshop:
+            destination.move(mended_in(workshop))
 
     assert contents(bundle) == {"trace.json": b"new"}
     assert contents(bundle.with_name("bundle.before-repair")) == {"trace.json": b"old"}
@@ -51,8 +51,8 @@ def test_a_link_to_a_bundle_leads_to_the_mended_one(bundle: Path, tmp_path: Path
     link.symlink_to("../bundle")
     destination = Destination(root=link, in_place=True)
 
-    with destination.workshop() as workshop:
-        _, aside = destination.take(mended_in(workshop))
+    with destination.work_folder() as workshop:
+        _, aside = destination.move(mended_in(workshop))
 
     assert aside == bundle.with_name("bundle.before-repair")
     assert contents(aside) == {"trace.json": b"old"}
@@ -67,13 +67,13 @@ def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_
     full.mkdir()
     (full / "note").write_text("mine")
     destination = Destination(root=bundle, output=empty)
-    destination.demand_free()
-    with destination.workshop() as workshop:
-        destination.take(mended_in(workshop))
+    destination.require_available()
+    with destination.work_folder() as workshop:
+        destination.move(mended_in(workshop))
 
     assert contents(empty) == {"trace.json": b"new"}
     with pytest.raises(OutputError, match="expected a new or empty folder"):
-        Destination(root=bundle, output=full).demand_free()
+        Destination(root=bundle, output=full).require_available()
     assert contents(full) == {"note": b"mine"}
 
 
@@ -81,13 +81,13 @@ def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_
 def test_nothing_goes_into_the_bundle_itself(bundle: Path, within: str) -> None:
     """A copy in a bundle would be part of it."""
     with pytest.raises(UsageError, match="outside the bundle"):
-        Destination(root=bundle, output=bundle / within).demand_free()
+        Destination(root=bundle, output=bundle / within).require_available()
 
 
 def test_a_destination_is_one(bundle: Path, tmp_path: Path) -> None:
     """Both options at once are refused."""
     with pytest.raises(UsageError, match="Drop one"):
-        Destination(root=bundle, output=tmp_path / "new", in_place=True).demand_free()
+        Destination(root=bundle, output=tmp_path / "new", in_place=True).require_available()
 
 
 def test_what_cannot_be_moved_leaves_the_old_one_where_it_was(bundle: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_cannot_be_moved_leaves_the_old_one_where_it_was(bundle: Path, tmp_
     destination = Destination(root=bundle, in_place=True)
 
     with pytest.raises(OutputError):
-        destination.take(tmp_path / "nowhere")
+        destination.move(tmp_path / "nowhere")
 
     assert contents(bundle) == {"trace.json": b"old"}
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]

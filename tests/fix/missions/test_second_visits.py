@@ -48,8 +48,8 @@ def counting() -> Iterator[PageSite]:
 
 async def _order(folder: Path, url: str) -> None:
     async with open_recorder(folder, mission_text="Order", mission_id="order") as mission, mission.subgoal("Order"):
-        await mission.perform(Navigate(url=url))
-        await mission.perform(Click(target=css("#go")))
+        await mission.run(Navigate(url=url))
+        await mission.run(Click(target=css("#go")))
 
 
 def test_an_order_is_placed_again_only_on_a_site_that_was_brought_back(counting: PageSite, tmp_path: Path) -> None:

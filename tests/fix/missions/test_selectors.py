@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
-from eikon_engine.divergence.identities import locate_all
-from eikon_engine.fix.missions.find_in_page import matches
-from eikon_engine.fix.missions.selectors import selectors_of
+from eikon_engine.divergence.identities import locate_elements
+from eikon_engine.fix.missions.find_in_page import find_matches
+from eikon_engine.fix.missions.selectors import unique_selectors
 from tests.unit.divergence.test_dom_diff import bodies, element, page_of
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ FORM = element("form", BUY, element("button", "Save"), element("button", "Save")
 
 def selectors(name: str, recorded: str = "") -> tuple[str, ...]:
     """Return what is proposed for the element of FORM with a path that ends so."""
-    document = tuple(locate_all(page_of(FORM).main))
+    document = tuple(locate_elements(page_of(FORM).main))
     found = next(each for each in document if each.path.endswith(name))
-    return selectors_of(found, document, recorded)
+    return unique_selectors(found, document, recorded)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_what_several_elements_share_is_no_selector() -> None:
 def test_each_selector_matches_its_element_alone(body: list[DomNode]) -> None:
     """Whatever a page holds."""
     frame = page_of(*body).main
-    document = tuple(locate_all(frame))
+    document = tuple(locate_elements(frame))
     for each in document:
-        for selector in selectors_of(each, document, ""):
-            found = matches(frame, selector)
+        for selector in unique_selectors(each, document, ""):
+            found = find_matches(frame, selector)
             assert found is not None
             assert [other.node for other in found] == [each.node]
             assert [other.path for other in found] == [each.path]

@@ -28,9 +28,9 @@ MASK: Final = Mask(name="prices", reason="they change daily", part=SelectorPart(
 
 async def _buy(folder: Path, url: str) -> None:
     async with open_recorder(folder, mission_text="Buy", mission_id="buy") as mission, mission.subgoal("Buy"):
-        await mission.perform(Navigate(url=url))
+        await mission.run(Navigate(url=url))
         await mission.skill("extract_table", parameters={"selector": "table"})
-        await mission.perform(Click(target=css("#buy")))
+        await mission.run(Click(target=css("#buy")))
 
 
 def test_what_a_skill_reads_today_is_recorded_and_has_to_be_what_it_read(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 A script is the body of an async function of ``to``: ``to.http``, ``to.ws``, ``to.https`` (URLs without a slash at their
 end), ``to.host``, ``to.port``; and ``to.own(path)``, the URL of a file of ours that knows the target too. It may use
-``insert(tag, properties)``, ``frame(properties)``.
+``insert_step(tag, properties)``, ``frame(properties)``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from eikon_engine.browser.ledger import PageLedger
+from eikon_engine.browser.ledger import PageTracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ class SilentContext:
         """Tell nothing."""
 
 
-def silent_ledger(*faults: Exception) -> PageLedger:
+def silent_ledger(*faults: Exception) -> PageTracker:
     """Open one page for each error that a page fails with."""
     pages = tuple(SilentPage(SilentFrame(fault)) for fault in faults)
-    return PageLedger(cast("BrowserContext", SilentContext(pages)))
+    return PageTracker(cast("BrowserContext", SilentContext(pages)))

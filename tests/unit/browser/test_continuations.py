@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from eikon_engine.browser.continuations import Continuation, Continuations, redirected_to
+from eikon_engine.browser.continuations import RedirectContinuation, RedirectContinuations, redirect_target
 from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def redirected(*locations: str, url: str = END, ordinal: int = 0) -> Exchange:
     )
 
 
-def going_on(exchange: Exchange, frame: Place | None) -> Continuation:
+def going_on(exchange: Exchange, frame: Place | None) -> RedirectContinuation:
     """Go on in a frame, or from a document of ours."""
     where = cast("Frame | None", frame)
-    return Continuation(exchange=exchange, frame=where, source=f"{HERE}#x", target=f"{END}#there")
+    return RedirectContinuation(exchange=exchange, frame=where, source=f"{HERE}#x", target=f"{END}#there")
 
 
 def asked(frame: Place, url: str = END) -> Request:
@@ -68,19 +68,19 @@ def asked(frame: Place, url: str = END) -> Request:
 )
 def test_fragment_is_that_of_the_last_redirect_that_names_one(locations: tuple[str, ...], fragment: str) -> None:
     """A redirect without a fragment keeps the one before it."""
-    assert redirected_to(redirected(*locations)) == END + fragment
+    assert redirect_target(redirected(*locations)) == END + fragment
 
 
 def test_fragment_that_was_recorded_stays() -> None:
     """Other recorders write down the address that was shown."""
-    assert redirected_to(redirected("/end#other", url=f"{END}#shown")) == f"{END}#shown"
+    assert redirect_target(redirected("/end#other", url=f"{END}#shown")) == f"{END}#shown"
 
 
 def test_each_frame_goes_on_with_its_own_exchange() -> None:
     """Two may go to one address, in any order, and one of them twice."""
     first, second = Place(), Place()
     exchanges = [redirected("/end", ordinal=number) for number in range(3)]
-    continuations = Continuations()
+    continuations = RedirectContinuations()
     for exchange, frame in zip(exchanges, (first, second, first), strict=True):
         continuations.add(going_on(exchange, frame))
 
@@ -92,7 +92,7 @@ def test_each_frame_goes_on_with_its_own_exchange() -> None:
 def test_other_navigations_go_on_with_nothing() -> None:
     """Neither those of another frame, nor those to another address."""
     frame = Place()
-    continuations = Continuations()
+    continuations = RedirectContinuations()
     continuations.add(going_on(redirected("/end"), frame))
 
     assert continuations.take(asked(Place())) is None
@@ -101,7 +101,7 @@ def test_other_navigations_go_on_with_nothing() -> None:
 
 def test_navigation_that_was_given_up_is_not_gone_on_with() -> None:
     """What was dropped answers no later navigation; dropping it once more does nothing."""
-    frame, continuations = Place(), Continuations()
+    frame, continuations = Place(), RedirectContinuations()
     continuation = going_on(redirected("/end"), frame)
     continuations.add(continuation)
 
@@ -113,7 +113,7 @@ def test_navigation_that_was_given_up_is_not_gone_on_with() -> None:
 
 def test_document_of_ours_leads_on_from_its_own_address() -> None:
     """Its frame may not have been known; every other frame goes there for itself."""
-    exchange, continuations = redirected("/end"), Continuations()
+    exchange, continuations = redirected("/end"), RedirectContinuations()
     continuations.add(going_on(exchange, None))
 
     assert continuations.take(asked(Place())) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.browser.cookies import cookies_on_the_way, lasting
+from eikon_engine.browser.cookies import redirect_cookies, with_relative_lifetimes
 from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest
 
 NOON = 1_768_478_400.0
@@ -30,8 +30,8 @@ DATE = ("date", "Thu, 15 Jan 2026 12:00:00 GMT")
 )
 def test_a_date_becomes_a_duration(cookie: str, served: str) -> None:
     """Count from the date of the answer, and without one from the time of the page."""
-    assert lasting((DATE, ("set-cookie", cookie)), 0) == (DATE, ("set-cookie", served))
-    assert lasting((("Set-Cookie", cookie),), NOON) == (("Set-Cookie", served),)
+    assert with_relative_lifetimes((DATE, ("set-cookie", cookie)), 0) == (DATE, ("set-cookie", served))
+    assert with_relative_lifetimes((("Set-Cookie", cookie),), NOON) == (("Set-Cookie", served),)
 
 
 def test_redirects_bring_their_cookies_and_nothing_else() -> None:
@@ -45,4 +45,4 @@ def test_redirects_bring_their_cookies_and_nothing_else() -> None:
         ordinal=0, key="GET http://a/", occurrence=0, request=request, hops=hops, failure="lost", started_ms=0
     )
 
-    assert list(cookies_on_the_way(exchange, NOON)) == [("set-cookie", "a=1; Max-Age=60"), ("set-cookie", "b=2")]
+    assert list(redirect_cookies(exchange, NOON)) == [("set-cookie", "a=1; Max-Age=60"), ("set-cookie", "b=2")]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.async_api import Error
 
-from eikon_engine.browser.by_hand.pages import HeardPage
+from eikon_engine.browser.by_hand.pages import PageMonitor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from eikon_engine.browser.by_hand.pages import Way
-    from eikon_engine.trace.observation import DialogSeen
+    from eikon_engine.browser.by_hand.pages import NavigationKind
+    from eikon_engine.trace.observation import ObservedDialog
 
 FIRST, SECOND, THIRD = "http://shop.test/", "http://shop.test/cart", "http://shop.test/help"
 
@@ -73,47 +73,47 @@ class Listener:
     def __init__(self, *, is_busy: bool = False) -> None:
         """Have heard nothing."""
         self.busy = is_busy
-        self.heard: list[Way | Awaitable[Way | None] | DialogSeen | str] = []
+        self.heard: list[NavigationKind | Awaitable[NavigationKind | None] | ObservedDialog | str] = []
 
     async def told(self, *, is_busy: bool) -> None:
         """Hear of a gesture in a task, as Playwright gives what a document tells."""
         self.busy = is_busy
         self.heard.append("told")
 
-    def is_busy(self, page: int) -> bool:
+    def has_recent_activity(self, page: int) -> bool:
         """Say whether a gesture is under way."""
         assert page == 0
         return self.busy
 
-    def navigated(self, page: int, way: Way, url: str) -> None:
+    def on_navigated(self, page: int, way: NavigationKind, url: str) -> None:
         """Hear that they went somewhere."""
         assert page == 0
         assert url in {FIRST, SECOND, THIRD}
         self.heard.append(way)
 
-    def travelled(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
+    def on_history_navigated(self, page: int, url: str, way: Awaitable[NavigationKind | None]) -> None:
         """Hear that they go through the history."""
         assert page == 0
         assert url in {FIRST, SECOND, THIRD}
         self.heard.append(way)
 
-    def dialog_opened(self) -> None:
+    def on_dialog_opened(self) -> None:
         """Hear of a dialog."""
         self.heard.append("opened")
 
-    def dialog_closed(self, seen: DialogSeen, text: str) -> None:
+    def on_dialog_closed(self, seen: ObservedDialog, text: str) -> None:
         """Hear of its answer."""
         self.heard.append(f"{seen.answer} {text}")
 
 
-async def _listen(listener: Listener) -> tuple[Devtools, HeardPage]:
+async def _listen(listener: Listener) -> tuple[Devtools, PageMonitor]:
     devtools = Devtools()
 
     async def session(_page: object) -> Devtools:
         return devtools
 
     page = SimpleNamespace(context=SimpleNamespace(new_cdp_session=session), is_closed=lambda: False)
-    heard = HeardPage(0, listener, is_popup=False)
+    heard = PageMonitor(0, listener, is_popup=False)
     await heard.start(page)  # type: ignore[arg-type] # of it
     return devtools, heard
 
@@ -128,7 +128,7 @@ async def _all(listener: Listener) -> list[object]:
 @pytest.mark.parametrize(("is_busy", "heard"), [(False, ["told", "navigate"]), (True, ["told"])])
 def test_the_end_and_the_beginning_of_an_action_are_heard_before_what_came_after(
     is_busy: bool,  # noqa: FBT001 - of the test
-    heard: list[Way],
+    heard: list[NavigationKind],
 ) -> None:
     """Whoever ends an action and goes to a part of the page went there; one that is clicked and goes did so itself."""
 
@@ -149,7 +149,7 @@ def test_whoever_goes_back_in_the_midst_of_an_action_went_back_unless_a_script_d
     async def go() -> list[object]:
         listener = Listener(is_busy=True)
         devtools, page = await _listen(listener)
-        page.expect_travel()
+        page.expect_script_navigation()
         devtools.start("historyDifferentDocument", FIRST)
         devtools.arrive(0)
         devtools.start("historyDifferentDocument", SECOND)
@@ -174,7 +174,7 @@ def test_whoever_goes_back_and_reloads_at_once_did_both_in_that_order() -> None:
 
 
 @pytest.mark.parametrize(("place", "way"), [(0, "back"), (2, "forward")])
-def test_a_journey_that_has_ended_before_it_is_asked_about_has_its_way(place: int, way: Way) -> None:
+def test_a_journey_that_has_ended_before_it_is_asked_about_has_its_way(place: int, way: NavigationKind) -> None:
     """Its beginning and its end may be read together."""
 
     async def go() -> list[object]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.async_api import Error
 
-from eikon_engine.browser.page_clock import CLOSED, SteppedClock
+from eikon_engine.browser.page_clock import CLOSED_MESSAGE, SteppedClock
 
 
 class Page:
@@ -53,14 +53,14 @@ class Context:
             return
         for page in closing:
             asyncio.get_running_loop().call_later(0.02, page.close)
-        message = f"Clock.run_for: {CLOSED}"
+        message = f"Clock.run_for: {CLOSED_MESSAGE}"
         raise Error(message)
 
 
 async def _run(context: Context) -> float:
     clock = SteppedClock()
-    await clock.start(context, 0)  # type: ignore[arg-type] # of it
-    await clock.run(50)
+    await clock.install(context, 0)  # type: ignore[arg-type] # of it
+    await clock.advance(50)
     return clock.now_ms
 
 

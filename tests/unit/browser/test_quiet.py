@@ -6,8 +6,8 @@ import asyncio
 import time
 
 from eikon_engine.browser.page_clock import SteppedClock
-from eikon_engine.browser.quiet import QUIET_BY_S, QUIET_S, stay_quiet
-from eikon_engine.browser.rest import Rest
+from eikon_engine.browser.quiet import QUIET_S, QUIET_TIMEOUT_S, wait_until_quiet
+from eikon_engine.browser.rest import PageStabilizer
 from tests.unit.browser.no_browser import silent_ledger
 
 EVERY_S = 0.02
@@ -21,12 +21,12 @@ async def listened(asks: int) -> float:
     async def ask() -> None:
         for _ in range(asks):
             await asyncio.sleep(EVERY_S)
-            ledger.heard += 1
+            ledger.request_events += 1
 
     begun = time.monotonic()
     asking = asyncio.ensure_future(ask())
     async with asyncio.timeout(GENEROUS_S):
-        await stay_quiet(Rest(SteppedClock(), ledger, 100.0), ledger)
+        await wait_until_quiet(PageStabilizer(SteppedClock(), ledger, 100.0), ledger)
     asking.cancel()
     return time.monotonic() - begun
 
@@ -38,4 +38,4 @@ def test_a_recording_waits_until_nothing_more_is_heard() -> None:
 
 def test_a_page_that_goes_on_asking_is_not_waited_for_for_ever() -> None:
     """It may ask for as long as it lives."""
-    assert QUIET_BY_S <= asyncio.run(listened(1000)) < GENEROUS_S
+    assert QUIET_TIMEOUT_S <= asyncio.run(listened(1000)) < GENEROUS_S

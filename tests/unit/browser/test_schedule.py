@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from eikon_engine.browser.page_clock import SteppedClock
-from eikon_engine.browser.rest import Rest
-from eikon_engine.browser.schedule import Schedule
-from eikon_engine.browser.standstill import STANDS
+from eikon_engine.browser.rest import PageStabilizer
+from eikon_engine.browser.schedule import DeliverySchedule
+from eikon_engine.browser.standstill import BLOCKS_MARK
 from eikon_engine.errors import BrowserDiedError, InternalError
 from eikon_engine.network.moment import Moment
 from tests.unit.browser.no_browser import Asking, Written, silent_ledger
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import ConsoleMessage, Request
 
-    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.ledger import PageTracker
 
 NOW, LATER = 0, 9
 """Phases."""
@@ -36,13 +36,13 @@ def moments(phase: int, count: int = 3) -> tuple[Moment, ...]:
 
 @asynccontextmanager
 async def scheduled(
-    expected: tuple[Moment, ...], ledger: PageLedger | None = None, *, phase: int = NOW
-) -> AsyncIterator[Schedule]:
+    expected: tuple[Moment, ...], ledger: PageTracker | None = None, *, phase: int = NOW
+) -> AsyncIterator[DeliverySchedule]:
     """Run a schedule at page time 0."""
     ledger = ledger or silent_ledger()
-    rest = Rest(SteppedClock(), ledger, 100.0)
+    rest = PageStabilizer(SteppedClock(), ledger, 100.0)
     rest.phase = phase
-    schedule = Schedule(rest, ledger, expected)
+    schedule = DeliverySchedule(rest, ledger, expected)
     try:
         async with asyncio.timeout(GENEROUS_S):
             yield schedule
@@ -55,7 +55,7 @@ class Giving:
 
     def __init__(
         self,
-        schedule: Schedule,
+        schedule: DeliverySchedule,
         moment: Moment,
         log: list[str],
         *,
@@ -74,8 +74,10 @@ class Giving:
         self.ending.set()
         await self._task
 
-    async def _give(self, schedule: Schedule, moment: Moment, request: Request | None, *, at_once: bool) -> None:
-        async with schedule.turn(moment, request, at_once=at_once):
+    async def _give(
+        self, schedule: DeliverySchedule, moment: Moment, request: Request | None, *, at_once: bool
+    ) -> None:
+        async with schedule.in_turn(moment, request, is_immediate=at_once):
             self._log.append(f"begin {self._name}")
             self.begun.set()
             await self.ending.wait()
@@ -94,12 +96,12 @@ def test_what_is_due_or_hurried_comes_one_after_the_other(phase: int) -> None:
         async with scheduled(moments(phase)) as schedule:
             given = [Giving(schedule, moment, log) for moment in moments(phase)]
             await asyncio.sleep(0)
-            schedule.hurry(fetches=True)
+            schedule.deliver_early(fetches=True)
             given[2].ending.set()
             given[1].ending.set()
             for each in given:
                 await each.end()
-            return schedule.late
+            return schedule.late_count
 
     late = asyncio.run(run())
 
@@ -143,16 +145,16 @@ def test_end_of_delivery_is_told(fault: Exception, code: str, message: str) -> N
     async def run() -> None:
         async with scheduled(moments(NOW), ledger) as schedule:
             second = asyncio.ensure_future(Giving(schedule, moments(NOW)[1], []).end())
-            while ledger.fault is None:
+            while ledger.error is None:
                 ledger.changed.clear()
                 await ledger.changed.wait()
             second.cancel()
 
     asyncio.run(run())
 
-    assert ledger.fault is not None
-    assert ledger.fault.code == code
-    assert message in ledger.fault.message
+    assert ledger.error is not None
+    assert ledger.error.code == code
+    assert message in ledger.error.message
 
 
 def test_page_that_stands_still_is_answered_in_the_midst_of_another_turn() -> None:
@@ -176,10 +178,10 @@ def test_page_that_stands_still_is_answered_in_the_midst_of_another_turn() -> No
     assert log == ["begin 0", "begin 1", "end 1", "end 0"]
 
 
-async def stand_still(ledger: PageLedger, asked: str) -> None:
+async def stand_still(ledger: PageTracker, asked: str) -> None:
     """Let a page say that it stands still, a little after it has asked."""
     await asyncio.sleep(0)
-    ledger.standstills._on_console(cast("ConsoleMessage", Written(STANDS + asked)))  # noqa: SLF001 - as the browser does
+    ledger.blocking_requests._on_console(cast("ConsoleMessage", Written(BLOCKS_MARK + asked)))  # noqa: SLF001 - as the browser does
 
 
 def test_stopping_is_no_fault() -> None:
@@ -192,7 +194,7 @@ def test_stopping_is_no_fault() -> None:
 
     asyncio.run(run())
 
-    assert ledger.fault is None
+    assert ledger.error is None
 
 
 def test_what_is_heard_of_late_still_comes_first() -> None:
@@ -206,7 +208,7 @@ def test_what_is_heard_of_late_still_comes_first() -> None:
             await asyncio.sleep(LATE_S)
             await Giving(schedule, first, log).end()
             await later
-            return schedule.late
+            return schedule.late_count
 
     late = asyncio.run(run())
 

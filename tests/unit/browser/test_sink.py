@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.browser.sink import UNREADABLE, SinkLimits, open_sink
+from eikon_engine.browser.sink import UNREADABLE_TARGET, SinkLimits, open_sink
 from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkOutcome
 from tests.sites.loopback import HOST
 
@@ -78,7 +78,7 @@ def test_known_hosts_of_the_browser_are_told_apart(target: str, kind: str) -> No
     violations, _ = caught(f"{target} HTTP/1.1\r\n\r\n".encode())
 
     assert [each.kind for each in violations] == [kind]
-    assert NetworkOutcome(violations=violations).escapes == (violations if kind == "page" else ())
+    assert NetworkOutcome(violations=violations).page_violations == (violations if kind == "page" else ())
 
 
 def test_what_the_browser_asks_itself_is_no_escape_of_a_page() -> None:
@@ -112,14 +112,14 @@ def test_a_head_without_end_is_cut_off() -> None:
 
     violations, _ = caught(b"GET http://a.test/ HTTP/1.1\r\nX: " + b"x" * 5000, b"y" * 5000, limits=limits)
 
-    assert [each.target for each in violations] == ["http://a.test/", UNREADABLE]
+    assert [each.target for each in violations] == ["http://a.test/", UNREADABLE_TARGET]
 
 
 def test_a_slow_client_is_left_alone() -> None:
     """A head that does not end in time is listed by what came of it, and refused."""
 
     async def talk() -> tuple[bytes, tuple[HermeticityViolation, ...]]:
-        async with open_sink(SinkLimits(patience_s=0.05)) as sink:
+        async with open_sink(SinkLimits(head_timeout_s=0.05)) as sink:
             reader, writer = await asyncio.open_connection(HOST, sink.port("page"))
             writer.write(b"GET http://a.test/ HTTP/1.1\r\nX")
             answer = await reader.read()
@@ -152,7 +152,7 @@ def test_the_list_has_an_end() -> None:
     """Targets beyond the limit are counted together."""
     heads = [f"GET http://a.test/{number} HTTP/1.1\r\n\r\n".encode() for number in range(4)]
 
-    violations, _ = caught(*heads, limits=SinkLimits(listed=2))
+    violations, _ = caught(*heads, limits=SinkLimits(violations=2))
 
     assert [(each.target, each.times) for each in violations[2:]] == [("(targets beyond the first 2)", 2)]
 

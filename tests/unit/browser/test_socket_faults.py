@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from eikon_engine.browser.page_clock import SteppedClock
-from eikon_engine.browser.rest import Rest
-from eikon_engine.browser.schedule import Schedule
-from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
+from eikon_engine.browser.rest import PageStabilizer
+from eikon_engine.browser.schedule import DeliverySchedule
+from eikon_engine.browser.socket_player import SocketReplay, SocketRules
 from eikon_engine.browser.sockets import LiveSockets
 from eikon_engine.errors import OutputError
 from eikon_engine.network.moment import Moment
-from eikon_engine.network.rule_use import RuleUse
+from eikon_engine.network.rule_use import RuleUsage
 from eikon_engine.network.socket import SocketMessage, SocketOpened
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.trace.blobs import BlobRef, BlobStore
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from playwright.async_api import WebSocketRoute
 
-    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.ledger import PageTracker
     from eikon_engine.browser.session import Session
-    from eikon_engine.network.socket import Side
+    from eikon_engine.network.socket import SocketSide
 
 URL = "ws://shop.test/live"
 
@@ -40,8 +40,8 @@ class Room:
 
     def __init__(self) -> None:
         """Begin with no page."""
-        self.ledger: PageLedger = silent_ledger()
-        self.rest = Rest(SteppedClock(), self.ledger, 100.0)
+        self.ledger: PageTracker = silent_ledger()
+        self.rest = PageStabilizer(SteppedClock(), self.ledger, 100.0)
         self.redactor = self.restorer = Redactor({})
         self.found = None
 
@@ -82,17 +82,17 @@ class FullDisk:
 
     fault: Exception
 
-    def opened(self, socket: int, url: str) -> None:
+    def on_opened(self, socket: int, url: str) -> None:
         """Hear of a new socket."""
 
-    def accepted(self, socket: int, protocol: str, extensions: str) -> None:
+    def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
         """Hear of an accepted one."""
 
-    def message(self, _socket: int, _sender: Side, _content: str | bytes) -> None:
+    def on_message(self, _socket: int, _sender: SocketSide, _content: str | bytes) -> None:
         """Fail."""
         raise self.fault
 
-    def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
+    def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
         """Hear of an end."""
 
 
@@ -103,7 +103,7 @@ async def let_run() -> None:
 
 
 @pytest.mark.parametrize("sender", ["page", "server"])
-def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: Side) -> None:
+def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: SocketSide) -> None:
     """The line lives on, so that nothing waits for it."""
     room, page = Room(), End()
 
@@ -115,7 +115,7 @@ def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: Side) -> 
         for text in ("one", "two"):
             (page if sender == "page" else page.server).receive(text)
             await let_run()
-        waiting = room.rest.pending[0]()
+        waiting = room.rest.pending_work[0]()
         await sockets.stop()
         return waiting
 
@@ -124,8 +124,8 @@ def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: Side) -> 
     assert page.server is not None
     assert (page.server if sender == "page" else page).sent == ["one", "two"]
     assert waiting == 0
-    assert room.ledger.fault is not None
-    assert room.ledger.fault.message == "the disk is full"
+    assert room.ledger.error is not None
+    assert room.ledger.error.message == "the disk is full"
 
 
 def test_line_that_breaks_is_told() -> None:
@@ -143,12 +143,12 @@ def test_line_that_breaks_is_told() -> None:
 
     asyncio.run(run())
 
-    assert room.ledger.fault is not None
-    assert "KeyError: 'socket'" in room.ledger.fault.message
+    assert room.ledger.error is not None
+    assert "KeyError: 'socket'" in room.ledger.error.message
 
 
 @pytest.mark.parametrize("sender", ["page", "server"])
-def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: Side) -> None:
+def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: SocketSide) -> None:
     """What the page sends cannot be compared with it, and it cannot be sent to the page."""
     room, page = Room(), End()
     gone = BlobRef(sha256="0" * 64, size=3)
@@ -157,11 +157,11 @@ def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: Si
         SocketOpened(socket=0, url=URL, moment=moments[0]),
         SocketMessage(socket=0, sender=sender, binary=True, body=gone, moment=moments[1]),
     )
-    recording = NetworkRecording(exchanges=(), torn=None, blobs=BlobStore(tmp_path), sockets=events)
+    recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(tmp_path), sockets=events)
 
     async def run() -> None:
-        schedule = Schedule(room.rest, room.ledger, moments[1:])
-        player = SocketPlayer(cast("Session", room), schedule, recording, SocketRules((), RuleUse(())), [])
+        schedule = DeliverySchedule(room.rest, room.ledger, moments[1:])
+        player = SocketReplay(cast("Session", room), schedule, recording, SocketRules((), RuleUsage(())), [])
         await player.play(cast("WebSocketRoute", page))
         await let_run()
         if sender == "page":
@@ -172,5 +172,5 @@ def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: Si
 
     asyncio.run(run())
 
-    assert room.ledger.fault is not None
-    assert room.ledger.fault.code == "attachment-missing"
+    assert room.ledger.error is not None
+    assert room.ledger.error.code == "attachment-missing"

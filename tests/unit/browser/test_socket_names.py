@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.socket_names import SocketNames
+from eikon_engine.browser.socket_names import RecordedSocketNames
 from eikon_engine.browser.socket_player import SocketRules
 from eikon_engine.network.moment import Moment
-from eikon_engine.network.rule_use import RuleUse
+from eikon_engine.network.rule_use import RuleUsage
 from eikon_engine.network.socket import SocketMessage, SocketOpened, message_key, socket_key
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.trace.blobs import BlobStore
@@ -25,7 +25,7 @@ RULES: tuple[VolatileRule, ...] = (
 )
 
 
-def names(folder: Path, rules: tuple[VolatileRule, ...]) -> SocketNames:
+def names(folder: Path, rules: tuple[VolatileRule, ...]) -> RecordedSocketNames:
     """Record one socket with two messages of its page."""
     moment = Moment(order=0, at_ms=0, phase=1)
     events = (
@@ -33,8 +33,8 @@ def names(folder: Path, rules: tuple[VolatileRule, ...]) -> SocketNames:
         SocketMessage(socket=0, sender="page", text='{"n":1}', moment=moment),
         SocketMessage(socket=0, sender="page", text="bye", moment=moment),
     )
-    recording = NetworkRecording(exchanges=(), torn=None, blobs=BlobStore(folder), sockets=events)
-    return SocketNames(recording, SocketRules(rules, RuleUse(rules)))
+    recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(folder), sockets=events)
+    return RecordedSocketNames(recording, SocketRules(rules, RuleUsage(rules)))
 
 
 def test_what_rules_free_has_the_name_of_the_recording(tmp_path: Path) -> None:
@@ -42,16 +42,16 @@ def test_what_rules_free_has_the_name_of_the_recording(tmp_path: Path) -> None:
     live = "ws://shop.test/live?s=2"
     named = names(tmp_path, RULES)
 
-    assert named.opened(5, live) == socket_key(URL)
-    assert named.sent(5, live, b'{"n":2}') == message_key(URL, b'{"n":1}')
-    assert named.sent(5, live, b"good-bye") == message_key(live, b"good-bye")
-    assert named.sent(5, live, b"one too many") == message_key(live, b"one too many")
-    assert named.opened(6, live) == socket_key(live)
+    assert named.key_of_opened(5, live) == socket_key(URL)
+    assert named.key_of_sent(5, live, b'{"n":2}') == message_key(URL, b'{"n":1}')
+    assert named.key_of_sent(5, live, b"good-bye") == message_key(live, b"good-bye")
+    assert named.key_of_sent(5, live, b"one too many") == message_key(live, b"one too many")
+    assert named.key_of_opened(6, live) == socket_key(live)
 
 
 def test_without_rules_everything_has_its_own_name(tmp_path: Path) -> None:
     """A socket that was recorded under another address is another socket."""
     named = names(tmp_path, ())
 
-    assert named.opened(0, "ws://shop.test/live?s=2") == socket_key("ws://shop.test/live?s=2")
-    assert named.sent(0, "ws://shop.test/live?s=2", b"x") == message_key("ws://shop.test/live?s=2", b"x")
+    assert named.key_of_opened(0, "ws://shop.test/live?s=2") == socket_key("ws://shop.test/live?s=2")
+    assert named.key_of_sent(0, "ws://shop.test/live?s=2", b"x") == message_key("ws://shop.test/live?s=2", b"x")

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from eikon_engine.certify.seen import RunSeen, page_key
-from eikon_engine.divergence.comparison import Comparison, Place
-from eikon_engine.divergence.detect import detect
+from eikon_engine.certify.seen import ReplayedRun, page_key
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.outcome.outcomes import (
     ActionOutcome,
-    Counts,
     HermeticityViolation,
     NetworkMiss,
     NetworkOutcome,
+    ReplayCounts,
     ReplayOutcome,
     SubgoalOutcome,
     Verdict,
 )
 from eikon_engine.trace.actions import Note
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, frame_digest, text_node
+from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest
 from eikon_engine.trace.dom.stored import load_page, store_snapshot
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, NetworkPart, SubgoalTrace, Succeeded
@@ -44,7 +44,7 @@ Play: TypeAlias = Callable[[int, float], Observation]
 
 def page_of(*paragraphs: str) -> PageSnapshot:
     """Make a page of paragraphs."""
-    nodes = tuple(DomNode(tag="p", children=(text_node(each),)) for each in paragraphs)
+    nodes = tuple(DomNode(tag="p", children=(build_text_node(each),)) for each in paragraphs)
     root = DomNode(tag="html", children=(DomNode(tag="body", children=nodes),))
     return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
 
@@ -92,20 +92,20 @@ class Stage:
         write_trace(trace, folder)
         return trace
 
-    async def __call__(self, bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
+    async def __call__(self, bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
         """Play some runs; the first one is number 1, as 0 is the recording."""
         return tuple(self._run(bundle, number) for number in range(1, runs + 1))
 
-    def _run(self, bundle: Bundle, number: int) -> RunSeen:
+    def _run(self, bundle: Bundle, number: int) -> ReplayedRun:
         recorded = bundle.trace.subgoal_traces[0].actions_taken[0]
         budget = recorded.observation.virtual_ms if recorded.observation is not None else ENVIRONMENT.settle_ms
         page = self.play(number, budget)
         seen = observe(page, budget, self.changes(number))
         misses = self.misses(number, bundle.trace)
-        place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+        place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
         before = recorded.observation.pages[0] if recorded.observation is not None else None
         comparison = Comparison(
-            place=place,
+            position=place,
             recorded=recorded,
             result=Succeeded(),
             observed=seen,
@@ -114,7 +114,7 @@ class Stage:
             observed_dom=lambda _page: page,
         )
         masked = apply_masks(comparison, bundle.trace.masks)
-        divergences = detect(masked.comparison)
+        divergences = detect_divergences(masked.comparison)
         unverifiable = () if recorded.observation is not None else ("nothing was recorded",)
         verdict: Verdict = "diverged" if divergences else "unverifiable" if unverifiable else "faithful"
         action = ActionOutcome(
@@ -132,7 +132,7 @@ class Stage:
         )
         network = NetworkOutcome(misses=misses, violations=self.violations)
         outcome = _outcome(action, network).model_copy(update={"reasons": self.reasons})
-        return RunSeen(outcome=outcome, gallery={page_key(seen.pages[0]): page})
+        return ReplayedRun(outcome=outcome, snapshots={page_key(seen.pages[0]): page})
 
 
 def observe(page: PageSnapshot, virtual_ms: float, changes: dict[str, object]) -> Observation:
@@ -153,7 +153,7 @@ def _outcome(action: ActionOutcome, network: NetworkOutcome) -> ReplayOutcome:
         steps=(action,),
         steps_recorded=1,
     )
-    counts = Counts(subgoals=1, subgoals_recorded=1, actions=1, actions_recorded=1, skills=0, skills_recorded=0)
+    counts = ReplayCounts(subgoals=1, subgoals_recorded=1, actions=1, actions_recorded=1, skills=0, skills_recorded=0)
     return ReplayOutcome(
         mission_id="m",
         mission_text="Look",
@@ -167,7 +167,7 @@ def _outcome(action: ActionOutcome, network: NetworkOutcome) -> ReplayOutcome:
         browser="chromium 1",
         environment=ENVIRONMENT,
         counts=counts,
-        verdict="unverifiable" if action.verdict == "faithful" and network.escapes else action.verdict,
+        verdict="unverifiable" if action.verdict == "faithful" and network.page_violations else action.verdict,
         subgoals=(subgoal,),
         network=network,
     )

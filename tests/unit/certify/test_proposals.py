@@ -15,7 +15,7 @@ from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.render import render_certification
-from eikon_engine.certify.seen import RunSeen
+from eikon_engine.certify.seen import ReplayedRun
 from eikon_engine.errors import UsageError
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.store import NetworkWriter, read_network
@@ -25,7 +25,7 @@ from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.mask import ConsoleErrorPart, TextPart, TitlePart
-from eikon_engine.trace.patch import AddMask, AddRule, SetSettle
+from eikon_engine.trace.patch import AddMask, AddRule, SetPageTime
 from eikon_engine.trace.volatile import (
     FormFieldRule,
     HeaderRule,
@@ -119,7 +119,7 @@ def test_time_is_tried_before_anything_is_masked() -> None:
     report = rehearse(stage).report
 
     (operation,) = report.patch.operations
-    assert isinstance(operation, SetSettle)
+    assert isinstance(operation, SetPageTime)
     assert (operation.virtual_ms, report.rounds) == (2000.0, 3)
     assert "dom-changed" in operation.reason
 
@@ -256,7 +256,7 @@ def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Pat
     stage = Stage(lambda _run, _budget: page_of("a"))
     stage.record(tmp_path, BlobStore(tmp_path / "dom"))
 
-    async def run_many(bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
+    async def run_many(bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
         with (tmp_path / name).open("a", encoding="utf-8") as file:
             file.write("\n")
         return await stage(bundle, runs)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.browser.find import BrowserBinary
-from eikon_engine.cli.doctor import Diagnosis, Extra, count_fonts, doctor_command, examine, list_extras, render_text
+from eikon_engine.cli.doctor import Diagnosis, Extra, count_fonts, diagnose, doctor_command, list_extras, render_text
 from eikon_engine.errors import BrowserMissingError
 from eikon_engine.shell import run_command
 
@@ -59,7 +59,7 @@ def test_a_missing_browser_is_a_finding() -> None:
     def find() -> BrowserBinary:
         raise BrowserMissingError("nothing here")
 
-    diagnosis = examine(find)
+    diagnosis = diagnose(find)
 
     assert (diagnosis.browser, diagnosis.browser_problem, diagnosis.usable) == (None, "nothing here", False)
 

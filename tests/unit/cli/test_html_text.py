@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.cli.html_text import html_text
+from eikon_engine.cli.html_text import decode_html
 from eikon_engine.errors import TraceError
 
 FILE = Path("page.html")
@@ -30,7 +30,7 @@ def test_the_encoding_that_a_file_names_counts(head: str, encoding: str) -> None
     """The encoding that a file names counts; without one it is UTF-8."""
     text = f"{head}<p>12 €, é</p>"
 
-    assert html_text(text.encode(encoding), FILE) == text
+    assert decode_html(text.encode(encoding), FILE) == text
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) ->
     """A byte order mark counts before all else, and is no part of the text."""
     text = "<meta charset=iso-8859-1><p>é</p>"
 
-    assert html_text(mark + text.encode(encoding), FILE) == text
+    assert decode_html(mark + text.encode(encoding), FILE) == text
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) ->
 def test_what_cannot_be_read_is_refused(data: bytes, told: str) -> None:
     """What cannot be read is refused, with the byte or the name."""
     with pytest.raises(TraceError, match=told):
-        html_text(data, FILE)
+        decode_html(data, FILE)

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from eikon_engine.cli.main import COMMANDS, CommandEntry, LazyGroup, eikon
+from eikon_engine.cli.main import COMMANDS, LazyCommand, LazyGroup, eikon
 from eikon_engine.shell import run_command
 
 
@@ -37,7 +37,7 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
 
 def test_an_entry_that_leads_to_something_else_is_our_fault(capsys: pytest.CaptureFixture[str]) -> None:
     """An entry of the table that names no command is told as such."""
-    table = MappingProxyType({"odd": CommandEntry(module="json", attribute="dumps", summary="None.")})
+    table = MappingProxyType({"odd": LazyCommand(module="json", attribute="dumps", summary="None.")})
 
     status = run_command(LazyGroup(table, name="odd", summary="Odd."), ["odd"], "odd")
 

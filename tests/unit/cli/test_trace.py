@@ -23,7 +23,7 @@ from eikon_engine.errors import (
 )
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import TracePatch
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from tests.unit.edit.test_changed_copy import contents
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def test_any_commands_one_after_the_other_make_bundles(
         bundle = folder / str(number)
         opened = open_bundle(bundle)
         opened.verify()
-        assert trace_bytes(opened.trace) == written_trace(bundle)
+        assert serialize_trace(opened.trace) == written_trace(bundle)
 
     assert contents(shop) == original
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.asked_breakpoint import Places, read_stop
+from eikon_engine.debug.asked_breakpoint import BreakpointTargets, parse_condition
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.replay.options import ReplayOptions
@@ -27,9 +27,9 @@ def shop_steps() -> tuple[PlannedStep, ...]:
 
 
 @cache
-def shop_places() -> Places:
+def shop_places() -> BreakpointTargets:
     """Return what breakpoints may name there."""
-    return Places.of(_plan(), ReplayOptions().skills.names)
+    return BreakpointTargets.from_plan(_plan(), ReplayOptions().skills.names)
 
 
 def step_of(kind: str, nth: int = 1) -> PlannedStep:
@@ -42,7 +42,7 @@ def table(*asked: BreakpointAdd) -> BreakpointTable:
     """Make a table of breakpoints of the mission."""
     made = BreakpointTable()
     for each in asked:
-        made, _ = made.add(read_stop(each, shop_places()))
+        made, _ = made.add(parse_condition(each, shop_places()))
     return made
 
 

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.debug.asked_breakpoint import BREAKPOINT_TYPES, demand_type, parse_break, read_stop
+from eikon_engine.debug.asked_breakpoint import (
+    BREAKPOINT_TYPES,
+    parse_breakpoint,
+    parse_condition,
+    require_breakpoint_type,
+)
 from eikon_engine.debug.breakpoints import AtIteration, BreakpointTable
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import BreakpointError
@@ -29,10 +34,10 @@ EVERY = {
 
 def test_every_type_of_breakpoint_is_listed_as_it_was_asked_for() -> None:
     """All eight of them, with the ids by which they are removed."""
-    made = table(*map(parse_break, EVERY))
+    made = table(*map(parse_breakpoint, EVERY))
 
     assert [each.type for each in made.breakpoints] == list(BREAKPOINT_TYPES)
-    assert [str(each.listed) for each in made.breakpoints] == [
+    assert [str(each.listing) for each in made.breakpoints] == [
         f"bp-{number}  {text}  (0 hits)" for number, text in enumerate(EVERY.values(), start=1)
     ]
 
@@ -41,12 +46,12 @@ def test_a_condition_is_listed_behind_its_tool() -> None:
     """As it is written on the command line."""
     made = table(BreakpointAdd(on="tool", value="fill", condition="banana|pear"))
 
-    assert made.breakpoints[0].named.condition == "fill --condition banana|pear"
+    assert made.breakpoints[0].event_reference.condition == "fill --condition banana|pear"
 
 
 def test_a_breakpoint_is_removed_by_its_id_alone() -> None:
     """The others keep their ids, and no id comes twice."""
-    made = table(parse_break("error"), parse_break("divergence")).remove("bp-1")
+    made = table(parse_breakpoint("error"), parse_breakpoint("divergence")).remove("bp-1")
     more, added = made.add(AtIteration(3))
 
     assert [each.id for each in more.breakpoints] == ["bp-2", "bp-3"]
@@ -55,7 +60,7 @@ def test_a_breakpoint_is_removed_by_its_id_alone() -> None:
 
 def test_clear_removes_all_breakpoints() -> None:
     """And ids go on from where they were."""
-    made, added = table(*map(parse_break, EVERY)).clear().add(AtIteration(1))
+    made, added = table(*map(parse_breakpoint, EVERY)).clear().add(AtIteration(1))
 
     assert made.breakpoints == (added,)
     assert added.id == "bp-9"
@@ -63,10 +68,10 @@ def test_clear_removes_all_breakpoints() -> None:
 
 def test_a_disabled_breakpoint_stays_in_the_list() -> None:
     """It stops nothing until it is enabled."""
-    made = table(parse_break("selector:#a"), parse_break("error"))
+    made = table(parse_breakpoint("selector:#a"), parse_breakpoint("error"))
     disabled = made.disable("bp-1")
 
-    assert str(disabled.breakpoints[0].listed) == "bp-1  selector #a  (0 hits, disabled)"
+    assert str(disabled.breakpoints[0].listing) == "bp-1  selector #a  (0 hits, disabled)"
     assert (disabled.selectors, made.selectors) == ((), ("#a",))
     assert disabled.enable("bp-1") == made
 
@@ -75,15 +80,15 @@ def test_a_disabled_breakpoint_stays_in_the_list() -> None:
 def test_a_breakpoint_that_is_not_there_is_refused(change: str) -> None:
     """The message names those that are."""
     with pytest.raises(BreakpointError, match=r"no breakpoint with id 'bp-9'; available: bp-1, bp-2"):
-        getattr(table(parse_break("error"), parse_break("divergence")), change)("bp-9")
+        getattr(table(parse_breakpoint("error"), parse_breakpoint("divergence")), change)("bp-9")
 
 
 def test_the_same_breakpoint_is_not_added_twice() -> None:
     """A disabled one is to be enabled instead."""
-    made = table(parse_break("tool:click")).disable("bp-1")
+    made = table(parse_breakpoint("tool:click")).disable("bp-1")
 
     with pytest.raises(BreakpointError, match=r"the same breakpoint already exists: bp-1 .* breakpoint enable bp-1"):
-        made.add(read_stop(parse_break("tool:click"), shop_places()))
+        made.add(parse_condition(parse_breakpoint("tool:click"), shop_places()))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +121,7 @@ def test_the_same_breakpoint_is_not_added_twice() -> None:
 def test_a_breakpoint_that_cannot_be_is_refused(on: BreakpointType, value: str | int | None, message: str) -> None:
     """In one line that says what was wanted, what was found, and what to do."""
     with pytest.raises(BreakpointError, match=message) as refused:
-        read_stop(BreakpointAdd(on=on, value=value), shop_places())
+        parse_condition(BreakpointAdd(on=on, value=value), shop_places())
 
     assert "\n" not in refused.value.message
 
@@ -124,7 +129,7 @@ def test_a_breakpoint_that_cannot_be_is_refused(on: BreakpointType, value: str |
 def test_only_breakpoints_on_tools_have_a_condition() -> None:
     """It is not left out in silence."""
     with pytest.raises(BreakpointError, match="pattern: only tool breakpoints take --condition, got 'b'"):
-        read_stop(BreakpointAdd(on="pattern", value="a", condition="b"), shop_places())
+        parse_condition(BreakpointAdd(on="pattern", value="a", condition="b"), shop_places())
 
 
 @pytest.mark.parametrize("text", ["", "tol:click", "Tool:click", "tool click"])
@@ -133,7 +138,7 @@ def test_a_breakpoint_of_an_unknown_type_is_refused(text: str) -> None:
     with pytest.raises(
         BreakpointError, match="breakpoint type: expected one of tool, iteration, pattern, error, divergence"
     ):
-        parse_break(text)
+        parse_breakpoint(text)
 
 
 @given(st.lists(st.sampled_from(["add", "remove", "disable", "enable"]), max_size=20), st.data())
@@ -151,4 +156,4 @@ def test_ids_name_one_breakpoint_each_whatever_is_done(deeds: list[str], data: s
             model.pop(name) if deed == "remove" else model.update({name: deed == "enable"})
 
     assert {each.id: each.is_enabled for each in made.breakpoints} == model
-    assert demand_type("tool") == "tool"
+    assert require_breakpoint_type("tool") == "tool"

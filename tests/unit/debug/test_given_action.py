@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.debug.given_action import read_action
+from eikon_engine.debug.given_action import parse_action
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
 
 
 def test_a_field_is_named_in_front_of_its_value() -> None:
     """What stands there and names no field of anything is part of the text."""
-    filled = read_action("fill", ["#search", 'text={"secret":"pw"}'])
-    clicked = read_action("click", ["a[href=x]", "page=1"])
-    gone = read_action("navigate", ["http://shop/?q=pears"])
+    filled = parse_action("fill", ["#search", 'text={"secret":"pw"}'])
+    clicked = parse_action("click", ["a[href=x]", "page=1"])
+    gone = parse_action("navigate", ["http://shop/?q=pears"])
 
     assert isinstance(filled, Fill)
     assert isinstance(clicked, Click)
@@ -27,7 +27,7 @@ def test_a_field_is_named_in_front_of_its_value() -> None:
 )
 def test_a_selector_may_begin_with_its_engine(selector: str) -> None:
     """Recorded selectors do, and can be given as they are where a selector stands."""
-    filled = read_action("fill", [selector, "tulips"])
+    filled = parse_action("fill", [selector, "tulips"])
 
     assert isinstance(filled, Fill)
     assert (filled.target.selector, filled.text) == (selector, "tulips")
@@ -35,8 +35,8 @@ def test_a_selector_may_begin_with_its_engine(selector: str) -> None:
 
 def test_an_engine_that_is_a_field_of_the_action_names_the_field() -> None:
     """What is typed can be named as ever; where nothing is typed, there is but the selector."""
-    named = read_action("fill", ["text=tulips", "#pw"])
-    clicked = read_action("click", ["text=Buy", "page=1"])
+    named = parse_action("fill", ["text=tulips", "#pw"])
+    clicked = parse_action("click", ["text=Buy", "page=1"])
 
     assert isinstance(named, Fill)
     assert isinstance(clicked, Click)
@@ -57,6 +57,6 @@ def test_an_engine_that_is_a_field_of_the_action_names_the_field() -> None:
 def test_a_field_that_the_action_does_not_have_is_refused(kind: str, text: str, wanted: str) -> None:
     """It is not typed into the page; the error says how to have that done."""
     with pytest.raises(UsageError) as refused:
-        read_action(kind, [text] if kind != "fill" else ["#search", text])
+        parse_action(kind, [text] if kind != "fill" else ["#search", text])
 
     assert wanted in refused.value.message

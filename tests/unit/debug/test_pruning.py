@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.debug.pruning import PrunePolicy, prune
+from eikon_engine.debug.pruning import RetentionPolicy, select_surplus
 from eikon_engine.debug.timeline import CheckpointEntry
 from tests.unit.debug.timelines import branch, checkpoint, step
 
@@ -54,7 +54,7 @@ def test_the_newest_of_its_own_are_kept_and_all_that_somebody_relies_on(
     stay = {f"cp_{number}" for number in forks}
     before = [each for each in made if each.reason == "divergence"]
 
-    dropped = prune(on_main(made, stay), PrunePolicy(automatic=kept))
+    dropped = select_surplus(on_main(made, stay), RetentionPolicy(automatic=kept))
 
     stay |= {each.id for each in sorted(before, key=lambda each: each.iteration)[:1]}
     own = [each for each in made if each.reason != "manual"]
@@ -73,7 +73,7 @@ def automatic(number: int, reason: CheckpointReason = "automatic") -> Checkpoint
 
 def test_twenty_are_kept_unless_told_otherwise() -> None:
     """One more, and the oldest goes."""
-    assert [each.id for each in prune(on_main([automatic(number) for number in range(21)]))] == ["cp_0"]
+    assert [each.id for each in select_surplus(on_main([automatic(number) for number in range(21)]))] == ["cp_0"]
 
 
 def test_divergences_that_follow_do_not_push_out_where_it_began() -> None:
@@ -81,6 +81,6 @@ def test_divergences_that_follow_do_not_push_out_where_it_began() -> None:
     made = [automatic(5), *(automatic(number, "divergence") for number in range(8, 40))]
     steps = tuple(step(number, "click", "diverged" if number > 8 else "faithful") for number in range(1, 41))
 
-    dropped = [each.iteration for each in prune(on_main(made, steps=steps))]
+    dropped = [each.iteration for each in select_surplus(on_main(made, steps=steps))]
 
     assert dropped == list(range(9, 22))

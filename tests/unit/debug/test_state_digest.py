@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.browser.observe import Sight
-from eikon_engine.debug.state_digest import STATE_LAYERS, StateDigest, digest_of, result_digest
+from eikon_engine.browser.observe import CapturedObservation
+from eikon_engine.debug.state_digest import STATE_LAYERS, StateDigest, digest_result, digest_state
 from eikon_engine.outcome.outcomes import NetworkMiss
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.mask import ConsoleErrorPart, Mask, RequestPart, StoragePart
 from eikon_engine.trace.observation import (
-    DialogSeen,
     DocumentLoad,
-    DownloadSeen,
     FrameObservation,
     Observation,
+    ObservedDialog,
+    ObservedDownload,
     PageObservation,
     StoredItem,
     TargetState,
@@ -45,7 +45,7 @@ def frame(**changed: object) -> FrameObservation:
 def state(**changed: object) -> StateDigest:
     """Digest a moment."""
     fields: dict[str, Any] = {"pages": (page(),), "storage": (ITEM,)}
-    return digest_of(Sight(observation=Observation(**{**fields, **changed})))
+    return digest_state(CapturedObservation(observation=Observation(**{**fields, **changed})))
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def state(**changed: object) -> StateDigest:
         ({"documents": (DocumentLoad(page=0, url=URL, status=200),)}, "network"),
         ({"console_errors": ("no",)}, "console"),
         ({"page_errors": ("TypeError: no",)}, "console"),
-        ({"dialogs": (DialogSeen(page=0, kind="alert", message="Hi", answer="accepted"),)}, "dialogs"),
-        ({"downloads": (DownloadSeen(page=0, name="a", sha256=None, size=None, failure="cut"),)}, "dialogs"),
+        ({"dialogs": (ObservedDialog(page=0, kind="alert", message="Hi", answer="accepted"),)}, "dialogs"),
+        ({"downloads": (ObservedDownload(page=0, name="a", sha256=None, size=None, failure="cut"),)}, "dialogs"),
         ({"opened": (1,)}, "dialogs"),
     ],
 )
@@ -74,13 +74,13 @@ def test_each_change_is_one_of_its_layer(changed: dict[str, object], layer: Stat
 
 def test_the_rest_of_a_moment_counts_as_well() -> None:
     """Page time, how the step ended, what the recording could not answer."""
-    sight = Sight(observation=Observation(pages=(page(),)))
-    plain = digest_of(sight, result=Succeeded())
+    sight = CapturedObservation(observation=Observation(pages=(page(),)))
+    plain = digest_state(sight, result=Succeeded())
 
-    assert digest_of(sight, result=Succeeded(), page_ms=1).differences(plain) == ("clock",)
-    assert digest_of(sight, result=Failed(code="wait-timeout")).differences(plain) == ("result",)
-    assert digest_of(sight, result=Succeeded(), misses=(MISS,)).differences(plain) == ("network",)
-    assert len({result_digest(None), result_digest(Succeeded()), result_digest(Succeeded(), {"price": 3})}) == 3
+    assert digest_state(sight, result=Succeeded(), page_ms=1).differences(plain) == ("clock",)
+    assert digest_state(sight, result=Failed(code="wait-timeout")).differences(plain) == ("result",)
+    assert digest_state(sight, result=Succeeded(), misses=(MISS,)).differences(plain) == ("network",)
+    assert len({digest_result(None), digest_result(Succeeded()), digest_result(Succeeded(), {"price": 3})}) == 3
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,14 @@ def test_what_masks_name_is_left_out() -> None:
     )
     calm = Observation(pages=(page(),), writes=(), storage=())
 
-    found = digest_of(Sight(observation=noisy), misses=(MISS,), masks=masks)
+    found = digest_state(CapturedObservation(observation=noisy), misses=(MISS,), masks=masks)
 
-    assert found.differences(digest_of(Sight(observation=calm), masks=masks)) == ()
-    assert set(digest_of(Sight(observation=noisy)).differences(found)) == {"network", "storage", "console"}
+    assert found.differences(digest_state(CapturedObservation(observation=calm), masks=masks)) == ()
+    assert set(digest_state(CapturedObservation(observation=noisy)).differences(found)) == {
+        "network",
+        "storage",
+        "console",
+    }
 
 
 def test_every_layer_has_a_field() -> None:

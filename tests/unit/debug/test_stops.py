@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eikon_engine.debug.asked_breakpoint import parse_break
+from eikon_engine.debug.asked_breakpoint import parse_breakpoint
 from eikon_engine.debug.breakpoints import BreakpointTable
-from eikon_engine.debug.selector_watch import Changed, Sighting, changes
-from eikon_engine.debug.stop_patterns import Found, RequestPattern, TextPattern
-from eikon_engine.debug.stops import check_after, check_before, hit_event
+from eikon_engine.debug.selector_watch import SelectorChange, SelectorState, find_changes
+from eikon_engine.debug.stop_patterns import RequestPattern, SearchResult, TextPattern
+from eikon_engine.debug.stops import hit_event, hits_after, hits_before
 from eikon_engine.errors import BreakpointError
 from eikon_engine.outcome.divergence import Divergence
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound, ObservationMade, RecordedAction
+from eikon_engine.outcome.events import ActionPerformed, DivergenceFound, ObservationMade, RecordedAction
 from eikon_engine.trace.actions import Fill
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 from eikon_engine.trace.observation import Observation, PageObservation
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def stopped_before(made: BreakpointTable, seen: Observation | None = None) -> list[int]:
     """Return the numbers of the steps before which a table stops."""
-    return [step.position for step in shop_steps() if check_before(made, step, seen)]
+    return [step.position for step in shop_steps() if hits_before(made, step, seen)]
 
 
 @pytest.mark.parametrize(
@@ -138,34 +138,34 @@ def test_patterns_mean_what_they_mean_in_python(source: str) -> None:
         wanted = [re.search(source, text, re.IGNORECASE) is not None for text in _TEXTS]
     except re.error:
         with pytest.raises(BreakpointError, match="expected a"):
-            TextPattern.read(source, "pattern")
+            TextPattern.parse(source, "pattern")
         return
 
-    pattern = TextPattern.read(source, "pattern")
+    pattern = TextPattern.parse(source, "pattern")
 
-    assert [pattern.search(text) is Found.YES for text in _TEXTS] == wanted
+    assert [pattern.search(text) is SearchResult.YES for text in _TEXTS] == wanted
 
 
 def test_all_breakpoints_at_a_step_are_hit_and_counted() -> None:
     """Hits carry their breakpoints as they are from then on."""
-    made = table(parse_break("tool:download"), parse_break("iteration:3"), parse_break("iteration:4"))
+    made = table(parse_breakpoint("tool:download"), parse_breakpoint("iteration:3"), parse_breakpoint("iteration:4"))
 
-    hits = check_before(made, shop_steps()[2], None)
-    counted = made.updated(each.breakpoint for each in hits)
+    hits = hits_before(made, shop_steps()[2], None)
+    counted = made.with_updated(each.breakpoint for each in hits)
 
     assert [each.hit_count for each in counted.breakpoints] == [1, 1, 0]
-    assert check_before(counted, shop_steps()[2], None)[0].breakpoint.hit_count == 2
+    assert hits_before(counted, shop_steps()[2], None)[0].breakpoint.hit_count == 2
 
 
 def test_disabled_breakpoints_are_not_asked() -> None:
     """Nor counted."""
-    assert check_before(stop_at("iteration", 3).disable("bp-1"), shop_steps()[2], None) == ()
+    assert hits_before(stop_at("iteration", 3).disable("bp-1"), shop_steps()[2], None) == ()
 
 
 def test_the_event_of_a_hit_tells_of_the_step_that_comes_next() -> None:
     """With the fields of its format; a fill is told with its selector and text."""
     step = step_of("fill")
-    (hit,) = check_before(stop_at("tool", "fill", "quantity"), step, None)
+    (hit,) = hits_before(stop_at("tool", "fill", "quantity"), step, None)
 
     event = hit_event(hit, step, step.position - 1, "main")
 
@@ -187,27 +187,27 @@ def step_action(planned: PlannedStep) -> Action:
 
 def test_a_hit_after_the_last_step_has_no_step_that_comes_next() -> None:
     """Its iteration is the one after the last."""
-    (hit,) = check_after(stop_at("error"), shop_steps()[-1], ended(Failed(code="x", message="y")))
+    (hit,) = hits_after(stop_at("error"), shop_steps()[-1], ended(Failed(code="x", message="y")))
 
     event = hit_event(hit, None, 29, "main")
 
     assert (event.context.tool_name, event.context.iteration, event.context.error) == (None, 30, "x: y")
 
 
-def ended(result: Result) -> list[ActionTaken]:
+def ended(result: Result) -> list[ActionPerformed]:
     """Return the events of an action that ended like this."""
     outcome = RecordedAction(id="a", sequence=1, type="click", label="click", result=result, duration_ms=None)
-    return [ActionTaken(subgoal="s", outcome=outcome)]
+    return [ActionPerformed(subgoal="s", outcome=outcome)]
 
 
 def test_a_step_that_failed_stops_the_session_after_it() -> None:
     """One that was done does not."""
     made, step = stop_at("error"), step_of("click")
 
-    (hit,) = check_after(made, step, ended(Failed(code="target-missing", message="#a: found none")))
+    (hit,) = hits_after(made, step, ended(Failed(code="target-missing", message="#a: found none")))
 
-    assert hit.why == "target-missing: #a: found none"
-    assert check_after(made, step, ended(Succeeded())) == ()
+    assert hit.cause == "target-missing: #a: found none"
+    assert hits_after(made, step, ended(Succeeded())) == ()
 
 
 def test_a_divergence_stops_the_session_after_its_step() -> None:
@@ -224,10 +224,10 @@ def test_a_divergence_stops_the_session_after_its_step() -> None:
     )
     events = [DivergenceFound(divergence=found), DivergenceFound(divergence=found.model_copy(update={"code": "b"}))]
 
-    (hit,) = check_after(stop_at("divergence"), step_of("click"), events)
+    (hit,) = hits_after(stop_at("divergence"), step_of("click"), events)
 
-    assert hit.why == "dom-changed: one thing; b: one thing"
-    assert check_after(stop_at("error"), step_of("click"), events) == ()
+    assert hit.cause == "dom-changed: one thing; b: one thing"
+    assert hits_after(stop_at("error"), step_of("click"), events) == ()
 
 
 def test_a_request_that_the_recording_does_not_have_stops_the_session_after_its_step() -> None:
@@ -241,7 +241,7 @@ def test_a_request_that_the_recording_does_not_have_stops_the_session_after_its_
 
     def after(seen: Observation) -> tuple[str | None, ...]:
         events = [ObservationMade(subgoal="s", sequence=1, observation=seen)]
-        return tuple(each.why for each in check_after(made, step, events))
+        return tuple(each.cause for each in hits_after(made, step, events))
 
     assert after(recorded) == ()
     assert after(new) == ("request not in the recording of the step: GET http://shop/invoice/9.txt",)
@@ -249,19 +249,19 @@ def test_a_request_that_the_recording_does_not_have_stops_the_session_after_its_
 
 def test_a_change_of_what_a_selector_matches_stops_the_session() -> None:
     """It is told in words."""
-    changed = {"#a": Changed(before=0, now=2)}
-    made = table(parse_break("selector:#a"), parse_break("selector:#b"))
+    changed = {"#a": SelectorChange(before=0, now=2)}
+    made = table(parse_breakpoint("selector:#a"), parse_breakpoint("selector:#b"))
 
-    hits = check_after(made, step_of("click"), (), changed)
+    hits = hits_after(made, step_of("click"), (), changed)
 
-    assert [(each.breakpoint.id, each.why) for each in hits] == [("bp-1", "appeared: 2 elements")]
+    assert [(each.breakpoint.id, each.cause) for each in hits] == [("bp-1", "appeared: 2 elements")]
 
 
 def test_what_was_not_looked_for_before_has_not_changed() -> None:
     """What cannot be looked at any more has, for all that anybody knows."""
-    lost = Sighting(failure="page 0 has not answered")
+    lost = SelectorState(failure="page 0 has not answered")
 
-    changed = changes({"#b": Sighting()}, {"#a": Sighting(), "#b": lost})
+    changed = find_changes({"#b": SelectorState()}, {"#a": SelectorState(), "#b": lost})
 
     assert {selector: str(each) for selector, each in changed.items()} == {
         "#b": "the matches could not be determined: page 0 has not answered"
@@ -286,9 +286,9 @@ def test_a_pattern_that_takes_too_long_stops_the_session_and_says_so(
     """It is neither waited for nor taken for one that is not found."""
     begin = time.perf_counter()
 
-    (hit,) = check_before(stop_at(on, value, condition), typing("x" * 4000 + "?"), None)
+    (hit,) = hits_before(stop_at(on, value, condition), typing("x" * 4000 + "?"), None)
 
-    assert "was not decided within 50 ms; simplify the pattern" in (hit.why or "")
+    assert "was not decided within 50 ms; simplify the pattern" in (hit.cause or "")
     assert time.perf_counter() - begin < 5
 
 
@@ -297,25 +297,25 @@ def test_stars_in_a_url_stand_for_any_text(pieces: list[str], url: str) -> None:
     """As in the regular expression that says so, whose search may take longer."""
     pattern = "".join(pieces)
 
-    fits = RequestPattern.read(pattern).search(f"GET {url}") is Found.YES
+    fits = RequestPattern.parse(pattern).search(f"GET {url}") is SearchResult.YES
 
     assert fits == (re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None)
 
 
 def test_a_url_pattern_with_many_stars_does_not_hang() -> None:
     """Each star is any text."""
-    assert RequestPattern.read("*a" * 900 + "b").search("GET " + "a" * 100_000) is Found.NO
+    assert RequestPattern.parse("*a" * 900 + "b").search("GET " + "a" * 100_000) is SearchResult.NO
 
 
 def test_fifty_breakpoints_cost_less_than_a_millisecond_a_step() -> None:
     """Of processor time, five times that here; `benchmarks/breakpoints.py` measures it."""
     texts = [f"pattern:nothing {number} .* of the kind" for number in range(40)]
-    made = table(*map(parse_break, [*texts, *(f"request:*/none/{number}*" for number in range(10))]))
+    made = table(*map(parse_breakpoint, [*texts, *(f"request:*/none/{number}*" for number in range(10))]))
     steps = shop_steps()
     assert stopped_before(made) == []
 
     begin = time.process_time()
     for step in steps:
-        check_before(made, step, None)
+        hits_before(made, step, None)
 
     assert (time.process_time() - begin) / len(steps) < 0.005

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.debug.timeline import Timeline
-from eikon_engine.debug.timeline_rows import LONGEST
-from eikon_engine.debug.timeline_svg import WIDTH, draw_timeline
-from eikon_engine.debug.timeline_text import render_timeline
+from eikon_engine.debug.timeline_rows import MAX_LINES
+from eikon_engine.debug.timeline_svg import WIDTH, render_timeline_svg
+from eikon_engine.debug.timeline_text import render_timeline_text
 from tests.unit.debug.timelines import branch, checkpoint, shop_timeline, step
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -41,7 +41,7 @@ _LETTERS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)
 
 def picture(timeline: Timeline) -> Element:
     """Draw a timeline, and read the picture."""
-    return fromstring(draw_timeline(timeline))  # noqa: S314 - our own document
+    return fromstring(render_timeline_svg(timeline))  # noqa: S314 - our own document
 
 
 def written(drawn: Element) -> list[str]:
@@ -51,21 +51,23 @@ def written(drawn: Element) -> list[str]:
 
 def test_a_timeline_is_drawn_as_a_tree_with_branches_where_they_fork() -> None:
     """Checkpoints, verdicts, the place of the session, and what is still to come."""
-    assert render_timeline(shop_timeline()) == TREE
+    assert render_timeline_text(shop_timeline()) == TREE
 
 
 def test_the_active_branch_stands_out() -> None:
     """In words, and in colour where there is some."""
     bold_green = "\x1b[1;32m"
 
-    assert f"{bold_green}● with <coupon> & more" in render_timeline(shop_timeline(), colour=True)
-    assert bold_green not in render_timeline(shop_timeline().model_copy(update={"active_branch": "x"}), colour=True)
-    assert "\x1b" not in render_timeline(shop_timeline())
+    assert f"{bold_green}● with <coupon> & more" in render_timeline_text(shop_timeline(), colour=True)
+    assert bold_green not in render_timeline_text(
+        shop_timeline().model_copy(update={"active_branch": "x"}), colour=True
+    )
+    assert "\x1b" not in render_timeline_text(shop_timeline())
 
 
 def test_lines_are_broken_where_the_terminal_is_narrow() -> None:
     """Nothing is cut off."""
-    narrow = render_timeline(shop_timeline(), width=40)
+    narrow = render_timeline_text(shop_timeline(), width=40)
 
     assert max(map(len, narrow.splitlines())) <= 40
     plain = re.sub(r"[\s│├└─]", "", narrow)
@@ -92,7 +94,7 @@ def test_the_picture_marks_the_active_branch_and_the_place_of_the_session() -> N
     assert "prefers-color-scheme: dark" in (drawn.findtext(f"{SVG}style") or "")
 
 
-@pytest.mark.parametrize("draw", [render_timeline, draw_timeline])
+@pytest.mark.parametrize("draw", [render_timeline_text, render_timeline_svg])
 def test_texts_of_pages_cannot_break_out(draw: object) -> None:
     """Neither of a terminal nor of a picture."""
     evil = "</text><script>alert(1)</script>\x1b[2J\u202e\n\x00\ud800"
@@ -107,7 +109,7 @@ def test_texts_of_pages_cannot_break_out(draw: object) -> None:
     drawn = str(draw(timeline))
 
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", drawn)
-    if draw is draw_timeline:
+    if draw is render_timeline_svg:
         assert "<script" not in drawn
         drawn.encode()
 
@@ -126,7 +128,7 @@ def test_branches_without_a_parent_are_drawn_all_the_same() -> None:
         ),
     )
 
-    heads = [line.split("○ ")[1].split(" ")[0] for line in render_timeline(timeline).splitlines() if "○" in line]
+    heads = [line.split("○ ")[1].split(" ")[0] for line in render_timeline_text(timeline).splitlines() if "○" in line]
 
     assert sorted(heads) == ["a", "b", "c", "d"]
 
@@ -136,7 +138,7 @@ def test_a_branch_is_drawn_once_where_two_checkpoints_have_its_name() -> None:
     main = branch("main", checkpoints=(checkpoint("cp", 0), checkpoint("cp", 1)))
     timeline = Timeline(session_id="s", mission_id="m", branches=(main, branch("a", parent="main", at="cp")))
 
-    assert render_timeline(timeline).count("○ a") == 1
+    assert render_timeline_text(timeline).count("○ a") == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), _LETTERS), min_size=1, max_size=6), st.data())
@@ -155,14 +157,14 @@ def test_every_timeline_can_be_drawn(shapes: list[tuple[int, int, str]], data: s
     active = data.draw(st.sampled_from(branches)).name
     timeline = Timeline(session_id="s", mission_id="m", branches=tuple(branches), active_branch=active)
 
-    text, drawn = render_timeline(timeline), picture(timeline)
+    text, drawn = render_timeline_text(timeline), picture(timeline)
 
     for each in branches:
         assert len(re.findall(rf"[●○] {each.name}\b", text)) == 1
         assert written(drawn).count(each.name) == 1
     groups = [group for group in drawn.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None]
     rows = [[float(each.get("y", "0")) for each in group.findall(f"{SVG}text")] for group in groups]
-    assert all(len(row) <= LONGEST + 1 for row in rows)
+    assert all(len(row) <= MAX_LINES + 1 for row in rows)
     heights = [height for row in rows for height in row]
     assert heights == sorted(set(heights))
     assert all(float(each.get("x", "0")) < WIDTH - 100 for each in drawn.iter(f"{SVG}text"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from eikon_engine.divergence.accessibility import detect_accessibility
-from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.dom import FrameExtras, PageSnapshot, frame_digest, visibility_digest
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -34,7 +34,7 @@ def compared(recorded: PageSnapshot, observed: PageSnapshot) -> list[tuple[str, 
     """Compare two pages."""
     action = ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=seen(recorded))
     comparison = Comparison(
-        place=Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
+        position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
         recorded=action,
         result=Succeeded(),
         observed=seen(observed),

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.answers import Answer, compare_answers
+from eikon_engine.divergence.answers import ComparedResponse, compare_responses
 from eikon_engine.divergence.text_diff import diff_text
 
 JSON = (("content-type", "application/json"),)
@@ -21,14 +21,14 @@ VALUES = st.recursive(
 
 def answer(
     body: bytes | None = None, headers: tuple[tuple[str, str], ...] = JSON, status: int = 200, url: str = "http://h/"
-) -> Answer:
+) -> ComparedResponse:
     """Build an answer."""
-    return Answer(url=url, status=status, headers=headers, body=body)
+    return ComparedResponse(url=url, status=status, headers=headers, body=body)
 
 
-def shown(recorded: Answer, live: Answer) -> list[str]:
+def shown(recorded: ComparedResponse, live: ComparedResponse) -> list[str]:
     """Compare, as a person reads it."""
-    return [str(change) for change in compare_answers(recorded, live)]
+    return [str(change) for change in compare_responses(recorded, live)]
 
 
 def test_a_json_value_is_named_by_its_path() -> None:

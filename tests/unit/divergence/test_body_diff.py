@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.body_diff import ABSENT, body_changes, message_changes
+from eikon_engine.divergence.body_diff import ABSENT, diff_bodies, diff_messages
 
 STREAM = {"text/event-stream"}
 
 
 def shown(before: list[bytes], after: list[bytes]) -> list[str]:
     """Compare two sequences of messages, as a person reads it."""
-    return [str(each) for each in message_changes("message", before, after)]
+    return [str(each) for each in diff_messages("message", before, after)]
 
 
 def test_a_message_of_json_is_compared_by_value() -> None:
@@ -34,7 +34,7 @@ def test_another_message_is_named_by_its_place() -> None:
 
 def test_a_binary_message_is_told_by_its_digest() -> None:
     """Compare what is no text."""
-    (found,) = message_changes("message", [b"\xff\x00"], [b"\xff\x01"])
+    (found,) = diff_messages("message", [b"\xff\x00"], [b"\xff\x01"])
 
     assert found.recorded.startswith("2 bytes, SHA-256 ")
 
@@ -44,12 +44,12 @@ def test_an_event_stream_is_compared_event_by_event() -> None:
     before = b': hello\n\ndata: {"van": 3}\n\nevent: note\ndata: late\n\n'
     after = b'data: {"van": 4}\r\n\r\nevent: note\r\ndata: late\r\n\r\n'
 
-    assert [str(each) for each in body_changes(before, after, STREAM)] == ["event 1 $.van: recorded 3, live 4"]
+    assert [str(each) for each in diff_bodies(before, after, STREAM)] == ["event 1 $.van: recorded 3, live 4"]
 
 
 def test_an_event_with_another_name_is_another_one() -> None:
     """Change the type of an event, and not its data."""
-    found = [str(each) for each in body_changes(b"event: a\ndata: x\n\n", b"event: b\ndata: x\n\n", STREAM)]
+    found = [str(each) for each in diff_bodies(b"event: a\ndata: x\n\n", b"event: b\ndata: x\n\n", STREAM)]
 
     assert len(found) == 1
     assert found[0].startswith("event 1: recorded event: a")
@@ -58,7 +58,7 @@ def test_an_event_with_another_name_is_another_one() -> None:
 @given(st.lists(st.binary(max_size=6), max_size=6), st.lists(st.binary(max_size=6), max_size=6))
 def test_sequences_that_differ_are_told_to(before: list[bytes], after: list[bytes]) -> None:
     """Whatever the messages are, something is told exactly if they are not the same, and every change is one."""
-    found = list(message_changes("message", before, after))
+    found = list(diff_messages("message", before, after))
 
     assert bool(found) == (before != after)
     assert all(each.recorded != each.live for each in found)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.candidates import SHOWN, candidates
-from eikon_engine.divergence.identities import locate_all
+from eikon_engine.divergence.candidates import MAX_CANDIDATES, find_candidates
+from eikon_engine.divergence.identities import locate_elements
 from tests.unit.divergence.test_dom_diff import bodies, element, page_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def identity_in(page: PageSnapshot, path: str) -> Identity:
     """Return who the element at a path is."""
-    return next(each.identity for each in locate_all(page.main) if each.path.endswith(path))
+    return next(each.identity for each in locate_elements(page.main) if each.path.endswith(path))
 
 
 def shop(button: DomNode) -> PageSnapshot:
@@ -39,7 +39,7 @@ BECAME = {
 @pytest.mark.parametrize("change", BECAME)
 def test_what_an_element_became_comes_first(change: str) -> None:
     """It is named with what agrees and what does not."""
-    found = candidates(identity_in(shop(BUY), "button#buy"), shop(BECAME[change]))
+    found = find_candidates(identity_in(shop(BUY), "button#buy"), shop(BECAME[change]))
 
     assert found[0].path.startswith(f"html > body > form#order > {BECAME[change].tag}#")
     assert "Buy" in found[0].description
@@ -50,7 +50,7 @@ def test_nothing_is_plausible_where_nothing_is_like_it() -> None:
     """A page about something else has no candidates, though it has buttons."""
     page = page_of(element("nav", element("button", "Log in", id="login")), element("p", "Welcome"))
 
-    assert candidates(identity_in(shop(BUY), "button#buy"), page) == ()
+    assert find_candidates(identity_in(shop(BUY), "button#buy"), page) == ()
 
 
 def test_an_element_without_a_name_is_found_by_its_place() -> None:
@@ -58,7 +58,7 @@ def test_an_element_without_a_name_is_found_by_its_place() -> None:
     page = page_of(element("div", element("i"), element("i"), id="stars"))
     third = page_of(element("div", element("i"), element("i"), element("i"), id="stars"))
 
-    found = candidates(identity_in(page, "i:nth(2)"), third)
+    found = find_candidates(identity_in(page, "i:nth(2)"), third)
 
     assert found[0].path == "html > body > div#stars > i:nth(2)"
     assert found[0].score == 1
@@ -75,13 +75,15 @@ def test_names_come_from_labels_values_and_content() -> None:
         element("div", "Total", id="t"),
         element("section", **{"aria-labelledby": "t m"}),
     )
-    named = {(each.identity.tag, each.identity.role): each.identity.name for each in locate_all(page.main)}
+    named = {(each.identity.tag, each.identity.role): each.identity.name for each in locate_elements(page.main)}
 
     assert named["input", "textbox"] == "Mail"
     assert named["input", "button"] == "Send it"
     assert named["button", "button"] == "Close"
     assert named["section", ""] == "Total"
-    assert next(each.identity.name for each in locate_all(page.main) if each.identity.tag == "input") == "Your name"
+    assert (
+        next(each.identity.name for each in locate_elements(page.main) if each.identity.tag == "input") == "Your name"
+    )
 
 
 @given(bodies, bodies, st.data())
@@ -90,10 +92,10 @@ def test_a_page_always_offers_what_is_still_there(
 ) -> None:
     """An element that did not change is its own best candidate, and there are never more than three."""
     page, wider = page_of(*here), page_of(*here, element("hr"), *more)
-    wanted = data.draw(st.sampled_from(list(locate_all(page.main))))
+    wanted = data.draw(st.sampled_from(list(locate_elements(page.main))))
 
-    found = candidates(wanted.identity, wider)
+    found = find_candidates(wanted.identity, wider)
 
-    assert len(found) <= SHOWN
-    if wanted.identity in [each.identity for each in locate_all(wider.main)]:
+    assert len(found) <= MAX_CANDIDATES
+    if wanted.identity in [each.identity for each in locate_elements(wider.main)]:
         assert found[0].score == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.divergence.causes import Case, judge
+from eikon_engine.divergence.causes import DivergenceCase, classify_cause
 from eikon_engine.outcome.divergence import Candidate, Divergence
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation
@@ -89,7 +89,7 @@ def test_a_cause_follows_from_evidence(case: str) -> None:
     """It is told with what it follows from."""
     cause, known = CASES[case]
 
-    judged = judge(Case(**{"first": finding(), "behind": known.get("changes", ()), **known}))
+    judged = classify_cause(DivergenceCase(**{"first": finding(), "behind": known.get("changes", ()), **known}))
 
     assert judged.cause == cause
     assert judged.why
@@ -99,14 +99,14 @@ def test_a_cause_follows_from_evidence(case: str) -> None:
 def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
     """A mission that logs in visits it."""
     login = ("http://a/login", 200)
-    case = Case(first=finding(), recorded=showing("1", login), observed=showing("2", login))
+    case = DivergenceCase(first=finding(), recorded=showing("1", login), observed=showing("2", login))
 
-    assert judge(case).cause == "unknown"
+    assert classify_cause(case).cause == "unknown"
 
 
 def test_another_environment_is_named_where_nothing_else_differs() -> None:
     """It may be the cause, and what would tell is to replay in the recorded one."""
-    judged = judge(Case(first=finding(), possible_cause="possible cause: the environment differs"))
+    judged = classify_cause(DivergenceCase(first=finding(), possible_cause="possible cause: the environment differs"))
 
     assert judged.cause == "unknown"
     assert "the environment differs" in judged.why
@@ -118,7 +118,7 @@ def test_an_answer_that_nothing_follows_from_is_no_cause() -> None:
     advertisement = answer("ending", "status 200", "net::ERR_NAME_NOT_RESOLVED", key="GET http://ads/x.js")
     count = answer("body $.count", "2", "3")
 
-    judged = judge(Case(first=finding(), changes=(advertisement, count), behind=(count,)))
+    judged = classify_cause(DivergenceCase(first=finding(), changes=(advertisement, count), related_changes=(count,)))
 
     assert judged.cause == "test-data"
     assert "ads" not in judged.why
@@ -128,15 +128,15 @@ def test_an_error_that_was_recorded_too_is_no_cause() -> None:
     """A page that never was there is not there at another address either."""
     recorded, observed = showing("1", ("http://a/item/7", 404)), showing("2", ("http://a/item/8", 404))
 
-    assert judge(Case(first=finding(), recorded=recorded, observed=observed)).cause == "unknown"
+    assert classify_cause(DivergenceCase(first=finding(), recorded=recorded, observed=observed)).cause == "unknown"
 
 
 def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
     """The browser may draw it otherwise."""
-    case = Case(first=finding(), network_mode="live")
+    case = DivergenceCase(first=finding(), network_mode="live")
 
-    assert judge(case).cause == "site-changed"
-    assert judge(replace(case, possible_cause="a possible cause: another browser")).cause == "unknown"
+    assert classify_cause(case).cause == "site-changed"
+    assert classify_cause(replace(case, possible_cause="a possible cause: another browser")).cause == "unknown"
 
 
 def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:
@@ -146,5 +146,5 @@ def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> N
     alike = missing.model_copy(update={"candidates": (same.model_copy(update={"score": 0.9}),)})
     before, observed = showing("1"), showing("2")
 
-    assert judge(Case(first=missing, before=before, observed=observed)).cause == "trace-invalid"
-    assert judge(Case(first=alike, before=before, observed=observed)).cause == "unknown"
+    assert classify_cause(DivergenceCase(first=missing, before=before, observed=observed)).cause == "trace-invalid"
+    assert classify_cause(DivergenceCase(first=alike, before=before, observed=observed)).cause == "unknown"

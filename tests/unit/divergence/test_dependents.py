@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.dependents import dependents
-from eikon_engine.divergence.identities import locate_all
+from eikon_engine.divergence.dependents import find_dependents
+from eikon_engine.divergence.identities import locate_elements
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.observation import DocumentLoad, Observation
@@ -24,7 +24,7 @@ def click(
     sequence: int, element_id: str, *, leaves: bool = False, page: int = 0, shown: PageSnapshot = PAGE
 ) -> ActionTrace:
     """Record a click on an element of the page."""
-    identity = next(each.identity for each in locate_all(shown.main) if each.path.endswith(f"#{element_id}"))
+    identity = next(each.identity for each in locate_elements(shown.main) if each.path.endswith(f"#{element_id}"))
     loads = (DocumentLoad(page=0, url="http://a/", status=200),) if leaves else ()
     return ActionTrace(
         id=f"s_action_{sequence}",
@@ -37,7 +37,7 @@ def click(
 
 def reached(observed: PageSnapshot, *later: ActionTrace) -> list[tuple[int, str]]:
     """Give sequence and reason of the steps that depend on what was observed."""
-    return [(step.sequence, why) for step, why in dependents(later, 0, PAGE, observed)]
+    return [(step.sequence, why) for step, why in find_dependents(later, 0, PAGE, observed)]
 
 
 def test_targets_that_are_gone_or_others_are_named() -> None:
@@ -76,7 +76,7 @@ def test_a_document_may_be_as_deep_as_it_likes() -> None:
         deep, other = element("div", deep), element("div", other)
     recorded = page_of(deep)
 
-    found = list(dependents([click(2, "buy", shown=recorded)], 0, recorded, page_of(other)))
+    found = list(find_dependents([click(2, "buy", shown=recorded)], 0, recorded, page_of(other)))
 
     assert [step.sequence for step, _ in found] == [2]
     assert found[0][1].endswith("div > button#buy has changed: name: 'Buy' -> 'Sold out'; text: 'Buy' -> 'Sold out'")

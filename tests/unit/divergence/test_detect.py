@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.divergence.comparison import Comparison, Place
-from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.serializer import read_trace
@@ -36,16 +36,16 @@ STEPS = [
 
 def compare(recorded: ActionTrace, observed: Observation) -> tuple[Divergence, ...]:
     """Compare an action with what might have been observed of it."""
-    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=recorded.sequence)
+    place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=recorded.sequence)
     comparison = Comparison(
-        place=place,
+        position=place,
         recorded=recorded,
         result=recorded.result,
         observed=observed,
         is_sealed=True,
         compares_stored_values=True,
     )
-    return detect(comparison)
+    return detect_divergences(comparison)
 
 
 def changes(  # noqa: C901 - one case a kind of value
@@ -102,10 +102,12 @@ def test_the_result_is_compared_in_both_directions() -> None:
     """Fail where the recording succeeded, succeed where it failed, fail in another way: each is a finding."""
     succeeded = next(step for step in STEPS if isinstance(step.result, Succeeded))
     failed = next(step for step in STEPS if isinstance(step.result, Failed))
-    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+    place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
 
     found = [
-        detect(Comparison(place=place, recorded=recorded, result=result, observed=recorded.observation))[0].code
+        detect_divergences(Comparison(position=place, recorded=recorded, result=result, observed=recorded.observation))[
+            0
+        ].code
         for recorded, result in (
             (succeeded, Failed(code="target-missing")),
             (failed, Succeeded()),

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.divergence.dom_diff import DomChange, diff_snapshots, render_diff
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, page_digest, text_node
+from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, page_digest
 
 
 def element(tag: str, *children: DomNode | str, **attributes: str) -> DomNode:
     """Make an element."""
-    nodes = tuple(text_node(child) if isinstance(child, str) else child for child in children)
+    nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
     return DomNode(tag=tag, attributes=tuple(sorted(attributes.items())), children=nodes)
 
 
@@ -34,7 +34,9 @@ def one_change(expected: PageSnapshot, observed: PageSnapshot) -> DomChange:
     return changes[0]
 
 
-leaves = st.sampled_from([text_node("a"), text_node("b"), text_node(" "), element("p"), element("p", id="x")])
+leaves = st.sampled_from(
+    [build_text_node("a"), build_text_node("b"), build_text_node(" "), element("p"), element("p", id="x")]
+)
 nodes = st.recursive(
     leaves,
     lambda below: st.builds(

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.comparison import Place
+from eikon_engine.divergence.comparison import StepPosition
 from eikon_engine.divergence.environment import (
-    AS_IT_IS,
+    GIVEN_PROPERTIES,
     detect_environment,
     environment_differences,
-    possible_cause,
+    possible_environment_cause,
 )
 from eikon_engine.outcome.divergence import Divergence, Layer
-from eikon_engine.trace.environment import Environment, Geolocation, PageView, Viewport
+from eikon_engine.trace.environment import Environment, Geolocation, PageEnvironment, Viewport
 
-PLACE = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
-VIEW = PageView(
+PLACE = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+VIEW = PageEnvironment(
     user_agent="agent",
     languages=("de-DE",),
     locale="de-DE",
@@ -82,7 +82,9 @@ def finding(layer: Layer) -> Divergence:
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(Environment.model_fields) - set(AS_IT_IS) - {"browser_name", "page_view"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(Environment.model_fields) - set(GIVEN_PROPERTIES) - {"browser_name", "page_view"})
+)
 def test_each_part_that_is_made_as_recorded_must_be_so(name: str) -> None:
     """Change one part that a replay sets: one finding, in the layer of the environment, with both values."""
     other = OTHER[name]
@@ -94,7 +96,7 @@ def test_each_part_that_is_made_as_recorded_must_be_so(name: str) -> None:
     assert found.observed == f"{name}: {other}"
 
 
-@pytest.mark.parametrize("name", PageView.model_fields)
+@pytest.mark.parametrize("name", PageEnvironment.model_fields)
 def test_each_part_that_a_page_is_told_must_be_so(name: str) -> None:
     """Let a page be told something else than when it was recorded: one finding, though every setting is equal."""
     told = getattr(VIEW, name)
@@ -106,7 +108,7 @@ def test_each_part_that_a_page_is_told_must_be_so(name: str) -> None:
     assert found.observed == f"{name}: {other}"
 
 
-@pytest.mark.parametrize("name", AS_IT_IS)
+@pytest.mark.parametrize("name", GIVEN_PROPERTIES)
 def test_what_is_as_it_is_is_no_divergence_and_is_named(name: str) -> None:
     """Replay in another browser, on another machine: nothing diverged, and the difference stands in the outcome."""
     here = changed(**{name: ("--one", "--three") if name == "flags" else "other"})
@@ -114,7 +116,7 @@ def test_what_is_as_it_is_is_no_divergence_and_is_named(name: str) -> None:
     assert tuple(detect_environment(PLACE, HERE, here)) == ()
     (difference,) = environment_differences(HERE, here)
     assert difference.startswith(f"{name}: ")
-    assert ("not comparable" in difference) == bool(AS_IT_IS[name])
+    assert ("not comparable" in difference) == bool(GIVEN_PROPERTIES[name])
 
 
 def test_differences_read_well() -> None:
@@ -142,16 +144,16 @@ def test_another_environment_is_a_possible_cause_of_what_was_found() -> None:
     """Name the differing parts beside a finding, unless no browser has a part in it."""
     here = changed(playwright_version="1.66.0")
 
-    assert possible_cause(finding("dom"), HERE, here) == (
+    assert possible_environment_cause(finding("dom"), HERE, here) == (
         "possible cause: the environment differs: playwright_version 1.65.2 -> 1.66.0"
     )
-    assert possible_cause(finding("dom"), HERE, HERE) is None
-    assert possible_cause(finding("skill"), HERE, here) is None
-    assert possible_cause(finding("environment"), HERE, here) is None
-    assert possible_cause(finding("network"), None, here) is not None
+    assert possible_environment_cause(finding("dom"), HERE, HERE) is None
+    assert possible_environment_cause(finding("skill"), HERE, here) is None
+    assert possible_environment_cause(finding("environment"), HERE, here) is None
+    assert possible_environment_cause(finding("network"), None, here) is not None
 
 
-@given(st.sets(st.sampled_from(sorted(OTHER))), st.sets(st.sampled_from(sorted(AS_IT_IS))))
+@given(st.sets(st.sampled_from(sorted(OTHER))), st.sets(st.sampled_from(sorted(GIVEN_PROPERTIES))))
 def test_findings_and_differences_never_mix(made: set[str], as_it_is: set[str]) -> None:
     """Change any parts at once: each one made as recorded is a finding, each other one a difference."""
     parts = {name: OTHER[name] for name in made} | {name: ("--x",) if name == "flags" else "other" for name in as_it_is}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from eikon_engine.divergence.first_cause import first_cause
+from eikon_engine.divergence.first_cause import explain_first_divergence
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.explanation import Consequence, Explanation
 from eikon_engine.outcome.outcomes import (
@@ -58,7 +58,7 @@ def explained(*steps: ActionOutcome, changes: tuple[ResponseChange, ...] = ()) -
     subgoal = SubgoalOutcome(
         id=ATTEMPT, subgoal_id="cart", description="", number=1, verdict=verdict, steps=steps, steps_recorded=len(steps)
     )
-    return first_cause(trace(len(steps)), (subgoal,), NetworkOutcome(response_changes=changes), "live")
+    return explain_first_divergence(trace(len(steps)), (subgoal,), NetworkOutcome(response_changes=changes), "live")
 
 
 def change(sequence: int) -> ResponseChange:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.divergence.json_diff import ChangeKind, OutputChange, compare_outputs, render_json_diff
+from eikon_engine.divergence.json_diff import JsonChange, JsonChangeKind, diff_json, render_json_diff
 from eikon_engine.trace.json_value import JsonValue, canonical_json
 
 _JSON = st.recursive(
@@ -23,7 +23,7 @@ def rows(*names: str) -> list[JsonValue]:
 
 def places(expected: JsonValue, observed: JsonValue) -> list[tuple[str, str]]:
     """Return kind and path of each change."""
-    return [(change.kind.value, change.path) for change in compare_outputs(expected, observed)]
+    return [(change.kind.value, change.path) for change in diff_json(expected, observed)]
 
 
 def test_a_changed_cell_is_one_change() -> None:
@@ -31,8 +31,8 @@ def test_a_changed_cell_is_one_change() -> None:
     expected: JsonValue = {"rows": [{"price": "1.00"}, {"price": "2.00"}]}
     observed: JsonValue = {"rows": [{"price": "1.00"}, {"price": "2.50"}]}
 
-    assert compare_outputs(expected, observed) == (
-        OutputChange(kind=ChangeKind.CHANGED, path="$.rows[1].price", expected="2.00", observed="2.50"),
+    assert diff_json(expected, observed) == (
+        JsonChange(kind=JsonChangeKind.CHANGED, path="$.rows[1].price", expected="2.00", observed="2.50"),
     )
 
 
@@ -70,15 +70,15 @@ def test_types_count(expected: JsonValue, observed: JsonValue) -> None:
 @given(expected=_JSON, observed=_JSON)
 def test_no_change_means_equal(expected: JsonValue, observed: JsonValue) -> None:
     """Changes are reported exactly when the texts differ, and twice the same."""
-    changes = compare_outputs(expected, observed)
+    changes = diff_json(expected, observed)
 
     assert (changes == ()) is (canonical_json(expected) == canonical_json(observed))
-    assert changes == compare_outputs(expected, observed)
+    assert changes == diff_json(expected, observed)
 
 
 def test_rendering_shows_both_sides() -> None:
     """What was expected stands above what was observed."""
-    changes = compare_outputs({"n": 1, "old": "x"}, {"n": 2, "new": "y" * 400})
+    changes = diff_json({"n": 1, "old": "x"}, {"n": 2, "new": "y" * 400})
 
     text = render_json_diff(changes)
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from eikon_engine.divergence.comparison import Comparison, Place
-from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
 from eikon_engine.divergence.dom_diff import diff_snapshots
-from eikon_engine.divergence.masked_requests import without_requests
+from eikon_engine.divergence.masked_requests import remove_masked_requests
 from eikon_engine.divergence.masks import apply_masks, mask_observation, mask_page
 from eikon_engine.outcome.outcomes import NetworkMiss
 from eikon_engine.trace.actions import Note
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, frame_digest, page_digest, text_node
+from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest, page_digest
 from eikon_engine.trace.execution import ActionTrace, Succeeded
 from eikon_engine.trace.mask import (
     AttributePart,
@@ -35,14 +35,14 @@ from eikon_engine.trace.mask import (
 from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
 
 if TYPE_CHECKING:
-    from eikon_engine.divergence.masks import Masked
+    from eikon_engine.divergence.masks import MaskedComparison
 
 URL = "http://shop.test/cart?id=1"
 
 
 def element(tag: str, *children: DomNode | str, **attributes: str) -> DomNode:
     """Make an element."""
-    nodes = tuple(text_node(child) if isinstance(child, str) else child for child in children)
+    nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
     return DomNode(tag=tag, attributes=tuple(sorted(attributes.items())), children=nodes)
 
 
@@ -64,11 +64,11 @@ def seen(page: PageSnapshot, **changes: object) -> Observation:
     return Observation(pages=(shown,)).model_copy(update=changes)
 
 
-def compare(before: PageSnapshot, after: PageSnapshot, *masks: Mask, **changes: object) -> Masked:
+def compare(before: PageSnapshot, after: PageSnapshot, *masks: Mask, **changes: object) -> MaskedComparison:
     """Compare two pages under masks; `changes` are fields of the observed one."""
     recorded = ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=seen(before))
     comparison = Comparison(
-        place=Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
+        position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
         recorded=recorded,
         result=Succeeded(),
         observed=seen(after, **changes),
@@ -110,7 +110,7 @@ def test_what_a_mask_names_is_not_compared(before: DomNode, after: DomNode, part
     """Each kind of part hides its difference, and is told by name."""
     masked = compare(page_of(before), page_of(after), mask(part))
 
-    assert detect(masked.comparison) == ()
+    assert detect_divergences(masked.comparison) == ()
     assert masked.names == ("m",)
 
 
@@ -119,7 +119,7 @@ def test_a_mask_hides_nothing_else(before: DomNode, after: DomNode, part: Masked
     """A second difference beside the masked one is found, and it alone is shown."""
     masked = compare(page_of(before, element("i", "x")), page_of(after, element("i", "y")), mask(part))
 
-    found = detect(masked.comparison)
+    found = detect_divergences(masked.comparison)
 
     assert [(each.code, each.expected, each.observed) for each in found] == [("dom-changed", "x", "y")]
 
@@ -137,7 +137,7 @@ def test_a_mask_elsewhere_hides_nothing() -> None:
         mask(TextPart(path="body > p")),
     ):
         masked = compare(before, after, other)
-        assert [each.code for each in detect(masked.comparison)] == ["dom-changed"]
+        assert [each.code for each in detect_divergences(masked.comparison)] == ["dom-changed"]
         assert masked.names == ()
 
 
@@ -167,9 +167,9 @@ def test_titles_and_console_errors_are_masked() -> None:
     errors = compare(page, page, mask(ConsoleErrorPart(prefix="trace ")), console_errors=("trace 7",))
     other = compare(page, page, mask(ConsoleErrorPart(prefix="trace ")), console_errors=("trace 7", "boom"))
 
-    assert (detect(named.comparison), named.names) == ((), ("m",))
-    assert (detect(errors.comparison), errors.names) == ((), ("m",))
-    assert [each.observed for each in detect(other.comparison)] == ["boom"]
+    assert (detect_divergences(named.comparison), named.names) == ((), ("m",))
+    assert (detect_divergences(errors.comparison), errors.names) == ((), ("m",))
+    assert [each.observed for each in detect_divergences(other.comparison)] == ["boom"]
 
 
 def test_requests_are_masked() -> None:
@@ -180,10 +180,10 @@ def test_requests_are_masked() -> None:
 
     more = compare(page, page, mask(part), requests=("GET http://ads.test/1", "GET http://shop.test/"))
     same = compare(page, page, mask(part))
-    missed = without_requests((seen(page), seen(page)), (miss,), [mask(part)], set())
-    other = without_requests((seen(page), seen(page)), (miss,), [mask(RequestPart(key="POST *"))], set())
+    missed = remove_masked_requests((seen(page), seen(page)), (miss,), [mask(part)], set())
+    other = remove_masked_requests((seen(page), seen(page)), (miss,), [mask(RequestPart(key="POST *"))], set())
 
-    assert [each.observed for each in detect(more.comparison)] == ["GET http://shop.test/"]
+    assert [each.observed for each in detect_divergences(more.comparison)] == ["GET http://shop.test/"]
     assert (more.names, same.names) == (("m",), ())
     assert (missed[2], other[2]) == ((), (miss,))
 

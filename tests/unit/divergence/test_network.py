@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.comparison import Comparison, StepPosition
 from eikon_engine.divergence.network import detect_network
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -17,7 +17,7 @@ def found(before: tuple[str, ...] | None, after: tuple[str, ...] | None, *, seal
     """Give what differs, as it is expected and observed."""
     recorded = Observation(pages=(), requests=tuple(sorted(before or ())), writes=before)
     comparison = Comparison(
-        place=Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
+        position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
         recorded=ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=recorded),
         result=Succeeded(),
         observed=Observation(pages=(), requests=tuple(sorted(after or ())), writes=after),

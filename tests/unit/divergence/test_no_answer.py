@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.divergence.causes import Case
-from eikon_engine.divergence.comparison import Comparison, Place
-from eikon_engine.divergence.detect import detect
-from eikon_engine.divergence.explain import explain
+from eikon_engine.divergence.causes import DivergenceCase
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.divergence.explain import explain_divergence
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -40,11 +40,11 @@ def found(*changes: ResponseChange) -> Divergence:
         result=Succeeded(),
         observation=Observation(pages=(), documents=(LOAD,)),
     )
-    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=2)
+    place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=2)
     seen = Comparison(
-        place=place, recorded=recorded, result=Succeeded(), observed=Observation(pages=()), response_changes=changes
+        position=place, recorded=recorded, result=Succeeded(), observed=Observation(pages=()), response_changes=changes
     )
-    return detect(seen)[0]
+    return detect_divergences(seen)[0]
 
 
 @pytest.mark.parametrize("key", ["GET http://a/begin?x=1", "POST http://a/begin?x=1 sha256:00", "GET http://a/end"])
@@ -56,7 +56,9 @@ def test_a_site_that_does_not_answer_is_named(key: str) -> None:
     told = f"{key} got no response: {REFUSED}"
     assert (first.code, first.observed) == ("document-missing", f"no document: {told}")
     assert first.message == f"No document was loaded: {told}."
-    explained = explain(Case(first=first, changes=(change,), behind=(change,), network_mode="live"), "click a")
+    explained = explain_divergence(
+        DivergenceCase(first=first, changes=(change,), related_changes=(change,), network_mode="live"), "click a"
+    )
     assert explained.cause == "network"
     assert explained.sentence.startswith(
         "The network failed: at step 2 of s, click a, expected http://a/begin?x=1 (302)"

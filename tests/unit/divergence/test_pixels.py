@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
-from eikon_engine.divergence.comparison import Comparison, Pictures, Place
-from eikon_engine.divergence.pixel_diff import MARK, compare_pictures
+from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
+from eikon_engine.divergence.pixel_diff import MARK_COLOUR, compare_images
 from eikon_engine.divergence.pixels import detect_pixels
 from eikon_engine.trace.actions import Screenshot
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -35,10 +35,12 @@ def png(*dots: tuple[int, int], size: tuple[int, int] = SIZE, level: int = 6) ->
 def found(recorded: bytes, observed: bytes) -> list[Divergence]:
     """Compare two screenshots."""
     action = ActionTrace(id="a", sequence=1, action=Screenshot(), result=Succeeded())
-    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
-    pictures = Pictures(recorded=recorded, observed=observed)
+    place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+    pictures = Screenshots(recorded=recorded, observed=observed)
     return list(
-        detect_pixels(Comparison(place=place, recorded=action, result=Succeeded(), observed=None, pictures=pictures))
+        detect_pixels(
+            Comparison(position=place, recorded=action, result=Succeeded(), observed=None, screenshots=pictures)
+        )
     )
 
 
@@ -58,11 +60,11 @@ def test_what_differs_is_counted_and_framed() -> None:
 
 def test_what_differs_is_marked() -> None:
     """On a pale copy of what was observed."""
-    diff = compare_pictures(png((0, 0)), png((0, 0), (3, 4)))
+    diff = compare_images(png((0, 0)), png((0, 0), (3, 4)))
 
     assert diff is not None
-    picture = Image.open(BytesIO(diff.picture))
-    assert picture.getpixel((3, 4)) == MARK
+    picture = Image.open(BytesIO(diff.image))
+    assert picture.getpixel((3, 4)) == MARK_COLOUR
     assert picture.getpixel((0, 0)) == (191, 191, 191)
     assert picture.getpixel((9, 9)) == (255, 255, 255)
 

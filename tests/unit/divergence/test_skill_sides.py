@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.divergence.comparison import Place
+from eikon_engine.divergence.comparison import StepPosition
 from eikon_engine.divergence.skill import detect_skill
 from eikon_engine.trace.execution import SkillUsage, Succeeded
 from eikon_engine.trace.json_value import JsonValue
@@ -22,6 +22,6 @@ def test_absent_and_null_are_told_apart(recorded: JsonValue, output: JsonValue, 
     """An absent value is `(absent)`, a null is `null`, never `None`."""
     usage = SkillUsage(id="u", sequence=1, skill="s", result=Succeeded(), output=recorded)
 
-    (found,) = detect_skill(Place(subgoal="s", subgoal_id="s", sequence=1), usage, Succeeded(), output)
+    (found,) = detect_skill(StepPosition(subgoal="s", subgoal_id="s", sequence=1), usage, Succeeded(), output)
 
     assert (found.expected, found.observed) == (expected, observed)

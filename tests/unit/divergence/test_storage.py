@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.divergence.comparison import Comparison, Place
-from eikon_engine.divergence.masked_requests import without_stored
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.masked_requests import remove_masked_storage
 from eikon_engine.divergence.storage import detect_storage
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -27,7 +27,7 @@ def found(
     """Give the codes of what differs."""
     recorded = Observation(pages=(), storage=before)
     comparison = Comparison(
-        place=Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
+        position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
         recorded=ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=recorded),
         result=Succeeded(),
         observed=Observation(pages=(), storage=after),
@@ -66,7 +66,7 @@ def test_what_a_mask_names_is_not_compared() -> None:
     names: set[str] = set()
     mask = Mask(name="m", reason="it is random", part=StoragePart(name="car*"))
 
-    left = without_stored(Observation(pages=(), storage=(CART, SESSION)), [mask], names)
+    left = remove_masked_storage(Observation(pages=(), storage=(CART, SESSION)), [mask], names)
 
     assert left.storage == (SESSION,)
     assert names == {"m"}

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.edit.assignments import read_declarations, read_fields, undeclared
+from eikon_engine.edit.assignments import parse_declarations, parse_field_edits, undeclared_variables
 from eikon_engine.errors import TraceFieldError, UsageError
 from eikon_engine.trace.actions import AnswerDialog, Fill
 from eikon_engine.trace.patch import TracePatch, apply_patch
@@ -30,7 +30,7 @@ TRACE = trace(
 
 def read(step: str, *texts: str) -> SetFields:
     """Read assignments as the command does."""
-    return read_fields(TRACE, step, texts, same_element=False, reason="why")
+    return parse_field_edits(TRACE, step, texts, same_element=False, reason="why")
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_what_only_looks_like_json_is_a_text(value: str) -> None:
 
 def test_declarations_have_a_value_or_none() -> None:
     """A name alone must be provided at replay."""
-    one, two = read_declarations(["fruit=pear", "shop"], "why")
+    one, two = parse_declarations(["fruit=pear", "shop"], "why")
 
     assert (one.name, one.value, two.name, two.value) == ("fruit", "pear", "shop", None)
     with pytest.raises(UsageError, match="--var"):
-        read_declarations(["two words=x"], "why")
+        parse_declarations(["two words=x"], "why")
 
 
 def test_braces_that_are_no_variable_are_told() -> None:
     """A name that is not declared stays a text, which may be a mistake."""
-    patch = TracePatch(operations=(*read_declarations(["a=x"], "why"), read("a1", "action.text={{a}}{{b}}")))
+    patch = TracePatch(operations=(*parse_declarations(["a=x"], "why"), read("a1", "action.text={{a}}{{b}}")))
 
-    assert undeclared(apply_patch(TRACE, patch), patch) == ("b",)
+    assert undeclared_variables(apply_patch(TRACE, patch), patch) == ("b",)

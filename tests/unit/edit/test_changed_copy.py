@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.edit.changed_copy import write_changed_copy
+from eikon_engine.edit.changed_copy import copy_bundle
 from eikon_engine.edit.saved_patch import read_patch, write_patch
 from eikon_engine.errors import (
     AttachmentMissingError,
@@ -52,7 +52,7 @@ def test_a_copy_has_everything_but_the_certificate(bundle: Path, tmp_path: Path)
     """All files are there with the new trace, and the bundle is as it was, byte for byte."""
     before = contents(bundle)
 
-    write_changed_copy(bundle, renamed(bundle), tmp_path / "deep" / "copy")
+    copy_bundle(bundle, renamed(bundle), tmp_path / "deep" / "copy")
 
     after = contents(tmp_path / "deep" / "copy")
     assert contents(bundle) == before
@@ -67,7 +67,7 @@ def test_the_file_of_a_trace_stands_for_its_bundle(bundle: Path, tmp_path: Path)
     """Also where it has a name of its own, which the copy has not."""
     (bundle / "trace.json").rename(bundle / "mission.json")
 
-    write_changed_copy(bundle / "mission.json", renamed(bundle / "mission.json"), tmp_path / "copy")
+    copy_bundle(bundle / "mission.json", renamed(bundle / "mission.json"), tmp_path / "copy")
 
     assert "mission.json" not in contents(tmp_path / "copy")
     assert open_bundle(tmp_path / "copy").trace.mission_text == "Other"
@@ -85,7 +85,7 @@ def test_nothing_is_written_over(bundle: Path, tmp_path: Path, output: str, erro
     before = contents(tmp_path)
 
     with pytest.raises(error) as caught:
-        write_changed_copy(bundle, renamed(bundle), tmp_path / output)
+        copy_bundle(bundle, renamed(bundle), tmp_path / output)
 
     assert "\n" not in caught.value.message
     assert contents(tmp_path) == before
@@ -94,7 +94,7 @@ def test_nothing_is_written_over(bundle: Path, tmp_path: Path, output: str, erro
 def test_links_lead_nowhere_out_of_the_bundle(bundle: Path, tmp_path: Path) -> None:
     """A link to a file of the bundle is copied as that file; others are refused, and so is what is no file."""
     (bundle / "again").symlink_to(bundle / "trace.json")
-    write_changed_copy(bundle, renamed(bundle), tmp_path / "one")
+    copy_bundle(bundle, renamed(bundle), tmp_path / "one")
     assert not (tmp_path / "one" / "again").is_symlink()
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "key").write_text("x")
@@ -102,11 +102,11 @@ def test_links_lead_nowhere_out_of_the_bundle(bundle: Path, tmp_path: Path) -> N
     for number, target in enumerate((tmp_path / "secret", tmp_path / "secret" / "key")):
         (bundle / "out").symlink_to(target)
         with pytest.raises(BundlePathError):
-            write_changed_copy(bundle, renamed(bundle), tmp_path / f"two{number}")
+            copy_bundle(bundle, renamed(bundle), tmp_path / f"two{number}")
         (bundle / "out").unlink()
     os.mkfifo(bundle / "pipe")
     with pytest.raises(TraceError, match="got something else"):
-        write_changed_copy(bundle, renamed(bundle), tmp_path / "three")
+        copy_bundle(bundle, renamed(bundle), tmp_path / "three")
     assert not (tmp_path / "three" / "trace.json").exists()
 
 
@@ -115,7 +115,7 @@ def test_a_trace_that_asks_for_what_is_not_there_is_refused(bundle: Path, tmp_pa
     trace = renamed(bundle).model_copy(update={"network": NetworkPart(folder="elsewhere")})
 
     with pytest.raises(AttachmentMissingError):
-        write_changed_copy(bundle, trace, tmp_path / "copy")
+        copy_bundle(bundle, trace, tmp_path / "copy")
 
     assert not (tmp_path / "copy").exists()
 
@@ -126,7 +126,7 @@ def test_a_recording_that_was_cut_off_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "cut" / "journal.jsonl").write_text("")
 
     with pytest.raises(UsageError, match="record the mission again"):
-        write_changed_copy(tmp_path / "cut", read_trace(SHOP), tmp_path / "copy")
+        copy_bundle(tmp_path / "cut", read_trace(SHOP), tmp_path / "copy")
 
 
 def test_a_patch_is_kept_in_a_file(tmp_path: Path) -> None:

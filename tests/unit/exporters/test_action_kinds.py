@@ -125,8 +125,8 @@ def test_what_does_nothing_is_told() -> None:
     """Notes and kept documents stand in the list of what is not carried over."""
     test = exported(trace_of(step(1, actions.Note(text="x")), step(2, actions.ExtractDom())))
 
-    assert [line.partition(" ")[0] for line in test.left_out] == ["note", "extract_dom"]
-    assert all(line in test.source for line in test.left_out)
+    assert [line.partition(" ")[0] for line in test.omitted] == ["note", "extract_dom"]
+    assert all(line in test.source for line in test.omitted)
 
 
 @pytest.mark.parametrize("action", [actions.OpenPage(page=7), actions.Mouse(event="click", x=1.0, y=2.0)])
@@ -136,5 +136,5 @@ def test_what_fails_by_our_rules_alone_is_left_out(action: Action) -> None:
 
     test = exported(trace_of(failed))
 
-    assert test.left_out == (f"{action.type} failed with target-missing, which Playwright does not raise",)
+    assert test.omitted == (f"{action.type} failed with target-missing, which Playwright does not raise",)
     assert body(test) == [f"# {action.type} failed when recorded: target-missing."]

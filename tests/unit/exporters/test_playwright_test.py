@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from eikon_engine.divergence.identities import locate_all
-from eikon_engine.exporters.playwright_files import Companions
-from eikon_engine.exporters.playwright_test import Attachments, playwright_test
+from eikon_engine.divergence.identities import locate_elements
+from eikon_engine.exporters.playwright_files import CompanionFiles
+from eikon_engine.exporters.playwright_test import BundleFiles, write_test
 from eikon_engine.trace import actions
 from eikon_engine.trace.dom import DomNode, PageSnapshot
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Blocked, ExecutionTrace, Failed, SkillUsage, StartState
 from eikon_engine.trace.mask import Mask, SubtreePart
-from eikon_engine.trace.observation import DialogSeen, DownloadSeen, TargetState
+from eikon_engine.trace.observation import ObservedDialog, ObservedDownload, TargetState
 from eikon_engine.trace.target import Target
 from tests.unit.divergence.test_dom_diff import element, page_of
 from tests.unit.exporters.traces import CONTENT, URL, body, exported, seen_at, step, trace_of
@@ -30,7 +30,7 @@ START = step(1, actions.Navigate(url=f"{URL}/"), seen_at(f"{URL}/"))
 
 def target_in(page: PageSnapshot, name: str) -> Target:
     """Point at the element with an id, as a recorder does."""
-    found = next(each for each in locate_all(page.main) if each.node.attribute("id") == name)
+    found = next(each for each in locate_elements(page.main) if each.node.attribute("id") == name)
     return Target(selector="div >> nth=3", identity=found.identity)
 
 
@@ -115,7 +115,7 @@ def test_moments_and_masked_parts_are_not_demanded() -> None:
     assert [line for line in body(test) if "to_have_text" in line] == [
         'expect(page.locator("#e")).to_have_text("7 in stock")'
     ]
-    assert any(line.startswith("mask visitors") for line in test.left_out)
+    assert any(line.startswith("mask visitors") for line in test.omitted)
 
 
 def test_closed_shadow_roots_are_out_of_reach() -> None:
@@ -131,8 +131,8 @@ def test_dialogs_downloads_pages_and_closings_are_waited_for() -> None:
     def click(number: int, **fields: object) -> actions.Action:
         return actions.Click(target=Target(selector=f"#b{number}"), **fields)  # type: ignore[arg-type] # of the test
 
-    dialog = DialogSeen(page=0, kind="prompt", message="Code?", answer="accepted")
-    download = DownloadSeen(page=0, name="a.txt", sha256="a" * 64, size=1)
+    dialog = ObservedDialog(page=0, kind="prompt", message="Code?", answer="accepted")
+    download = ObservedDownload(page=0, name="a.txt", sha256="a" * 64, size=1)
     trace = trace_of(
         START,
         step(2, actions.AnswerDialog(accept=True, text="X1")),
@@ -183,7 +183,7 @@ def test_what_failed_has_to_fail_again() -> None:
         "with pytest.raises((AssertionError, Error)):",
         'page.locator("#gone").click()',
     ]
-    assert test.left_out == ("click in 'Buy it' was blocked (not allowed)",)
+    assert test.omitted == ("click in 'Buy it' was blocked (not allowed)",)
 
 
 def test_a_filled_field_holds_its_value() -> None:
@@ -217,10 +217,12 @@ def test_what_passes_by_before_a_wait_is_not_demanded() -> None:
 
 def test_storage_state_lies_beside_the_test_without_its_secrets() -> None:
     """Placeholders are filled from the environment when the test runs."""
-    companions = Companions(get=lambda _: CONTENT, storage_state='{"cookies": [], "origins": ["{{eikon-secret:T}}"]}')
-    attachments = Attachments(load=lambda _: None, companions=companions)
+    companions = CompanionFiles(
+        read_file=lambda _: CONTENT, storage_state='{"cookies": [], "origins": ["{{eikon-secret:T}}"]}'
+    )
+    attachments = BundleFiles(load_snapshot=lambda _: None, companions=companions)
 
-    test = playwright_test(trace_of(START, start=StartState()), attachments, files_folder="f")
+    test = write_test(trace_of(START, start=StartState()), attachments, files_folder="f")
 
     assert "{{eikon-secret:T}}" in test.files["storage_state.json"].decode()
     assert 'json.dumps(os.environ["EIKON_SECRET_T"])[1:-1])' in test.source

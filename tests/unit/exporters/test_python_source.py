@@ -7,7 +7,16 @@ import ast
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eikon_engine.exporters.python_source import Block, Grid, call, comment, docstring, quoted, raw, render
+from eikon_engine.exporters.python_source import (
+    Block,
+    Grid,
+    call_source,
+    comment_lines,
+    docstring_source,
+    regex_literal,
+    render_statements,
+    string_literal,
+)
 
 ODD = [
     '"',
@@ -44,22 +53,22 @@ def lines_of(source: str) -> list[str]:
 @example('")\nimport os\n("')
 def test_a_text_is_one_literal_on_one_line(text: str) -> None:
     """It reads back as itself, and holds no line separator of any kind."""
-    assert ast.literal_eval(quoted(text)) == text
-    assert len(quoted(text).splitlines()) == 1
-    assert ast.literal_eval(raw(text)) == text
+    assert ast.literal_eval(string_literal(text)) == text
+    assert len(string_literal(text).splitlines()) == 1
+    assert ast.literal_eval(regex_literal(text)) == text
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(0, 3))
 def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
     """Breaking lines changes nothing but lines."""
-    line = call("page.locator", quoted(texts[0])) + call(
-        ".click", *map(quoted, texts[1:]), name=texts[0], position=[1.5]
+    line = call_source("page.locator", string_literal(texts[0])) + call_source(
+        ".click", *map(string_literal, texts[1:]), name=texts[0], position=[1.5]
     )
     blocks = [line]
     for _ in range(depth):
         blocks = [Block("if page:", tuple(blocks))]  # type: ignore[list-item] # statements of every kind
 
-    source = "\n".join(lines_of("\n".join(render(blocks))))
+    source = "\n".join(lines_of("\n".join(render_statements(blocks))))
 
     plain = "\n".join([*("    " * number + "if page:" for number in range(depth)), "    " * depth + line])
     assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(plain))
@@ -68,9 +77,9 @@ def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
 @given(TEXTS)
 def test_a_long_comparison_is_the_same_comparison(text: str) -> None:
     """A text that has no brackets around it gets some."""
-    line = f"assert page.title() == {quoted(text)}"
+    line = f"assert page.title() == {string_literal(text)}"
 
-    source = "\n".join(lines_of("\n".join(render([line]))))
+    source = "\n".join(lines_of("\n".join(render_statements([line]))))
 
     assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(line))
 
@@ -78,9 +87,9 @@ def test_a_long_comparison_is_the_same_comparison(text: str) -> None:
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=3), min_size=1, max_size=4))
 def test_a_grid_is_one_list(rows: list[list[str]]) -> None:
     """A table is a flat list of its cells, a row a line."""
-    grid = Grid("len(", tuple(tuple(map(quoted, row)) for row in rows))
+    grid = Grid("len(", tuple(tuple(map(string_literal, row)) for row in rows))
 
-    source = "\n".join(lines_of("\n".join(render([grid]))))
+    source = "\n".join(lines_of("\n".join(render_statements([grid]))))
 
     assert ast.literal_eval(source.removeprefix("len")) == [text for row in rows for text in row]
 
@@ -91,7 +100,7 @@ def test_a_grid_is_one_list(rows: list[list[str]]) -> None:
 @example(["- a" * 90, "- b"])
 def test_a_docstring_is_nothing_but_text(texts: list[str]) -> None:
     """It ends where it is meant to."""
-    (statement,) = ast.parse("\n".join(lines_of(docstring(texts)))).body
+    (statement,) = ast.parse("\n".join(lines_of(docstring_source(texts)))).body
 
     assert isinstance(statement, ast.Expr)
     assert isinstance(statement.value, ast.Constant)
@@ -100,7 +109,7 @@ def test_a_docstring_is_nothing_but_text(texts: list[str]) -> None:
 @given(TEXTS)
 def test_a_comment_is_nothing_but_comment(text: str) -> None:
     """No part of it is code."""
-    lines = comment(text)
+    lines = comment_lines(text)
 
     assert ast.parse("\n".join(lines)).body == []
     assert all(line.startswith("#") for line in "\n".join(lines).splitlines())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from eikon_engine.exporters.playwright_files import Companions
-from eikon_engine.exporters.playwright_test import Attachments, playwright_test
+from eikon_engine.exporters.playwright_files import CompanionFiles
+from eikon_engine.exporters.playwright_test import BundleFiles, write_test
 from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
 from eikon_engine.trace.observation import Observation, PageObservation
@@ -53,8 +53,8 @@ def exported(trace: ExecutionTrace, snapshots: Mapping[str, PageSnapshot] | None
     def load(page: PageObservation) -> PageSnapshot | None:
         return (snapshots or {}).get(page.url)
 
-    companions = Companions(get=lambda _: CONTENT)
-    return playwright_test(trace, Attachments(load=load, companions=companions), files_folder="test_pear_files")
+    companions = CompanionFiles(read_file=lambda _: CONTENT)
+    return write_test(trace, BundleFiles(load_snapshot=load, companions=companions), files_folder="test_pear_files")
 
 
 def body(test: ExportedTest) -> Sequence[str]:

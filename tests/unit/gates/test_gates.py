@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.gates import read_gates
-from eikon_engine.outcome.events import ActionTaken, RunEnd, RunStart, ToolFailure
+from eikon_engine.gates import parse_gates
+from eikon_engine.outcome.events import ActionPerformed, RunEnd, RunStart, ToolFailure
 from eikon_engine.outcome.outcomes import FailedRequest, NetworkMiss, NetworkOutcome
-from eikon_engine.outcome.stored import INLINE_LIMIT, InlineValue, ValueFolder
+from eikon_engine.outcome.stored import INLINE_LIMIT, InlineValue, ValueStore
 from eikon_engine.trace.execution import Blocked
 from tests.unit.outcome.event_values import (
     END,
@@ -44,7 +44,7 @@ def judged(
 ) -> GateResult:
     """Judge a run of these events by one gate, a second a line."""
     whole = (start, *events, *(() if end is None else (end,)))
-    (result,) = read_gates(gates).judge(lines(*whole))
+    (result,) = parse_gates(gates).evaluate(lines(*whole))
     return result
 
 
@@ -182,9 +182,9 @@ def test_a_run_without_an_end_never_passes(gates: dict[str, JsonValue]) -> None:
 
 def test_a_limit_is_exceeded_at_the_very_event() -> None:
     """A watch tells of the call beyond the limit when it is about to be made, once."""
-    watch = read_gates({"max_tool_calls": 1, "max_actions": 9}).watch()
+    watch = parse_gates({"max_tool_calls": 1, "max_actions": 9}).monitor()
 
-    told = [watch.note(line) for line in lines(START, call(number=1), call(number=2), call(number=3), END)]
+    told = [watch.process(line) for line in lines(START, call(number=1), call(number=2), call(number=3), END)]
 
     assert [result is not None for result in told] == [False, False, True, False, False]
     assert [(each.gate, each.passed, each.while_running) for each in watch.finish()] == [
@@ -195,21 +195,21 @@ def test_a_limit_is_exceeded_at_the_very_event() -> None:
 
 def test_several_of_one_gate_have_names_of_their_own() -> None:
     """A list of mappings is a gate each."""
-    gates = read_gates({"latency_ms": [{"limit": 1, "of": "tool", "name": "web_fetch"}, {"limit": 2}]})
+    gates = parse_gates({"latency_ms": [{"limit": 1, "of": "tool", "name": "web_fetch"}, {"limit": 2}]})
 
-    names = [result.gate for result in gates.judge(lines(START, answer(), END))]
+    names = [result.gate for result in gates.evaluate(lines(START, answer(), END))]
 
     assert names == ["latency_ms[of=tool,name=web_fetch]", "latency_ms"]
 
 
 def test_large_outputs_are_looked_at(tmp_path: Path) -> None:
     """A value that lies in a file is judged as one that stands in the line."""
-    values = ValueFolder(tmp_path)
+    values = ValueStore(tmp_path)
     used = skill()
-    large = used.model_copy(update={"output": values.keep(InlineValue(value=["x" * INLINE_LIMIT]))})
-    gates = read_gates({"output_matches": {"skill": "extract_table", "schema": {"type": "object"}}})
+    large = used.model_copy(update={"output": values.store(InlineValue(value=["x" * INLINE_LIMIT]))})
+    gates = parse_gates({"output_matches": {"skill": "extract_table", "schema": {"type": "object"}}})
 
-    (result,) = gates.judge(lines(START, large, END), values.value)
+    (result,) = gates.evaluate(lines(START, large, END), values.load)
 
     assert result.passed is False
 
@@ -220,12 +220,12 @@ def test_counts_are_what_happened(kinds: list[str], limit: int) -> None:
     """A limit holds exactly where no more happened, and watching line by line finds the same as judging afterwards."""
     made: dict[str, Event] = {"tool": call(), "completion": completion()}
     events = [made.get(kind, started(number)) for number, kind in enumerate(kinds, start=1)]
-    gates = read_gates({"max_tool_calls": limit, "max_actions": limit, "max_completions": limit})
+    gates = parse_gates({"max_tool_calls": limit, "max_actions": limit, "max_completions": limit})
     read = lines(START, *events, END)
-    watch = gates.watch()
-    told = {result.gate for line in read if (result := watch.note(line)) is not None}
+    watch = gates.monitor()
+    told = {result.gate for line in read if (result := watch.process(line)) is not None}
 
-    judged_after = gates.judge(read)
+    judged_after = gates.evaluate(read)
 
     assert [each.passed for each in judged_after] == [
         kinds.count(kind) <= limit for kind in ("tool", "action", "completion")
@@ -236,7 +236,7 @@ def test_counts_are_what_happened(kinds: list[str], limit: int) -> None:
 def test_an_action_that_was_not_performed_is_none() -> None:
     """A blocked action neither counts nor hides anything."""
     taken = action()
-    blocked = ActionTaken(subgoal="s", outcome=taken.outcome.model_copy(update={"result": Blocked()}))
+    blocked = ActionPerformed(subgoal="s", outcome=taken.outcome.model_copy(update={"result": Blocked()}))
 
     assert judged({"max_actions": 0}, blocked).passed is True
     assert judged({"no_console_errors": True}, blocked).passed is True

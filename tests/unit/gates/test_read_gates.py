@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from eikon_engine.errors import GatesError, RequirementError, YamlError
-from eikon_engine.gates import read_gates, read_gates_file
-from eikon_engine.gates.read import GATE_NAMES, KINDS
+from eikon_engine.errors import GateDefinitionError, RequirementError, YamlError
+from eikon_engine.gates import parse_gates, read_gates_file
+from eikon_engine.gates.read import GATE_NAMES, GATE_TYPES
 from tests.unit.outcome.event_values import END, START, answer, lines
 
 EVERY = """\
@@ -52,7 +52,7 @@ def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
 
     assert len(read_gates_file(tmp_path / "gates.yaml").gates) == 7
     assert sorted(sections) == list(GATE_NAMES)
-    for name, kind in KINDS.items():
+    for name, kind in GATE_TYPES.items():
         fields = {field.alias or key for key, field in kind.model_fields.items()} - {"gate"}
         unnamed = [field for field in fields if f"`{field}`" not in sections[name]]
         assert name.startswith("no_") or unnamed == []
@@ -108,7 +108,7 @@ def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, mess
     path = tmp_path / "gates.yaml"
     path.write_text(text)
 
-    with pytest.raises(GatesError) as caught:
+    with pytest.raises(GateDefinitionError) as caught:
         read_gates_file(path)
 
     assert caught.value.message.startswith(f"{path}: ")
@@ -119,8 +119,8 @@ def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, mess
 @pytest.mark.parametrize("name", ["max_tool_call", "console_errors", "hosts", "", "x"])
 def test_the_nearest_name_is_told(name: str) -> None:
     """Whatever is written, some gate is nearest to it."""
-    with pytest.raises(GatesError, match=r"^gates: .*; did you mean \w+\?$"):
-        read_gates({name: 1})
+    with pytest.raises(GateDefinitionError, match=r"^gates: .*; did you mean \w+\?$"):
+        parse_gates({name: 1})
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -150,10 +150,10 @@ def test_a_library_that_is_missing_is_asked_for(
 def test_another_draft_is_taken_by_its_name() -> None:
     """Draft 7 knows lists of schemas under `items`, which draft 2020-12 does not."""
     schema: JsonValue = {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]}
-    gates = read_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
+    gates = parse_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
 
-    (fits,) = gates.judge(lines(START, answer(result=["x", 1]), END))
-    (other,) = gates.judge(lines(START, answer(result=[1]), END))
+    (fits,) = gates.evaluate(lines(START, answer(result=["x", 1]), END))
+    (other,) = gates.evaluate(lines(START, answer(result=[1]), END))
 
     assert (fits.passed, other.passed) == (True, False)
 
@@ -161,9 +161,9 @@ def test_another_draft_is_taken_by_its_name() -> None:
 def test_a_schema_that_never_ends_fails_as_such() -> None:
     """A reference in a circle is told when a value is looked at."""
     schema: JsonValue = {"$ref": "#"}
-    gates = read_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
+    gates = parse_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
 
-    (result,) = gates.judge(lines(START, answer(), END))
+    (result,) = gates.evaluate(lines(START, answer(), END))
 
     assert result.passed is False
     assert "without end" in result.message

@@ -9,9 +9,17 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 
 from eikon_engine.errors import EikonError, TraceMissingError
-from eikon_engine.gates import read_gates
-from eikon_engine.gates.subject import open_subject
-from eikon_engine.outcome.events import ActionTaken, CompletionGiven, RunEnd, RunStart, SkillUsed, ToolCall, ToolResult
+from eikon_engine.gates import parse_gates
+from eikon_engine.gates.subject import read_run_events
+from eikon_engine.outcome.events import (
+    ActionPerformed,
+    CompletionReceived,
+    RunEnd,
+    RunStart,
+    SkillRun,
+    ToolCall,
+    ToolResult,
+)
 from eikon_engine.outcome.events_schema import events_schema
 from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded, ToolUsage
 from eikon_engine.trace.serializer import read_trace, write_trace
@@ -28,13 +36,13 @@ BUNDLES = sorted(path.parent for path in DATA.glob("*/trace.json"))
 @pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: path.name)
 def test_every_bundle_tells_events(bundle: Path) -> None:
     """Each bundle gives numbered events of the published format, one for each step, with a beginning and an end."""
-    subject = open_subject(bundle)
+    subject = read_run_events(bundle)
 
     events = [line.event for line in subject.lines]
     steps = [step for attempt in read_trace(bundle).subgoal_traces for step in attempt.steps]
     assert [line.sequence for line in subject.lines] == list(range(1, len(events) + 1))
     assert isinstance(events[0], RunStart)
-    assert sum(isinstance(event, ActionTaken | SkillUsed) for event in events) == len(steps)
+    assert sum(isinstance(event, ActionPerformed | SkillRun) for event in events) == len(steps)
     assert [
         fault for line in subject.lines for fault in VALIDATOR.iter_errors(json.loads(line.model_dump_json()))
     ] == []
@@ -52,17 +60,17 @@ def test_tools_and_completions_are_told_in_their_places(tmp_path: Path) -> None:
     attempt = subgoal(actions_taken=(action(2),), tools_used=tools, completions=(asked,))
     write_trace(trace(subgoal_traces=(attempt,)), tmp_path / "trace.json")
 
-    subject = open_subject(tmp_path)
+    subject = read_run_events(tmp_path)
 
     told = [line.event for line in subject.lines]
     calls = [event for event in told if isinstance(event, ToolCall)]
     results = [event for event in told if isinstance(event, ToolResult)]
-    order = [event.type for event in told if isinstance(event, ToolCall | ActionTaken | CompletionGiven)]
+    order = [event.type for event in told if isinstance(event, ToolCall | ActionPerformed | CompletionReceived)]
     assert order == ["tool_call", "action", "tool_call", "completion"]
     assert [each.occurrence for each in calls] == [1, 2]
     assert [each.result is None for each in results] == [False, True]
-    gates = read_gates({"max_tool_calls": 1, "allowed_hosts": ["b.test"], "max_tokens": 9})
-    assert [each.passed for each in gates.judge(subject.lines, subject.value_of)] == [False, False, None]
+    gates = parse_gates({"max_tool_calls": 1, "allowed_hosts": ["b.test"], "max_tokens": 9})
+    assert [each.passed for each in gates.evaluate(subject.lines, subject.value_of)] == [False, False, None]
 
 
 @settings(max_examples=30, deadline=None)
@@ -73,11 +81,11 @@ def test_any_trace_can_be_judged(tmp_path_factory: pytest.TempPathFactory, value
     write_trace(value, folder / "trace.json")
 
     try:
-        lines = open_subject(folder).lines
+        lines = read_run_events(folder).lines
     except EikonError:
         return  # it names files that nobody made
 
-    results = read_gates({"max_actions": 1, "latency_ms": 5, "no_console_errors": True}).judge(lines)
+    results = parse_gates({"max_actions": 1, "latency_ms": 5, "no_console_errors": True}).evaluate(lines)
     assert isinstance(lines[-1].event, RunEnd) == (value.ended_at is not None)
     assert all(result.passed is not True for result in results) or value.ended_at is not None
 
@@ -88,4 +96,4 @@ def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "other.json").write_text(content)
 
     with pytest.raises(TraceMissingError, match=r"expected events\.jsonl, outcome\.json, trace\.json"):
-        open_subject(tmp_path / "other.json")
+        read_run_events(tmp_path / "other.json")

@@ -6,8 +6,8 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from eikon_engine.importers.foreign_file import open_foreign
-from eikon_engine.importers.formats import read_foreign
+from eikon_engine.importers.foreign_file import open_foreign_file
+from eikon_engine.importers.formats import import_recording
 from eikon_engine.importers.mission import ImportedMission
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def in_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
 
 def read_zip(path: Path, test: str | None = None) -> ImportedMission:
     """Read an archive as `eikon import` does."""
-    with open_foreign(path) as file:
-        mission = read_foreign(file, None, test)
+    with open_foreign_file(path) as file:
+        mission = import_recording(file, None, test)
     assert isinstance(mission, ImportedMission)
     return mission

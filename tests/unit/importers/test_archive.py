@@ -9,8 +9,8 @@ import pytest
 
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.importers import archive as limits
-from eikon_engine.importers.archive import SMALL, open_archive
-from eikon_engine.importers.foreign_file import open_foreign
+from eikon_engine.importers.archive import RATIO_EXEMPT_BYTES, open_archive
+from eikon_engine.importers.foreign_file import open_foreign_file
 from tests.unit.importers.playwright_zips import URL, call, head, write_zip
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def read_everything(path: Path) -> None:
     """Read each file of an archive in both ways."""
-    with open_foreign(path) as file:
+    with open_foreign_file(path) as file:
         assert file.archive is not None
         for name in file.archive.names:
             list(file.archive.lines(name))
@@ -83,7 +83,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     """What grows a thousandfold is not read."""
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("trace.trace", bytes(SMALL * 2))
+        packed.writestr("trace.trace", bytes(RATIO_EXEMPT_BYTES * 2))
 
     assert "bomb.zip/trace.trace: expected a compression ratio of at most 200" in refused(path)
 

@@ -1,4 +1,4 @@
-"""Recordings of the DevTools Recorder."""
+"""Recordings of the DevToolsSession Recorder."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_a_flow_becomes_actions() -> None:
     )
 
     actions = mission.subgoals[0].actions
-    assert (mission.source, mission.text, mission.lost, mission.notes) == ("devtools", "Buy", (), ())
-    assert mission.screen is not None
-    assert (mission.screen.width, mission.screen.height) == (800, 600)
+    assert (mission.source, mission.text, mission.unsupported, mission.notes) == ("devtools", "Buy", (), ())
+    assert mission.environment is not None
+    assert (mission.environment.width, mission.environment.height) == (800, 600)
     assert [each.type for each in actions] == ["navigate", "click", "set_value", "click", "wait_for"]
     first, cart, size, _, arrived = actions
     assert isinstance(first, Navigate)
@@ -117,8 +117,8 @@ def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> 
     """A step that would be missing in a replay is named with the reason."""
     mission = read_content(flow(step))
 
-    assert len(mission.lost) == 1
-    assert why in mission.lost[0]
+    assert len(mission.unsupported) == 1
+    assert why in mission.unsupported[0]
 
 
 def test_weak_targets_and_unknown_properties_are_noted() -> None:
@@ -127,7 +127,7 @@ def test_weak_targets_and_unknown_properties_are_noted() -> None:
 
     mission = read_content(flow(step))
 
-    assert mission.lost == ()
+    assert mission.unsupported == ()
     assert ["weak" in each for each in mission.notes].count(True) == 1
     assert any("'force'" in each for each in mission.notes)
     assert any("touch" in each for each in mission.notes)

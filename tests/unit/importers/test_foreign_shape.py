@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from eikon_engine.importers.foreign_shape import ForeignShape, unknown_fields
+from eikon_engine.importers.foreign_shape import ForeignModel, unknown_fields
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 DEEP = 200
 
 
-class Inner(ForeignShape):
+class Inner(ForeignModel):
     """An object in an object."""
 
     selectors: tuple[str | tuple[str, ...], ...] = ()
 
 
-class Outer(ForeignShape):
+class Outer(ForeignModel):
     """An object of a file."""
 
     name: str

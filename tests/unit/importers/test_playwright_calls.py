@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.trace.blobs import ref_of
+from eikon_engine.trace.blobs import blob_ref
 from tests.unit.importers.playwright_zips import URL, Line, call, head, opened, read_zip, snapshot, write_zip
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_calls_become_actions(
     (only,) = actions(mission)
     assert only["type"] == kind
     assert {name: only[name] for name in fields} == fields
-    assert mission.lost == ()
+    assert mission.unsupported == ()
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_what_cannot_be_carried_over_is_told(tmp_path: Path, name: str, params: 
     mission = read(tmp_path, *call(2, name, **params))
 
     assert actions(mission) == []
-    assert [line for line in mission.lost if name in line or "click" in line] == list(mission.lost)
-    assert why in mission.lost[0]
+    assert [line for line in mission.unsupported if name in line or "click" in line] == list(mission.unsupported)
+    assert why in mission.unsupported[0]
 
 
 @pytest.mark.parametrize("name", ["Page.title", "Frame.textContent", "Page.__waitInfo__", "BrowserContext.close"])
@@ -116,7 +116,7 @@ def test_what_only_looks_is_no_action(tmp_path: Path, name: str) -> None:
     """It does nothing to a page, so nothing of it is missing."""
     mission = read(tmp_path, *call(2, name))
 
-    assert (actions(mission), mission.lost) == ([], ())
+    assert (actions(mission), mission.unsupported) == ([], ())
 
 
 def test_keys_that_go_down_and_up_are_chords(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_files_that_the_trace_holds_are_kept(tmp_path: Path) -> None:
     mission = read(tmp_path, *call(2, "Frame.setInputFiles", **TARGET, payloads=[payload]))
 
     assert mission.files == (b"name,price",)
-    assert actions(mission)[0]["files"][0]["content"] == ref_of(b"name,price").model_dump()
+    assert actions(mission)[0]["files"][0]["content"] == blob_ref(b"name,price").model_dump()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_frame_that_the_call_does_not_name_is_found_in_the_snapshots(tmp_path:
     )
 
     assert [each["target"]["frames"] for each in actions(mission)] == [['iframe[name="reviews"]']]
-    assert "the trace does not identify the frame" in mission.lost[0]
+    assert "the trace does not identify the frame" in mission.unsupported[0]
 
 
 def test_a_call_that_is_not_strict_is_noted(tmp_path: Path) -> None:
@@ -234,4 +234,4 @@ def test_pages_that_pages_open_are_waited_for(tmp_path: Path) -> None:
     )
 
     assert [(each["type"], each["page"]) for each in actions(mission)] == [("switch_page", 1), ("click", 1)]
-    assert "a page from new_page()" in mission.lost[0]
+    assert "a page from new_page()" in mission.unsupported[0]

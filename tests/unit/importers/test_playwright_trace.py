@@ -94,7 +94,7 @@ def test_surroundings_are_carried_over(tmp_path: Path) -> None:
 
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(10, **options), opened(), *GOTO], network))
 
-    screen = mission.screen
+    screen = mission.environment
     assert screen is not None
     assert (screen.width, screen.height, screen.device_scale_factor, screen.is_mobile) == (1200, 800, 2.0, True)
     assert (screen.user_agent, screen.locale, screen.color_scheme) == ("Agent", "de-DE", "dark")
@@ -109,8 +109,8 @@ def test_a_size_set_before_anything_is_done_is_that_of_the_pages(tmp_path: Path)
 
     mission = read_zip(write_zip(tmp_path / "t.zip", [head(10, viewport=None), opened(), *size, *GOTO]))
 
-    assert mission.screen is not None
-    assert (mission.screen.width, mission.lost) == (500, ())
+    assert mission.environment is not None
+    assert (mission.environment.width, mission.unsupported) == (500, ())
 
 
 def test_recording_may_begin_in_the_middle(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_older_versions_are_read(tmp_path: Path) -> None:
     four = read_zip(write_zip(tmp_path / "4.zip", [old, action]))
     eight = read_zip(write_zip(tmp_path / "8.zip", [head(8), *GOTO, click(2)[0], named, click(2)[1]]))
 
-    assert [each.at_ms for each in four.acts] == [WALL_MS + 100.0]
-    assert [each.at_ms for each in eight.acts] == [WALL_MS + 100.0, WALL_MS + 220.0]
+    assert [each.at_ms for each in four.action_times] == [WALL_MS + 100.0]
+    assert [each.at_ms for each in eight.action_times] == [WALL_MS + 100.0, WALL_MS + 220.0]
 
 
 def test_lines_of_unknown_types_are_told(tmp_path: Path) -> None:
@@ -178,6 +178,6 @@ def test_answers_belong_to_the_action_after_whose_act_they_came(tmp_path: Path) 
 
     mission = read_zip(write_zip(tmp_path / "t.zip", lines))
 
-    moments = [mission.moment_of(WALL_MS + at_ms) for at_ms in (50, 110, 210, 230, 390, 410)]
+    moments = [mission.phase_and_page_time(WALL_MS + at_ms) for at_ms in (50, 110, 210, 230, 390, 410)]
     assert moments == [(0, 0.0), (1, 0.0), (1, 0.0), (3, 500.0), (3, 500.0), (7, 1500.0)]
     assert BASE_MS > 0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eikon_engine.errors import ForeignFormatError, UsageError
-from eikon_engine.importers.side_keys import key_presses
+from eikon_engine.importers.side_keys import parse_keys
 from tests.unit.importers.reading import read_content
 
 URL = "http://shop.test"
@@ -29,7 +29,7 @@ def project(*commands: dict[str, object], tests: dict[str, list[dict[str, object
 def read(*commands: dict[str, object]) -> list[dict[str, Any]]:
     """Return the actions of a test as plain data."""
     mission = read_content(project(*commands))
-    assert mission.lost == ()
+    assert mission.unsupported == ()
     return [json.loads(each.model_dump_json()) for each in mission.subgoals[0].actions]
 
 
@@ -123,7 +123,7 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
 
     mission = read_content(content, test="main")
 
-    assert mission.lost == ()
+    assert mission.unsupported == ()
     assert [each.text for each in mission.subgoals[0].actions if each.type == "fill"] == ["ada"]
 
 
@@ -141,7 +141,7 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
 )
 def test_what_cannot_be_carried_over_is_told(given: dict[str, object], why: str) -> None:
     """A command that would be missing in a replay is named with the reason."""
-    (lost,) = read_content(project(given)).lost
+    (lost,) = read_content(project(given)).unsupported
 
     assert why in lost
 
@@ -150,7 +150,7 @@ def test_what_does_nothing_is_noted() -> None:
     """Nothing is dropped in silence, not even a comment on a log."""
     mission = read_content(project(command("echo", "hi"), command("//click", "id=a"), command("pause", "100")))
 
-    assert mission.lost == ()
+    assert mission.unsupported == ()
     assert [each.split(":")[0] for each in mission.notes] == ["step 1", "step 2", "step 3"]
 
 
@@ -172,5 +172,5 @@ def test_other_shapes_are_refused(data: object) -> None:
 
 def test_keys_are_pressed_where_they_stand() -> None:
     """Texts are typed, keys pressed; a modifier is held for all that follows."""
-    assert list(key_presses("a b${KEY_ENTER}c")) == [("type", "a b"), ("press", "Enter"), ("type", "c")]
-    assert list(key_presses("${KEY_CTRL}a${KEY_DOWN}")) == [("press", "Control+a"), ("press", "Control+ArrowDown")]
+    assert list(parse_keys("a b${KEY_ENTER}c")) == [("type", "a b"), ("press", "Enter"), ("type", "c")]
+    assert list(parse_keys("${KEY_CTRL}a${KEY_DOWN}")) == [("press", "Control+a"), ("press", "Control+ArrowDown")]

@@ -48,7 +48,7 @@ def test_steps_become_actions(step: dict[str, Any], kind: str, fields: dict[str,
     mission = read_content(cache(step))
 
     (action,) = actions(mission)
-    assert mission.lost == ()
+    assert mission.unsupported == ()
     assert action["type"] == kind
     assert {name: action[name] for name in fields} == fields
 
@@ -85,7 +85,7 @@ def test_keys_go_to_what_has_the_focus() -> None:
 )
 def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:
     """A step that would be missing in a replay is named with the reason."""
-    (lost,) = read_content(cache(step)).lost
+    (lost,) = read_content(cache(step)).unsupported
 
     assert why in lost
 

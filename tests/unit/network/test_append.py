@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.network.additions import Additions
+from eikon_engine.network.additions import NumberAllocator
 from eikon_engine.network.append import NetworkAppender
 from eikon_engine.network.exchange import Exchange
 from eikon_engine.network.store import INDEX_NAME, NetworkWriter, read_network
@@ -19,13 +19,13 @@ from tests.unit.network.factories import make_exchange
 URLS = st.sampled_from(["http://a/", "http://b/"])
 
 
-def ended(places: Additions, url: str) -> Exchange:
+def ended(places: NumberAllocator, url: str) -> Exchange:
     """Build an exchange in the next places."""
-    plain = make_exchange(ordinal=places.ordinal(), url=url)
-    moment = places.moment(3.4, 5)
+    plain = make_exchange(ordinal=places.next_ordinal(), url=url)
+    moment = places.next_moment(3.4, 5)
     return plain.model_copy(
         update={
-            "occurrence": places.occurrence(plain.key),
+            "occurrence": places.next_occurrence(plain.key),
             "failure": "net::ERR_FAILED",
             "response": None,
             "completed_ms": float(moment.at_ms),
@@ -41,7 +41,7 @@ def test_additions_read_back_behind_what_was_there(before: list[str], added: lis
     with TemporaryDirectory() as name:
         folder = Path(name)
         with NetworkWriter(folder) as writer:
-            places = Additions(read_network(folder))
+            places = NumberAllocator(read_network(folder))
             for url in before:
                 writer.append(ended(places, url))
         whole = (folder / INDEX_NAME).read_bytes()
@@ -49,20 +49,20 @@ def test_additions_read_back_behind_what_was_there(before: list[str], added: lis
         kept = read_network(folder).exchanges
 
         with NetworkAppender(folder) as appender:
-            places = Additions(read_network(folder))
+            places = NumberAllocator(read_network(folder))
             new = [ended(places, url) for url in added]
             for each in new:
                 appender.append(each)
 
         found = read_network(folder)
-        assert found.torn is None
+        assert found.truncation is None
         assert found.exchanges == (*kept, *new)
 
 
 def test_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     """Nothing is added in the place of something else."""
     with NetworkWriter(tmp_path) as writer:
-        writer.append(ended(Additions(read_network(tmp_path)), "http://a/"))
+        writer.append(ended(NumberAllocator(read_network(tmp_path)), "http://a/"))
 
     with NetworkAppender(tmp_path) as appender, pytest.raises(TraceFieldError, match="is already used by"):
         appender.append(read_network(tmp_path).exchanges[0])

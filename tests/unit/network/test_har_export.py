@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
-from eikon_engine.network.har_export import export_har, har_text
+from eikon_engine.network.har_export import export_har, render_har
 from eikon_engine.network.har_import import import_har
 from eikon_engine.network.keys import request_key
 from eikon_engine.network.moment import Moment
@@ -103,7 +103,7 @@ def test_what_is_exported_reads_back_as_it_was(data: st.DataObject) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         recording = data.draw(recorded(folder / "recorded"))
-        (folder / "a.har").write_text(har_text(recording, began=BEGAN, version="1"))
+        (folder / "a.har").write_text(render_har(recording, started_at=BEGAN, version="1"))
 
         imported = import_har(folder / "a.har", folder / "imported")
 
@@ -133,7 +133,7 @@ def test_an_export_is_a_har_of_one_entry_for_each_answer(tmp_path: Path) -> None
             )
         )
 
-    har: Any = export_har(read_network(tmp_path), began=BEGAN, version="1.0")
+    har: Any = export_har(read_network(tmp_path), started_at=BEGAN, version="1.0")
 
     entries = har["log"]["entries"]
     told = [(e["request"]["method"], e["request"]["url"], e["response"]["status"], e["time"]) for e in entries]

@@ -105,7 +105,7 @@ def test_our_own_field_is_checked_too(change: dict[str, object], tmp_path: Path)
     with NetworkWriter(tmp_path / "n") as writer:
         request = RecordedRequest(method="GET", url="http://a/", resource_type="", is_navigation=False)
         writer.append(Exchange(ordinal=0, key="GET http://a/", occurrence=0, request=request, started_ms=0))
-    har: Any = export_har(read_network(tmp_path / "n"), began=BEGAN, version="1")
+    har: Any = export_har(read_network(tmp_path / "n"), started_at=BEGAN, version="1")
     har["log"]["entries"][0]["_eikon"].update(change)
     (tmp_path / "a.har").write_text(json.dumps(har))
 
@@ -129,7 +129,7 @@ def test_a_redirect_to_no_url_leads_nowhere(tmp_path: Path) -> None:
     (exchange,) = har.recording.exchanges
     assert exchange.response is not None
     assert exchange.response.body_missing == "the HAR has no entry for the redirect target http://[bad"
-    assert export_har(har.recording, began=BEGAN, version="1")
+    assert export_har(har.recording, started_at=BEGAN, version="1")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_an_ordinal_of_two_exchanges_is_told(change: dict[str, object] | None, m
     with NetworkWriter(tmp_path / "n") as writer:
         for ordinal in range(2):
             writer.append(make_exchange(ordinal=ordinal, occurrence=ordinal))
-    har: Any = export_har(read_network(tmp_path / "n"), began=BEGAN, version="1")
+    har: Any = export_har(read_network(tmp_path / "n"), started_at=BEGAN, version="1")
     ours = har["log"]["entries"][1]["_eikon"]
     har["log"]["entries"][1]["_eikon"] = {"ordinal": 0} if change is None else {**ours, "ordinal": 0, **change}
     (tmp_path / "a.har").write_text(json.dumps(har))
@@ -173,7 +173,7 @@ def test_a_place_claimed_twice_is_told_with_its_entry(change: dict[str, Any], me
     with NetworkWriter(tmp_path / "n") as writer:
         for ordinal in range(2):
             writer.append(make_exchange(ordinal=ordinal, occurrence=ordinal))
-    har: Any = export_har(read_network(tmp_path / "n"), began=BEGAN, version="1")
+    har: Any = export_har(read_network(tmp_path / "n"), started_at=BEGAN, version="1")
     har["log"]["entries"][1]["_eikon"].update(change)
     (tmp_path / "a.har").write_text(json.dumps(har))
 

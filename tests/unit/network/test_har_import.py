@@ -87,7 +87,7 @@ def test_failures_and_unanswered_requests_are_kept_apart(tmp_path: Path) -> None
     )
 
     assert [each.failure for each in har.recording.exchanges] == ["net::ERR_ABORTED", "net::ERR_FAILED", None]
-    assert [each.pending for each in har.recording.exchanges] == [False, False, True]
+    assert [each.is_pending for each in har.recording.exchanges] == [False, False, True]
 
 
 def test_an_answer_that_became_a_file_is_an_empty_one(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eikon_engine.network.exchange import Exchange
-from eikon_engine.network.long_polls import long_polls
+from eikon_engine.network.long_polls import find_long_polls
 from tests.unit.network.factories import make_exchange
 
 
@@ -42,4 +42,4 @@ def made(ordinal: int, began: float, ended: int, *, method: str = "GET", kind: s
 )
 def test_a_poll_is_a_fetch_that_outlasts_a_change(poll: Exchange, change: Exchange, is_one: bool) -> None:  # noqa: FBT001 - a case
     """Only what took long, and was answered after something had been changed, was kept back."""
-    assert long_polls([poll, change]) == ({0: frozenset({1})} if is_one else {})
+    assert find_long_polls([poll, change]) == ({0: frozenset({1})} if is_one else {})

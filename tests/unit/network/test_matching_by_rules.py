@@ -67,7 +67,7 @@ def test_a_hit_by_rule_names_rule_and_recorded_key() -> None:
     assert isinstance(match, Hit)
     assert (match.key, match.rules) == (f"GET {ITEMS}?_=1", (BUSTER,))
     assert playback.rules_applied() == ((BUSTER, 1),)
-    assert playback.rule_use.for_outcome() == (RuleApplied(rule="query _", reason="a cache buster", times=1),)
+    assert playback.rule_use.to_outcome() == (RuleApplied(rule="query _", reason="a cache buster", times=1),)
     assert playback.rule_use.notes() == ()
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from eikon_engine.network.exchange import Exchange, Piece
 from eikon_engine.network.moment import Moment
-from eikon_engine.network.other_way import Given, other_way
-from eikon_engine.network.retimed import retimed
+from eikon_engine.network.other_way import BranchDeliveries, branch_timeline
+from eikon_engine.network.retimed import apply_timeline
 from eikon_engine.network.socket import SocketMessage, SocketOpened
 from eikon_engine.network.store import NetworkRecording, read_network
-from eikon_engine.trace.timeline import Moved
+from eikon_engine.trace.timeline import MovedDelivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,15 +34,17 @@ def moments(recording: NetworkRecording) -> dict[int, Moment | None]:
     return {each.ordinal: each.moment for each in recording.exchanges}
 
 
-def left(before: Iterable[int], since: dict[int, Moment], vain: Iterable[int] = ()) -> Given:
+def left(before: Iterable[int], since: dict[int, Moment], vain: Iterable[int] = ()) -> BranchDeliveries:
     """Say what was given."""
-    return Given(before=frozenset(before), since=since, turns=frozenset(orders(SHOP)), in_vain=frozenset(vain))
+    return BranchDeliveries(
+        before=frozenset(before), since=since, separate=frozenset(orders(SHOP)), unanswered=frozenset(vain)
+    )
 
 
 def test_what_came_before_keeps_its_moments() -> None:
     """Where nothing else was given, everything comes when it came."""
-    timeline = other_way(SHOP, SHOP, left(orders(SHOP), {}))
-    now = moments(retimed(SHOP, timeline))
+    timeline = branch_timeline(SHOP, SHOP, left(orders(SHOP), {}))
+    now = moments(apply_timeline(SHOP, timeline))
 
     for ordinal, was in moments(SHOP).items():
         here = now[ordinal]
@@ -56,10 +58,10 @@ def test_what_was_given_since_comes_behind_it_and_the_rest_last() -> None:
     first, second, third, *_ = orders(SHOP)
     since = {third: Moment(order=0, at_ms=70, phase=4), second: Moment(order=1, at_ms=80, phase=5)}
 
-    timeline = other_way(SHOP, SHOP, left([first], since))
+    timeline = branch_timeline(SHOP, SHOP, left([first], since))
 
     assert [each.was for each in timeline][:3] == [first, third, second]
-    assert timeline[1] == Moved(was=third, order=1, at_ms=70, phase=4)
+    assert timeline[1] == MovedDelivery(was=third, order=1, at_ms=70, phase=4)
     assert len(timeline) == len(orders(SHOP))
 
 
@@ -67,7 +69,7 @@ def test_what_was_asked_for_in_vain_has_no_place() -> None:
     """A replay gives it no answer either."""
     gone = next(each for each in SHOP.exchanges if each.moment is not None)
 
-    timeline = other_way(SHOP, SHOP, left([], {}, [gone.ordinal]))
+    timeline = branch_timeline(SHOP, SHOP, left([], {}, [gone.ordinal]))
 
     assert gone.moment is not None
     assert gone.moment.order not in {each.was for each in timeline}
@@ -79,14 +81,16 @@ def test_timelines_of_timelines_name_what_is_stored(data: st.DataObject) -> None
     """A mission that left a branch is played from other places than those of the files; each is named once."""
     known = orders(SHOP)
     shuffled = enumerate(data.draw(st.permutations(known)))
-    again = [Moved(was=was, order=order, at_ms=order, phase=1) for order, was in shuffled]
-    played = retimed(SHOP, again)
+    again = [MovedDelivery(was=was, order=order, at_ms=order, phase=1) for order, was in shuffled]
+    played = apply_timeline(SHOP, again)
     taken = data.draw(st.lists(st.sampled_from(orders(played)), unique=True))
     cut = data.draw(st.integers(0, len(taken)))
     since = {place: Moment(order=order, at_ms=order, phase=2) for order, place in enumerate(taken[cut:])}
-    here = Given(before=frozenset(taken[:cut]), since=since, turns=frozenset(orders(played)), in_vain=frozenset())
+    here = BranchDeliveries(
+        before=frozenset(taken[:cut]), since=since, separate=frozenset(orders(played)), unanswered=frozenset()
+    )
 
-    timeline = other_way(SHOP, played, here)
+    timeline = branch_timeline(SHOP, played, here)
 
     assert sorted(each.was for each in timeline) == known
     assert [each.order for each in timeline] == list(range(len(known)))
@@ -114,9 +118,9 @@ def test_a_stream_goes_on_where_the_mission_left_it() -> None:
     """Pieces that came before keep their moments, later ones have new ones, and the last of them are still to come."""
     recording = replace(SHOP, exchanges=(streamed(0, (1, 2, 4), 9), streamed(1, (3,), 5)))
     since = {4: Moment(order=0, at_ms=99, phase=5), 3: Moment(order=1, at_ms=99, phase=6)}
-    here = Given(before={1, 2}, since=since, turns={1, 2, 4, 9, 3}, in_vain=frozenset())
+    here = BranchDeliveries(before={1, 2}, since=since, separate={1, 2, 4, 9, 3}, unanswered=frozenset())
 
-    timeline = other_way(recording, recording, here)
+    timeline = branch_timeline(recording, recording, here)
 
     assert [(each.was, each.at_ms) for each in timeline] == [(1, 10), (2, 20), (4, 99), (3, 99), (5, 99), (9, 90)]
 
@@ -128,8 +132,10 @@ def test_what_a_page_sends_on_a_socket_stays_in_its_place_there() -> None:
     more = page.model_copy(update={"moment": moment(3)})
     opened = SocketOpened(socket=0, moment=moment(0), url="ws://shop.test/")
     recording = replace(SHOP, exchanges=(), sockets=(opened, page, server, more))
-    here = Given(before=frozenset(), since={2: Moment(order=7, at_ms=99, phase=6)}, turns={2}, in_vain=frozenset())
+    here = BranchDeliveries(
+        before=frozenset(), since={2: Moment(order=7, at_ms=99, phase=6)}, separate={2}, unanswered=frozenset()
+    )
 
-    timeline = other_way(recording, recording, here)
+    timeline = branch_timeline(recording, recording, here)
 
     assert [(each.was, each.at_ms) for each in timeline] == [(0, 99), (1, 99), (2, 99), (3, 99)]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.network.exchange import ABORTED, Piece
+from eikon_engine.network.exchange import ABORTED_ERROR, Piece
 from eikon_engine.network.moment import Moment
-from eikon_engine.network.retimed import retimed, timeline_of
+from eikon_engine.network.retimed import apply_timeline, derive_timeline
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.trace.blobs import BlobStore
 from tests.unit.network.factories import make_exchange
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def recording(*exchanges: Exchange, folder: Path) -> NetworkRecording:
     """Make a recording of exchanges alone."""
-    return NetworkRecording(exchanges=exchanges, torn=None, blobs=BlobStore(folder))
+    return NetworkRecording(exchanges=exchanges, truncation=None, blobs=BlobStore(folder))
 
 
 def ended(ordinal: int, order: int, at_ms: int) -> Exchange:
@@ -41,14 +41,14 @@ def test_without_a_timeline_a_recording_stays_as_it_is(tmp_path: Path) -> None:
     """Nothing is moved where nobody asks for it."""
     read = recording(ended(0, 3, 50), folder=tmp_path)
 
-    assert retimed(read, ()) is read
+    assert apply_timeline(read, ()) is read
 
 
 def test_an_answer_comes_when_the_waiting_replay_had_it(tmp_path: Path) -> None:
     """It was recorded during the next action; it belongs to the one that asked, and begins no later than it ends."""
     read = recording(ended(0, 7, 900), folder=tmp_path)
 
-    moved = retimed(read, timeline_of(read, {7: at(2, at_ms=40, phase=1)})).exchanges[0]
+    moved = apply_timeline(read, derive_timeline(read, {7: at(2, at_ms=40, phase=1)})).exchanges[0]
 
     assert moved.moment == at(0, at_ms=40, phase=1)
     assert moved.started_ms == 40.0
@@ -58,7 +58,7 @@ def test_what_nobody_asked_for_comes_last(tmp_path: Path) -> None:
     """An exchange that no waiting page asked for keeps nothing else waiting."""
     read = recording(ended(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
 
-    timeline = timeline_of(read, {2: at(0, at_ms=15, phase=3)})
+    timeline = derive_timeline(read, {2: at(0, at_ms=15, phase=3)})
 
     assert [(each.was, each.order, each.phase) for each in timeline] == [(2, 0, 3), (1, 1, 3)]
 
@@ -69,33 +69,33 @@ def test_the_end_of_an_answer_that_came_whole_follows_its_beginning(tmp_path: Pa
     whole = first.model_copy(update={"pieces": (Piece(length=0, moment=at(4, 20, 5)),)})
     read = recording(whole, ended(1, 6, 40), folder=tmp_path)
 
-    timeline = timeline_of(read, {4: at(0, 10), 6: at(1, 12)})
+    timeline = derive_timeline(read, {4: at(0, 10), 6: at(1, 12)})
 
     assert [each.was for each in timeline] == [4, 5, 6]
 
 
 def given_up(ordinal: int, order: int, at_ms: int) -> Exchange:
     """Make an exchange whose page did not wait for its answer."""
-    return ended(ordinal, order, at_ms).model_copy(update={"response": None, "failure": ABORTED})
+    return ended(ordinal, order, at_ms).model_copy(update={"response": None, "failure": ABORTED_ERROR})
 
 
 def test_what_was_given_up_and_given_to_nobody_is_answered_to_nobody(tmp_path: Path) -> None:
     """A replay that waits for pages keeps them waiting for it, as the one did that found the timeline."""
     read = recording(given_up(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
 
-    timeline = timeline_of(read, {2: at(0, at_ms=15, phase=3)})
+    timeline = derive_timeline(read, {2: at(0, at_ms=15, phase=3)})
 
     assert [each.was for each in timeline] == [2]
-    assert [each.pending for each in retimed(read, timeline).exchanges] == [True, False]
+    assert [each.is_pending for each in apply_timeline(read, timeline).exchanges] == [True, False]
 
 
 def test_what_was_given_up_and_given_to_its_page_ends_so_again(tmp_path: Path) -> None:
     """A document that was left for another one is given up in each replay."""
     read = recording(given_up(0, 1, 10), folder=tmp_path)
 
-    (moved,) = retimed(read, timeline_of(read, {1: at(0, at_ms=15, phase=3)})).exchanges
+    (moved,) = apply_timeline(read, derive_timeline(read, {1: at(0, at_ms=15, phase=3)})).exchanges
 
-    assert (moved.failure, moved.moment) == (ABORTED, at(0, at_ms=15, phase=3))
+    assert (moved.failure, moved.moment) == (ABORTED_ERROR, at(0, at_ms=15, phase=3))
 
 
 @given(
@@ -114,7 +114,7 @@ def test_a_timeline_names_every_moment_once_and_numbers_them_in_order(
     new.shuffle(given_orders)  # type: ignore[attr-defined] # a Random of hypothesis
     told = {order: at(place, at_ms=place) for place, order in enumerate(given_orders)}
 
-    timeline = timeline_of(read, told)
+    timeline = derive_timeline(read, told)
 
     assert sorted(each.was for each in timeline) == sorted(orders)
     assert [each.order for each in timeline] == list(range(len(orders)))

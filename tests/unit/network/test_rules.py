@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from eikon_engine.network.keys import canonical_request
 from eikon_engine.network.rules import (
-    apply_rules_to_message,
-    apply_rules_to_socket_url,
-    fitting_rules,
-    loosen,
+    applicable_rules,
+    blank_message,
+    blank_request,
+    blank_socket_url,
 )
 from eikon_engine.trace.volatile import (
     FormFieldRule,
@@ -22,7 +22,7 @@ from eikon_engine.trace.volatile import (
     QueryKeyRule,
     TimestampRule,
     VolatileRule,
-    describe,
+    describe_rule,
 )
 
 ITEMS = "http://shop.test/items"
@@ -34,7 +34,7 @@ MULTIPART = "multipart/form-data; boundary=b17"
 def key(rule: VolatileRule, url: str = ITEMS, body: bytes | None = None, content_type: str | None = None) -> str:
     """Loosen a request by one rule."""
     method = "GET" if body is None else "POST"
-    return loosen(canonical_request(method, url, body, content_type), (rule,)).key
+    return blank_request(canonical_request(method, url, body, content_type), (rule,)).key
 
 
 def part_of(name: str, value: str) -> bytes:
@@ -102,7 +102,7 @@ def test_any_body_can_be_asked_about(body: bytes, content_type: str | None) -> N
     wanted = canonical_request("POST", ITEMS, body, content_type)
     rules = (JsonPathRule(path="$.a[*]", reason=WHY), FormFieldRule(name="a", reason=WHY))
 
-    loosened = loosen(wanted, rules)
+    loosened = blank_request(wanted, rules)
 
     assert loosened.rules or loosened.key == wanted.key
 
@@ -141,7 +141,7 @@ def test_a_rule_holds_where_it_says(url: str, method: str | None, fits: bool) ->
     """The glob is about the whole address without its query, and only `*` is special in it."""
     rule = QueryKeyRule(url=url, method=method, name="_", reason=WHY)
 
-    assert (fitting_rules("GET", f"{ITEMS}?_=1/", (rule,)) == (rule,)) is fits
+    assert (applicable_rules("GET", f"{ITEMS}?_=1/", (rule,)) == (rule,)) is fits
 
 
 def test_messages_of_sockets_are_compared_without_ruled_places() -> None:
@@ -151,18 +151,18 @@ def test_messages_of_sockets_are_compared_without_ruled_places() -> None:
         JsonPathRule(method="POST", path="$.op", reason=WHY),
     )
 
-    text, used = apply_rules_to_message("ws://shop.test/live?v=1", b'{"op": "buy", "id": 17}', rules)
+    text, used = blank_message("ws://shop.test/live?v=1", b'{"op": "buy", "id": 17}', rules)
 
     assert (text, used) == (b'{"id":null,"op":"buy"}', rules[:1])
-    assert apply_rules_to_message("ws://shop.test/live", b"ping \xff", rules) == (b"ping \xff", ())
-    assert apply_rules_to_message("ws://other.test/live", b'{ "id": 1}', rules) == (b'{ "id": 1}', ())
+    assert blank_message("ws://shop.test/live", b"ping \xff", rules) == (b"ping \xff", ())
+    assert blank_message("ws://other.test/live", b'{ "id": 1}', rules) == (b'{ "id": 1}', ())
 
 
 def test_addresses_of_sockets_are_compared_without_ruled_names() -> None:
     """A session number in the query of a socket may change."""
     rule = QueryKeyRule(method="WEBSOCKET", name="sid", reason=WHY)
 
-    url, used = apply_rules_to_socket_url("WS://Shop.test:80/live?sid=99&v=1", (rule,))
+    url, used = blank_socket_url("WS://Shop.test:80/live?sid=99&v=1", (rule,))
 
     assert (url, used) == ("ws://shop.test/live?sid=&v=1", (rule,))
 
@@ -171,18 +171,18 @@ def test_rules_are_described_by_part_and_place() -> None:
     """A description is short where a rule holds everywhere."""
     header = HeaderRule(name="Accept", url="http://shop.test/*", method="GET", reason=WHY)
 
-    assert describe(BUSTER) == "query _"
-    assert describe(header) == "header accept of GET http://shop.test/*"
-    assert describe(JsonPathRule(path="$.a", method="POST", reason=WHY)) == "body $.a of POST *"
-    assert describe(FormFieldRule(name="t", reason=WHY)) == "form field t"
+    assert describe_rule(BUSTER) == "query _"
+    assert describe_rule(header) == "header accept of GET http://shop.test/*"
+    assert describe_rule(JsonPathRule(path="$.a", method="POST", reason=WHY)) == "body $.a of POST *"
+    assert describe_rule(FormFieldRule(name="t", reason=WHY)) == "form field t"
 
 
 def test_text_that_looks_like_what_stands_for_a_time_is_no_time() -> None:
     """A message of a socket without a time is not the recorded one with a time, whatever it says instead."""
     rule = TimestampRule(url="ws://shop.test/live", method="WEBSOCKET", reason="says when")
 
-    recorded, used = apply_rules_to_message("ws://shop.test/live", b"saved 2025-03-14T09:30:00Z", (rule,))
-    sent, _ = apply_rules_to_message("ws://shop.test/live", b"saved time", (rule,))
+    recorded, used = blank_message("ws://shop.test/live", b"saved 2025-03-14T09:30:00Z", (rule,))
+    sent, _ = blank_message("ws://shop.test/live", b"saved time", (rule,))
 
     assert used == (rule,)
     assert recorded != sent

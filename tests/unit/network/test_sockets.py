@@ -17,7 +17,7 @@ from tests.unit.network.factories import make_exchange
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.network.socket import Side
+    from eikon_engine.network.socket import SocketSide
 
 URL = "ws://shop.test/live"
 
@@ -58,8 +58,8 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     recording = read_network(tmp_path)
 
     assert len(recording.sockets) == 4
-    assert recording.torn is not None
-    assert "only the 4 lines before it were read" in recording.torn
+    assert recording.truncation is not None
+    assert "only the 4 lines before it were read" in recording.truncation
 
 
 def test_a_message_without_its_blob_is_an_error(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_an_event_has_all_its_fields(tmp_path: Path) -> None:
         ("page", 4999, True),
     ],
 )
-def test_close_codes_are_those_that_a_side_can_send(closer: Side, code: int | None, possible: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_close_codes_are_those_that_a_side_can_send(closer: SocketSide, code: int | None, possible: bool) -> None:  # noqa: FBT001 - a parameter of the test
     """A server can send any two bytes, and browsers tell pages all of them; what a page may give is narrower."""
     with nullcontext() if possible else pytest.raises(ValidationError, match=f"got {code}"):
         SocketClosed(socket=0, closer=closer, code=code, moment=moment(0))

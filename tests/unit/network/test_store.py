@@ -89,7 +89,7 @@ def test_exchanges_read_back_as_they_were_written(exchanges: list[Exchange]) -> 
         recording = read_network(Path(name))
 
     assert list(recording.exchanges) == sorted(exchanges, key=lambda exchange: exchange.ordinal)
-    assert recording.torn is None
+    assert recording.truncation is None
 
 
 def test_index_torn_at_any_byte_keeps_the_lines_before(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_index_torn_at_any_byte_keeps_the_lines_before(tmp_path: Path) -> None:
 
         ends = [place for place, byte in enumerate(whole) if byte == ord("\n")]
         assert len(recording.exchanges) == sum(end <= length for end in ends)
-        assert (recording.torn is None) == (length == 0 or length in ends or length - 1 in ends)
+        assert (recording.truncation is None) == (length == 0 or length in ends or length - 1 in ends)
 
 
 def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from eikon_engine.outcome.debug_events import (
     BranchSwitched,
     BreakpointContext,
     BreakpointHit,
-    BreakpointNamed,
+    BreakpointRef,
     Checkpoint,
     CommandDone,
     CommandFailed,
@@ -26,23 +26,23 @@ from eikon_engine.outcome.debug_events import (
 )
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.events import (
+    ActionPerformed,
     ActionStart,
-    ActionTaken,
-    CompletionGiven,
+    CompletionReceived,
     DivergenceFound,
     Event,
-    GateResultGiven,
-    JournalLine,
+    EventLine,
+    GateEvaluated,
     Note,
     ObservationMade,
     RecordedAction,
     RecordedSkill,
     RunEnd,
     RunStart,
-    SkillUsed,
+    SkillRun,
     SubgoalEnd,
     SubgoalStart,
-    TokensSpent,
+    TokenUsage,
     ToolCall,
     ToolFailure,
     ToolResult,
@@ -91,9 +91,9 @@ def answer(
     )
 
 
-def completion(tokens: tuple[int | None, int | None] = (7, 5), latency_ms: float | None = 300.0) -> CompletionGiven:
+def completion(tokens: tuple[int | None, int | None] = (7, 5), latency_ms: float | None = 300.0) -> CompletionReceived:
     """Make what a model answers."""
-    return CompletionGiven(
+    return CompletionReceived(
         subgoal="s",
         sequence=3,
         metric_id="summary",
@@ -101,7 +101,7 @@ def completion(tokens: tuple[int | None, int | None] = (7, 5), latency_ms: float
         prompt_digest="1" * 64,
         source="live",
         response=InlineValue(value="Bananas."),
-        usage=TokensSpent(prompt_tokens=tokens[0], completion_tokens=tokens[1]),
+        usage=TokenUsage(prompt_tokens=tokens[0], completion_tokens=tokens[1]),
         latency_ms=latency_ms,
     )
 
@@ -131,18 +131,18 @@ def started(number: int = 1) -> ActionStart:
     return ActionStart(subgoal="s", sequence=number, action="click", label="click #go")
 
 
-def action(number: int = 1, duration_ms: float | None = 40.0) -> ActionTaken:
+def action(number: int = 1, duration_ms: float | None = 40.0) -> ActionPerformed:
     """Make an action that was recorded."""
     taken = RecordedAction(
         id=f"a{number}", sequence=number, type="click", label="click #go", result=Succeeded(), duration_ms=duration_ms
     )
-    return ActionTaken(subgoal="s", outcome=taken)
+    return ActionPerformed(subgoal="s", outcome=taken)
 
 
-def skill(output: JsonValue = None, name: str = "extract_table") -> SkillUsed:
+def skill(output: JsonValue = None, name: str = "extract_table") -> SkillRun:
     """Make a use of a skill."""
     used = RecordedSkill(id="k", sequence=2, skill=name, result=Succeeded(), duration_ms=3.0)
-    return SkillUsed(subgoal="s", outcome=used, output=InlineValue(value=output))
+    return SkillRun(subgoal="s", outcome=used, output=InlineValue(value=output))
 
 
 def divergence() -> DivergenceFound:
@@ -174,10 +174,10 @@ EVERY_KIND: tuple[Event, ...] = (
     answer(number=2, error=ToolFailure(kind="OSError", message="no route")),
     completion(),
     Note(text="a note"),
-    GateResultGiven(gate="max_actions", passed=True, limit=3, observed=1, message="1 action, at most 3"),
+    GateEvaluated(gate="max_actions", passed=True, limit=3, observed=1, message="1 action, at most 3"),
     Checkpoint(id="c", subgoal="s", sequence=4, label="signed in"),
     BreakpointHit(
-        breakpoint=BreakpointNamed(id="bp_1", type="tool", condition="click"),
+        breakpoint=BreakpointRef(id="bp_1", type="tool", condition="click"),
         context=BreakpointContext(tool_name="click", tool_input={"target": "#pay"}, iteration=5),
         hit_count=2,
         branch="main",
@@ -207,15 +207,15 @@ EVERY_KIND: tuple[Event, ...] = (
 )
 
 
-def lines(*events: Event, step_s: float = 1.0) -> tuple[JournalLine, ...]:
+def lines(*events: Event, step_s: float = 1.0) -> tuple[EventLine, ...]:
     """Make lines of events, `step_s` seconds apart."""
     return tuple(
-        JournalLine(sequence=number, at=BEGIN + timedelta(seconds=step_s * (number - 1)), event=event)
+        EventLine(sequence=number, at=BEGIN + timedelta(seconds=step_s * (number - 1)), event=event)
         for number, event in enumerate(events, start=1)
     )
 
 
-def text_of(read: tuple[JournalLine, ...]) -> bytes:
+def text_of(read: tuple[EventLine, ...]) -> bytes:
     """Write lines as a file has them."""
     return b"".join(line.model_dump_json().encode() + b"\n" for line in read)
 

@@ -7,22 +7,22 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from eikon_engine.cli.schema import schema_command
-from eikon_engine.outcome.events import JournalLine
+from eikon_engine.outcome.events import EventLine
 from eikon_engine.outcome.events_schema import events_schema
 from eikon_engine.outcome.read_events import read_events
-from eikon_engine.trace.schema import schema_text
+from eikon_engine.trace.schema import render_schema
 from tests.unit.outcome.event_values import EVERY_KIND, lines
 
 ROOT = Path(__file__).parents[3]
 VALIDATOR = Draft202012Validator(events_schema())
 
 
-def _faults(line: JournalLine) -> list[str]:
+def _faults(line: EventLine) -> list[str]:
     return [error.message for error in VALIDATOR.iter_errors(json.loads(line.model_dump_json()))]
 
 
 def _known_types() -> list[str]:
-    mapping = json.loads(schema_text(events_schema()))["properties"]["event"]["discriminator"]["mapping"]
+    mapping = json.loads(render_schema(events_schema()))["properties"]["event"]["discriminator"]["mapping"]
     return list(mapping)
 
 
@@ -31,7 +31,7 @@ def test_the_published_schema_is_the_one_of_the_models() -> None:
     published = (ROOT / "docs" / "events.schema.json").read_text()
 
     Draft202012Validator.check_schema(events_schema())
-    assert published == schema_text(events_schema())
+    assert published == render_schema(events_schema())
     assert CliRunner().invoke(schema_command, ["events"]).stdout == published
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import EventsError, EventsVersionError
-from eikon_engine.outcome.events import ActionTaken, ObservationMade, RunEnd, RunStart, SkillUsed
+from eikon_engine.outcome.events import ActionPerformed, ObservationMade, RunEnd, RunStart, SkillRun
 from eikon_engine.outcome.outcomes import ActionOutcome
-from eikon_engine.outcome.read_events import EventsReader, parse_events, read_events
+from eikon_engine.outcome.read_events import EventsParser, parse_events, read_events
 from eikon_engine.outcome.stored import InlineValue
 from tests.unit.outcome.event_values import END, EVERY_KIND, START, lines, text_of
 
@@ -29,7 +29,7 @@ def test_every_event_reads_back() -> None:
 @given(st.lists(st.integers(0, len(TEXT)), max_size=6))
 def test_pieces_of_any_size_read_as_the_whole(cuts: list[int]) -> None:
     """A file that grows by pieces gives the lines that it gives at once."""
-    reader = EventsReader("events.jsonl")
+    reader = EventsParser("events.jsonl")
     places = [0, *sorted(cuts), len(TEXT)]
 
     read = [line for begin, end in pairwise(places) for each in reader.feed(TEXT[begin:end]) for line in each.lines]
@@ -49,7 +49,7 @@ def test_a_file_that_was_cut_off_anywhere_reads_up_to_there(length: int) -> None
     rest = cut.rpartition(b"\n")[2]
     is_whole = TEXT[length : length + 1] == b"\n"
     assert found.lines == WRITTEN[: cut.count(b"\n") + (1 if is_whole else 0)]
-    assert (found.torn is not None) == (bool(rest) and not is_whole)
+    assert (found.truncation is not None) == (bool(rest) and not is_whole)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_version_1_reads() -> None:
 
     kinds = [line.event.type for line in read.lines]
     first, last = read.lines[0].event, read.lines[-1].event
-    actions = [line.event for line in read.lines if isinstance(line.event, ActionTaken)]
-    skills = [line.event for line in read.lines if isinstance(line.event, SkillUsed)]
-    assert read.torn is None
+    actions = [line.event for line in read.lines if isinstance(line.event, ActionPerformed)]
+    skills = [line.event for line in read.lines if isinstance(line.event, SkillRun)]
+    assert read.truncation is None
     assert isinstance(first, RunStart)
     assert first.kind == "bundle_replay"
     assert [line.sequence for line in read.lines] == list(range(1, len(kinds) + 1))

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.record.agent_actions import _ACTIONS, _UNSPOKEN, ENTER_FRAME, UnspokenError, action_of, target_of
+from eikon_engine.record.agent_actions import (
+    _ACTION_CALLS,
+    _UNSUPPORTED_CALLS,
+    ENTER_FRAME,
+    UnsupportedCallError,
+    action_for_call,
+    parse_target,
+)
 from eikon_engine.trace.actions import (
     Action,
     Check,
@@ -132,22 +139,26 @@ UNSPOKEN: list[tuple[str, dict[str, Any], str]] = [
 """Calls that are nearly an action, and what is said of them."""
 
 
-@pytest.mark.parametrize("name", sorted(_ACTIONS))
+@pytest.mark.parametrize("name", sorted(_ACTION_CALLS))
 def test_a_call_becomes_its_action(name: str) -> None:
     """Every call that is an action becomes the right one, with the options that change what it does."""
     params, action = CALLS[name]
 
-    assert action_of(name, params, page=0, timeout_ms=None) == action
+    assert action_for_call(name, params, page=0, timeout_ms=None) == action
 
 
 def test_page_and_deadline_are_those_of_the_call() -> None:
     """An action names the page it was done on, and the deadline of its call; one without gets a large one."""
     params = {"selector": "#a"}
 
-    assert action_of("Frame.click", params, page=2, timeout_ms=700.0) == Click(page=2, target=HERE, timeout_ms=700.0)
-    assert action_of("Frame.click", params, page=2, timeout_ms=0) == Click(page=2, target=HERE, timeout_ms=300_000.0)
-    assert action_of("Frame.click", params, page=2, timeout_ms=None) == Click(page=2, target=HERE)
-    assert action_of("Page.keyboardPress", {"key": "a"}, page=0, timeout_ms=0) == Press(key="a")
+    assert action_for_call("Frame.click", params, page=2, timeout_ms=700.0) == Click(
+        page=2, target=HERE, timeout_ms=700.0
+    )
+    assert action_for_call("Frame.click", params, page=2, timeout_ms=0) == Click(
+        page=2, target=HERE, timeout_ms=300_000.0
+    )
+    assert action_for_call("Frame.click", params, page=2, timeout_ms=None) == Click(page=2, target=HERE)
+    assert action_for_call("Page.keyboardPress", {"key": "a"}, page=0, timeout_ms=0) == Press(key="a")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +167,7 @@ def test_page_and_deadline_are_those_of_the_call() -> None:
 )
 def test_a_path_is_of_the_base_url(given_url: str, wanted: str) -> None:
     """An address that leaves out its beginning gets that of the context's base URL."""
-    action = action_of("Frame.goto", {"url": given_url}, page=0, timeout_ms=None, base_url="http://a/x/")
+    action = action_for_call("Frame.goto", {"url": given_url}, page=0, timeout_ms=None, base_url="http://a/x/")
 
     assert action == Navigate(url=wanted)
 
@@ -166,7 +177,7 @@ def test_options_are_named_as_the_call_names_them(by: Any, value: object) -> Non
     """Options are kept by value, label or index; a place in the list is written as a text."""
     params = {"selector": "#a", "options": [{by: value}]}
 
-    assert action_of("Frame.selectOption", params, page=0, timeout_ms=None) == SelectOption(
+    assert action_for_call("Frame.selectOption", params, page=0, timeout_ms=None) == SelectOption(
         target=HERE, by=by, options=(str(value),)
     )
 
@@ -175,21 +186,23 @@ def test_a_text_that_may_be_value_or_label_is_first_taken_for_a_value() -> None:
     """`select_option("b")` says neither; the answer of the call tells which it was."""
     params = {"selector": "#a", "options": [{"valueOrLabel": "b"}]}
 
-    assert action_of("Frame.selectOption", params, page=0, timeout_ms=None) == SelectOption(target=HERE, options=("b",))
+    assert action_for_call("Frame.selectOption", params, page=0, timeout_ms=None) == SelectOption(
+        target=HERE, options=("b",)
+    )
 
 
 @pytest.mark.parametrize(("name", "params", "why"), UNSPOKEN)
 def test_what_no_action_says_is_told(name: str, params: dict[str, Any], why: str) -> None:
     """A call that does more than an action can say is refused, with the reason."""
-    with pytest.raises(UnspokenError, match=re.escape(why)):
-        action_of(name, {"selector": "#a", **params}, page=0, timeout_ms=None)
+    with pytest.raises(UnsupportedCallError, match=re.escape(why)):
+        action_for_call(name, {"selector": "#a", **params}, page=0, timeout_ms=None)
 
 
-@pytest.mark.parametrize("name", sorted(_UNSPOKEN))
+@pytest.mark.parametrize("name", sorted(_UNSUPPORTED_CALLS))
 def test_calls_that_change_something_are_told(name: str) -> None:
     """A call that changes something, and is never an action, is refused with a reason, and not passed over."""
-    with pytest.raises(UnspokenError) as refused:
-        action_of(name, {}, page=0, timeout_ms=None)
+    with pytest.raises(UnsupportedCallError) as refused:
+        action_for_call(name, {}, page=0, timeout_ms=None)
 
     assert str(refused.value)
 
@@ -199,19 +212,23 @@ def test_calls_that_change_something_are_told(name: str) -> None:
 )
 def test_calls_that_only_look_are_nothing(name: str) -> None:
     """A call that changes nothing is no action, and nothing is said of it."""
-    assert action_of(name, {"selector": "#a"}, page=0, timeout_ms=None) is None
+    assert action_for_call(name, {"selector": "#a"}, page=0, timeout_ms=None) is None
 
 
 def test_no_call_is_both_an_action_and_none() -> None:
     """The two lists have nothing in common."""
-    assert set(_ACTIONS) & set(_UNSPOKEN) == set()
+    assert set(_ACTION_CALLS) & set(_UNSUPPORTED_CALLS) == set()
 
 
 def test_the_calls_are_those_of_the_protocol() -> None:
     """Every call in the two lists is one that the installed Playwright can send."""
     from playwright._impl._protocol import COMMANDS
 
-    unknown = [name for name in (*_ACTIONS, *_UNSPOKEN) if name.partition(".")[2] not in _commands(COMMANDS, name)]
+    unknown = [
+        name
+        for name in (*_ACTION_CALLS, *_UNSUPPORTED_CALLS)
+        if name.partition(".")[2] not in _commands(COMMANDS, name)
+    ]
 
     assert unknown == []
 
@@ -224,7 +241,7 @@ def _commands(commands: dict[str, Any], name: str) -> set[str]:
 @given(st.lists(st.text("abc#.[]=> '\"", min_size=1), min_size=1, max_size=4))
 def test_a_selector_leads_through_frames(parts: list[str]) -> None:
     """What stands before each step into a frame is the selector of an iframe, the rest that of the element."""
-    target = target_of(ENTER_FRAME.join(parts))
+    target = parse_target(ENTER_FRAME.join(parts))
 
     assert (*target.frames, target.selector) == tuple(parts)
 
@@ -235,7 +252,7 @@ def test_properties_of_an_event_are_kept(detail: Any) -> None:  # noqa: ANN401 -
     given_init = {"value": {"o": [{"k": "detail", "v": _as_protocol(detail)}], "id": 1}, "handles": []}
     params = {"selector": "#a", "type": "b", "eventInit": given_init}
 
-    assert action_of("Frame.dispatchEvent", params, page=0, timeout_ms=None) == DispatchEvent(
+    assert action_for_call("Frame.dispatchEvent", params, page=0, timeout_ms=None) == DispatchEvent(
         target=HERE, event="b", init={"detail": detail}
     )
 

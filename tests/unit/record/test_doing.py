@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from eikon_engine.browser.attached.element import Element
-from eikon_engine.browser.attached.tap import Call
+from eikon_engine.browser.attached.element import ElementSnapshot
+from eikon_engine.browser.attached.tap import PlaywrightCall
 from eikon_engine.record.attempt import Attempt
-from eikon_engine.record.doing import Doing
+from eikon_engine.record.doing import PendingAction
 from eikon_engine.trace.actions import Click, Drag, Mouse, Note, SelectOption
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.target import Identity, Target
@@ -19,11 +19,11 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 BUTTON = Identity(tag="button", name="Go")
 
 
-def doing(name: str, params: dict[str, Any], **known: Any) -> Doing:  # noqa: ANN401 - fields of what is tested
+def doing(name: str, params: dict[str, Any], **known: Any) -> PendingAction:  # noqa: ANN401 - fields of what is tested
     """Begin an action."""
-    return Doing(
-        call=Call(name=name, object=None, params=params, timeout_ms=None),
-        name=name,
+    return PendingAction(
+        call=PlaywrightCall(name=name, target=None, params=params, timeout_ms=None),
+        method=name,
         params=params,
         attempt=Attempt(subgoal_id="look", number=1),
         sequence=3,
@@ -34,17 +34,19 @@ def doing(name: str, params: dict[str, Any], **known: Any) -> Doing:  # noqa: AN
 
 def test_a_target_is_the_element_that_was_found() -> None:
     """What the page said of the element stands in the target, behind the frames that lead to it."""
-    done = doing("Frame.click", {"selector": "#a"}, frames=("iframe",), element=Element(count=1, identity=BUTTON))
+    done = doing(
+        "Frame.click", {"selector": "#a"}, frames=("iframe",), element=ElementSnapshot(count=1, identity=BUTTON)
+    )
 
-    assert done.action() == Click(target=Target(selector="#a", frames=("iframe",), identity=BUTTON))
+    assert done.build_action() == Click(target=Target(selector="#a", frames=("iframe",), identity=BUTTON))
     assert done.warnings == []
 
 
 def test_the_first_of_several_is_said_and_warned_of() -> None:
     """A selector that matched several elements becomes one for the first of them, which the agent got."""
-    done = doing("Frame.click", {"selector": ".a"}, element=Element(count=2))
+    done = doing("Frame.click", {"selector": ".a"}, element=ElementSnapshot(count=2))
 
-    assert done.action() == Click(target=Target(selector=".a >> nth=0"))
+    assert done.build_action() == Click(target=Target(selector=".a >> nth=0"))
     assert done.warnings == [
         "look__attempt_1_action_003: .a matched 2 elements; recorded the first. Use a selector that matches one"
     ]
@@ -52,9 +54,9 @@ def test_the_first_of_several_is_said_and_warned_of() -> None:
 
 def test_a_strict_selector_stays_ambiguous() -> None:
     """A strict call takes none of several elements, and neither does its replay."""
-    done = doing("Frame.click", {"selector": ".a", "strict": True}, element=Element(count=2))
+    done = doing("Frame.click", {"selector": ".a", "strict": True}, element=ElementSnapshot(count=2))
 
-    assert done.action() == Click(target=Target(selector=".a"))
+    assert done.build_action() == Click(target=Target(selector=".a"))
 
 
 def test_a_drag_has_two_elements() -> None:
@@ -64,20 +66,20 @@ def test_a_drag_has_two_elements() -> None:
     done = doing(
         "Frame.dragAndDrop",
         params,
-        element=Element(count=1, identity=BUTTON),
-        second=Element(count=1, identity=other),
+        element=ElementSnapshot(count=1, identity=BUTTON),
+        second=ElementSnapshot(count=1, identity=other),
     )
 
-    assert done.action() == Drag(
+    assert done.build_action() == Drag(
         target=Target(selector="#a", identity=BUTTON), to=Target(selector="#b", identity=other)
     )
 
 
 def test_a_click_at_a_place_says_what_lay_there() -> None:
     """The element under the pointer is kept."""
-    done = doing("Page.mouseClick", {"x": 1, "y": 2}, element=Element(count=1, identity=BUTTON))
+    done = doing("Page.mouseClick", {"x": 1, "y": 2}, element=ElementSnapshot(count=1, identity=BUTTON))
 
-    assert done.action() == Mouse(event="click", x=1, y=2, under=BUTTON)
+    assert done.build_action() == Mouse(event="click", x=1, y=2, under=BUTTON)
 
 
 def test_options_are_those_that_the_browser_chose() -> None:
@@ -85,7 +87,7 @@ def test_options_are_those_that_the_browser_chose() -> None:
     params = {"selector": "#a", "options": [{"valueOrLabel": "Beta"}]}
     done = doing("Frame.selectOption", params, answer={"values": ["b"]})
 
-    assert done.action() == SelectOption(target=Target(selector="#a"), options=("b",))
+    assert done.build_action() == SelectOption(target=Target(selector="#a"), options=("b",))
 
 
 @pytest.mark.parametrize("by", ["value", "label", "index"])
@@ -93,14 +95,14 @@ def test_options_that_are_named_stay_as_they_are(by: Any) -> None:  # noqa: ANN4
     """Where the call says which it is, the answer changes nothing."""
     done = doing("Frame.selectOption", {"selector": "#a", "options": [{by: 1}]}, answer={"values": ["b"]})
 
-    assert done.action() == SelectOption(target=Target(selector="#a"), by=by, options=("1",))
+    assert done.build_action() == SelectOption(target=Target(selector="#a"), by=by, options=("1",))
 
 
 def test_what_turns_out_to_be_no_action_becomes_a_note() -> None:
     """Nothing is dropped: a note stands where the call was, and a warning says why."""
     done = doing("Page.mouseDown", {})
 
-    trace = done.trace()
+    trace = done.build_trace()
 
     assert isinstance(trace.action, Note)
     assert "Page.mouseDown was called" in trace.action.text
@@ -110,7 +112,7 @@ def test_what_turns_out_to_be_no_action_becomes_a_note() -> None:
 
 def test_what_had_not_ended_is_said_so() -> None:
     """An action without an answer is a failure whose reason is the end of the recording."""
-    trace = doing("Frame.click", {"selector": "#a"}, result=None).trace()
+    trace = doing("Frame.click", {"selector": "#a"}, result=None).build_trace()
 
     assert isinstance(trace.result, Failed)
     assert trace.result.message == "the call was still running when the recording ended"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.record.gesture import Gesture, Kind, Seen, join
+from eikon_engine.record.gesture import ElementDescription, Gesture, GestureKind, merge
 
-FIELD, OTHER = Seen(key="1"), Seen(key="2")
+FIELD, OTHER = ElementDescription(key="1"), ElementDescription(key="2")
 
 
-def gesture(kind: Kind, target: Seen | None = FIELD, **fields: object) -> Gesture:
+def gesture(kind: GestureKind, target: ElementDescription | None = FIELD, **fields: object) -> Gesture:
     """Make one."""
     return Gesture.model_validate({"kind": kind, "target": target, **fields})
 
@@ -20,7 +20,7 @@ def joined(*gestures: Gesture) -> Gesture | None:
     """Join them one after the other; None as soon as one begins another action."""
     whole: Gesture | None = gestures[0]
     for each in gestures[1:]:
-        whole = None if whole is None else join(whole, each)
+        whole = None if whole is None else merge(whole, each)
     return whole
 
 
@@ -61,9 +61,9 @@ def test_a_label_stands_for_its_checkbox() -> None:
 
 
 @pytest.mark.parametrize("kind", ["press", "select", "scroll", "drag", "check", "down", "subgoal"])
-def test_something_else_begins_another_action(kind: Kind) -> None:
+def test_something_else_begins_another_action(kind: GestureKind) -> None:
     """What is typed is over when the person does something else, or elsewhere."""
-    assert join(gesture("input", text="a"), gesture(kind, OTHER)) is None
+    assert merge(gesture("input", text="a"), gesture(kind, OTHER)) is None
 
 
 @given(st.lists(st.tuples(st.integers(-500, 500), st.integers(-500, 500), st.booleans()), min_size=1))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import EikonError, ForeignFormatError, OutputError, TraceError, UsageError
-from eikon_engine.importers.mission import Act, ImportedMission
+from eikon_engine.importers.mission import ActionTime, ImportedMission
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import open_bundle
 from tests.missions.foreign import devtools_flow
@@ -73,10 +73,10 @@ def test_exchanges_stand_in_the_action_that_caused_them(tmp_path: Path) -> None:
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.lists(st.floats(0, 1e6)))
 def test_what_comes_later_is_never_of_an_earlier_phase(acts: list[float], times: list[float]) -> None:
     """Moments keep the order of what came."""
-    known = tuple(Act(at_ms=at_ms, phase=2 * place + 1, page_ms=0.0) for place, at_ms in enumerate(sorted(acts)))
-    mission = ImportedMission(source="x", text="x", subgoals=(), acts=known)
+    known = tuple(ActionTime(at_ms=at_ms, phase=2 * place + 1, page_ms=0.0) for place, at_ms in enumerate(sorted(acts)))
+    mission = ImportedMission(source="x", text="x", subgoals=(), action_times=known)
 
-    phases = [mission.moment_of(at_ms)[0] for at_ms in sorted(times)]
+    phases = [mission.phase_and_page_time(at_ms)[0] for at_ms in sorted(times)]
 
     assert phases == sorted(phases)
 

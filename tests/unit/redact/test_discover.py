@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from eikon_engine.errors import UsageError
-from eikon_engine.redact.discover import Discovery
-from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.redact.discover import SecretSearch
+from eikon_engine.redact.found import SecretDetector
 from eikon_engine.redact.rules import RedactionRules
 
 VALUE = "kJ83hdPq0zLmWv7T"
 
 
-def found_by(rules: RedactionRules | None = None) -> FoundSecrets:
+def found_by(rules: RedactionRules | None = None) -> SecretDetector:
     """Make a registry with a key of the test."""
-    return FoundSecrets(rules or RedactionRules(), b"key of the test")
+    return SecretDetector(rules or RedactionRules(), b"key of the test")
 
 
 def same(text: str) -> str:
@@ -43,8 +43,8 @@ def test_bodies_are_searched(content_type: str, text: str) -> None:
     """Whatever the form of a body, a secret in it is replaced, and nothing else is."""
     found = found_by()
 
-    found.learn(found.discover.in_body(text.encode(), content_type))
-    clean = found.stand_ins.text(text)
+    found.add(found.search.in_body(text.encode(), content_type))
+    clean = found.stand_ins.replace_text(text)
 
     assert VALUE not in clean
     assert len(clean) == len(text)
@@ -64,9 +64,9 @@ def test_addresses_are_searched(url: str) -> None:
     """Query, fragment, path parameters, and user information."""
     found = found_by()
 
-    found.learn(found.discover.in_address(url))
+    found.add(found.search.in_url(url))
 
-    assert VALUE not in found.stand_ins.text(url)
+    assert VALUE not in found.stand_ins.replace_text(url)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_headers_are_searched(header: tuple[str, str]) -> None:
     """The scheme of an authorization is kept."""
     found = found_by()
 
-    found.learn(found.discover.in_headers([header]))
-    clean = found.header(*header, found.stand_ins.text)
+    found.add(found.search.in_headers([header]))
+    clean = found.redact_header(*header, found.stand_ins.replace_text)
 
     assert VALUE not in clean
     assert clean.partition(" ")[0] == header[1].partition(" ")[0] or " " not in header[1]
@@ -89,12 +89,12 @@ def test_a_short_value_is_replaced_only_where_no_page_reads_it() -> None:
     found = found_by()
     line = "session_pin=x7q2; Path=/; HttpOnly"
 
-    found.learn(found.discover.in_headers([("set-cookie", line)]))
+    found.add(found.search.in_headers([("set-cookie", line)]))
 
-    assert "x7q2" not in found.header("set-cookie", line, same)
-    assert found.header("set-cookie", line.replace("; HttpOnly", ""), same) == "session_pin=x7q2; Path=/"
-    assert found.stand_ins.text("x7q2") == "x7q2"
-    assert "hunter" not in found.header("authorization", "Basic hunter", same)
+    assert "x7q2" not in found.redact_header("set-cookie", line, same)
+    assert found.redact_header("set-cookie", line.replace("; HttpOnly", ""), same) == "session_pin=x7q2; Path=/"
+    assert found.stand_ins.replace_text("x7q2") == "x7q2"
+    assert "hunter" not in found.redact_header("authorization", "Basic hunter", same)
 
 
 def test_claims_of_a_jwt_are_kept() -> None:
@@ -102,8 +102,8 @@ def test_claims_of_a_jwt_are_kept() -> None:
     jwt = f"eyJhbGciOiJIUzI1NiJ9.eyJuYW1lIjoiQWRhIiwiaWQiOjEyMzQ1Njc4OTB9.{VALUE}{VALUE}"
     found = found_by()
 
-    found.learn(found.discover.in_body(f'{{"id_token": "{jwt}"}}'.encode(), "application/json"))
-    clean = found.stand_ins.text(jwt)
+    found.add(found.search.in_body(f'{{"id_token": "{jwt}"}}'.encode(), "application/json"))
+    clean = found.stand_ins.replace_text(jwt)
 
     assert clean.rpartition(".")[0] == jwt.rpartition(".")[0]
     assert VALUE not in clean
@@ -115,8 +115,8 @@ def test_names_and_patterns_can_be_added_and_taken_away() -> None:
     found = found_by(rules)
     text = f'{{"widget": "{VALUE}", "csrf_token": "abcDEF123456", "note": "tick-zzz999yyy888"}}'
 
-    found.learn(found.discover.in_body(text.encode(), "application/json"))
-    clean = found.stand_ins.text(text)
+    found.add(found.search.in_body(text.encode(), "application/json"))
+    clean = found.stand_ins.replace_text(text)
 
     assert VALUE not in clean
     assert "abcDEF123456" in clean
@@ -136,28 +136,28 @@ def test_ordinary_documents_have_no_secrets() -> None:
     <script>const session = "anonymous"; let token = 'password', auth = "required"; fetch('/a?page=2&sort=price');
     </script><p>author="Ada Lovelace" tokenizer: "word2vec-300" 1,234,567.00</p>"""
 
-    found.learn(found.discover.in_body(text.encode(), "text/html"))
+    found.add(found.search.in_body(text.encode(), "text/html"))
 
-    assert found.stand_ins.text(text) == text
+    assert found.stand_ins.replace_text(text) == text
 
 
 def test_pictures_are_not_searched() -> None:
     """A body that is no text has no secrets that could be read."""
-    assert list(Discovery(RedactionRules()).in_body(b"\x89PNG\0token='abcDEF123456'", "image/png")) == []
+    assert list(SecretSearch(RedactionRules()).in_body(b"\x89PNG\0token='abcDEF123456'", "image/png")) == []
 
 
 def test_what_stands_for_a_hidden_cookie_is_no_secret_itself() -> None:
     """A page that was given stand-ins sends them back: short ones, and those that are a part of the value."""
     found = found_by()
     value = "s%3Af247bfcfc999fdd720eca69d9e9c7f44"
-    found.learn(found.discover.in_cookie("connect.sid", value, is_hidden=True))
-    long = found.cookie_value("connect.sid", value, found.stand_ins.text, is_hidden=True)
-    short = found.cookie_value("pin_session", "x7q2", found.stand_ins.text, is_hidden=True)
-    again = FoundSecrets(RedactionRules(), b"another key", known=found.table)
+    found.add(found.search.in_cookie("connect.sid", value, is_hidden=True))
+    long = found.redact_cookie("connect.sid", value, found.stand_ins.replace_text, is_http_only=True)
+    short = found.redact_cookie("pin_session", "x7q2", found.stand_ins.replace_text, is_http_only=True)
+    again = SecretDetector(RedactionRules(), b"another key", known=found.table)
 
     assert (long == value, short == "x7q2") == (False, False)
     for each in (found, again):
         known = each.table
-        assert each.cookie_value("connect.sid", long, each.stand_ins.text, is_hidden=True) == long
-        assert each.cookie_value("pin_session", short, each.stand_ins.text, is_hidden=True) == short
+        assert each.redact_cookie("connect.sid", long, each.stand_ins.replace_text, is_http_only=True) == long
+        assert each.redact_cookie("pin_session", short, each.stand_ins.replace_text, is_http_only=True) == short
         assert each.table == known

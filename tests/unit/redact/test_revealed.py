@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.redact.discover import Finding
-from eikon_engine.redact.found import FoundSecrets
-from eikon_engine.redact.revealed import Revealed
+from eikon_engine.redact.discover import SecretMatch
+from eikon_engine.redact.found import SecretDetector
+from eikon_engine.redact.revealed import SecretRestorer
 from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.trace.encodings import ENCODINGS
 from eikon_engine.trace.redaction import Redactor
@@ -19,16 +19,16 @@ VALUE = "q7Zr4KxW2mNv8TbY6sLp3cHd9fGj5aRe"
 def test_what_was_stood_in_for_is_put_back(before: str, after: str, encode: object) -> None:
     """In every encoding that a secret is replaced in."""
     assert callable(encode)
-    found = FoundSecrets(RedactionRules(), b"key")
-    found.learn([Finding(kind="storage", name="token", value=VALUE)])
+    found = SecretDetector(RedactionRules(), b"key")
+    found.add([SecretMatch(kind="storage", name="token", value=VALUE)])
     text = f"{before} {encode(VALUE)} {after}"
 
-    clean = Redactor({}, found.stand_ins).text(text)
+    clean = Redactor({}, found.stand_ins).redact_text(text)
 
     assert VALUE not in clean
-    assert Revealed(found).text(clean) == text
+    assert SecretRestorer(found).restore_text(clean) == text
 
 
 def test_nothing_is_put_back_where_nothing_was_found() -> None:
     """A session that looks for no secrets sends what its pages send."""
-    assert Revealed(None).text(VALUE) == VALUE
+    assert SecretRestorer(None).restore_text(VALUE) == VALUE

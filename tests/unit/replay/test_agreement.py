@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.browser.worker import Performed
-from eikon_engine.replay.agreement import has_happened
+from eikon_engine.browser.worker import PerformedAction
+from eikon_engine.replay.agreement import has_recorded_effects
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, Failed, Result, Succeeded
 from eikon_engine.trace.observation import Observation
@@ -39,10 +39,10 @@ def recorded(observation: Observation | None, result: Result) -> ActionTrace:
 def test_what_was_recorded_has_happened(case: str) -> None:
     """Whatever else has."""
     observed, happened = OBSERVED[case]
-    performed = Performed(result=Succeeded(), observation=observed)
+    performed = PerformedAction(result=Succeeded(), observation=observed)
 
-    assert has_happened(recorded(SEEN, Succeeded()), performed) == happened
-    assert has_happened(recorded(None, Succeeded()), performed)
+    assert has_recorded_effects(recorded(SEEN, Succeeded()), performed) == happened
+    assert has_recorded_effects(recorded(None, Succeeded()), performed)
 
 
 @pytest.mark.parametrize("case", ENDED)
@@ -50,4 +50,4 @@ def test_what_an_action_did_not_do_is_not_waited_for(case: str) -> None:
     """Its requests do not come, however long one waits; those of an action that acted may."""
     before, now, happened = ENDED[case]
 
-    assert has_happened(recorded(SEEN, before), Performed(result=now, observation=LESS)) == happened
+    assert has_recorded_effects(recorded(SEEN, before), PerformedAction(result=now, observation=LESS)) == happened

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.divergence import Divergence
-from eikon_engine.outcome.events import ActionTaken, RunEnd, SubgoalStart, skill_used
+from eikon_engine.outcome.events import ActionPerformed, RunEnd, SubgoalStart, skill_event
 from eikon_engine.outcome.outcomes import ActionOutcome, NetworkMiss, NetworkOutcome, SkillOutcome
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.options import ReplayOptions
@@ -32,13 +32,13 @@ def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
         begun = SubgoalStart(
             number=each.number, id=each.subgoal.id, subgoal_id="s", description="", steps=len(each.steps)
         )
-        collector.take(begun)
+        collector.add(begun)
         for step in (planned.step for planned in each.steps):
             if isinstance(step, SkillUsage):
                 skill = SkillOutcome(
                     id=step.id, sequence=step.sequence, skill=step.skill, verdict="faithful", result=Succeeded()
                 )
-                collector.take(skill_used(each.subgoal.id, skill))
+                collector.add(skill_event(each.subgoal.id, skill))
                 continue
             action = ActionOutcome(
                 id=step.id,
@@ -51,8 +51,8 @@ def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
                 divergences=found,
             )
             found = ()
-            collector.take(ActionTaken(subgoal=each.subgoal.id, outcome=action))
-    collector.take(RunEnd(how="complete", network=network))
+            collector.add(ActionPerformed(subgoal=each.subgoal.id, outcome=action))
+    collector.add(RunEnd(how="complete", network=network))
     return collector.outcome(NOW, None, ())
 
 

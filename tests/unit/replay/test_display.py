@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from eikon_engine.outcome.events import ActionTaken, Event, JournalLine, RunStart, SubgoalStart
+from eikon_engine.outcome.events import ActionPerformed, Event, EventLine, RunStart, SubgoalStart
 from eikon_engine.outcome.outcomes import ActionOutcome, SecondPart
-from eikon_engine.replay.display import Display
+from eikon_engine.replay.display import ReplayDisplay
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Succeeded
 
 if TYPE_CHECKING:
-    from eikon_engine.outcome.outcomes import Then
+    from eikon_engine.outcome.outcomes import SecondPartNetwork
 
 ENVIRONMENT = Environment(browser_version="1", playwright_version="1", platform="here", clock_start_ms=0, random_seed=1)
 EVENTS: tuple[Event, ...] = (
@@ -32,7 +32,7 @@ EVENTS: tuple[Event, ...] = (
         steps=1,
     ),
     SubgoalStart(number=1, id="s__attempt_1", subgoal_id="s", description="Step", steps=1),
-    ActionTaken(
+    ActionPerformed(
         subgoal="s__attempt_1",
         outcome=ActionOutcome(
             id="a",
@@ -52,9 +52,9 @@ def show(*, terminal: bool) -> str:
     """Show the events on something that is a terminal, or is not."""
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=terminal, width=100, highlight=False, markup=False, soft_wrap=True)
-    with Display(console) as display:
+    with ReplayDisplay(console) as display:
         for number, event in enumerate(EVENTS, start=1):
-            display.read(JournalLine(sequence=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event))
+            display.read(EventLine(sequence=number, at=datetime(2026, 1, 1, tzinfo=UTC), event=event))
     return shown.getvalue()
 
 
@@ -76,7 +76,7 @@ def test_every_step_is_one_plain_line() -> None:
         (9, "sealed", "sealed"),
     ],
 )
-def test_the_heading_says_from_where_on_the_site_answers(step: int, then: Then, said: str) -> None:
+def test_the_heading_says_from_where_on_the_site_answers(step: int, then: SecondPartNetwork, said: str) -> None:
     """A run that really asks the site from a step on is not called sealed."""
     second = SecondPart(step=step, subgoal="s__attempt_1", sequence=1, network=then)
     start = RunStart(
@@ -85,8 +85,8 @@ def test_the_heading_says_from_where_on_the_site_answers(step: int, then: Then, 
     )  # fmt: skip
     shown = io.StringIO()
 
-    Display(Console(file=shown, width=100, soft_wrap=True)).read(
-        JournalLine(sequence=1, at=datetime(2026, 1, 1, tzinfo=UTC), event=start)
+    ReplayDisplay(Console(file=shown, width=100, soft_wrap=True)).read(
+        EventLine(sequence=1, at=datetime(2026, 1, 1, tzinfo=UTC), event=start)
     )
 
     assert f"[REPLAY] chromium 1, network {said}, 29 steps\n" in shown.getvalue()

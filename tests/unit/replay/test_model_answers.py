@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.completions import EchoClient
-from eikon_engine.completions.folder import read_whole_folder
+from eikon_engine.completions.folder import read_complete_folder
 from eikon_engine.errors import NoReplayDataError, ResponsesIncompleteError, SkillError
-from eikon_engine.replay.model_answers import KnownAnswers, bundle_responses, client_for
+from eikon_engine.replay.model_answers import ProbeResponses, model_client_for, recorded_responses
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import Plan
 from eikon_engine.trace.bundle import open_bundle
@@ -23,13 +23,13 @@ PASSING = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passin
 def plan(tmp_path: Path) -> Plan:
     """Plan a mission in which a model was asked `a` twice."""
     capture(tmp_path, "a", "a")
-    return Plan(bundle=open_bundle(PASSING), network="sealed", subgoals=(), responses=read_whole_folder(tmp_path))
+    return Plan(bundle=open_bundle(PASSING), network="sealed", subgoals=(), responses=read_complete_folder(tmp_path))
 
 
 def test_each_run_has_all_answers_once(plan: Plan) -> None:
     """Several replays of one plan do not take answers from each other."""
     for _ in range(2):
-        client = client_for(plan, ReplayOptions())
+        client = model_client_for(plan, ReplayOptions())
         assert [client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
         with pytest.raises(NoReplayDataError, match="A replay calls no model without --debug-dir"):
             client.complete(request("a"))
@@ -39,15 +39,15 @@ def test_a_client_that_was_given_answers_alone(plan: Plan) -> None:
     """The responses of the bundle are not even read then."""
     given = EchoClient()
 
-    assert client_for(plan, ReplayOptions(ask=given)) is given
-    assert bundle_responses(plan.bundle, ReplayOptions(ask=given)) == ()
+    assert model_client_for(plan, ReplayOptions(model_client=given)) is given
+    assert recorded_responses(plan.bundle, ReplayOptions(model_client=given)) == ()
 
 
 def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:
     """What was recorded is given; what was not fails in a way that tells two prompts apart, and equal ones not."""
     failures = []
     for text in ("changed", "changed", "other"):
-        judge = KnownAnswers(plan)
+        judge = ProbeResponses(plan)
         assert judge.complete(request("a")).text == "a 0"
         with pytest.raises(SkillError) as caught:
             judge.complete(request(text))
@@ -61,7 +61,7 @@ def test_stopped_responses_of_a_bundle_are_told_before_a_replay_begins(tmp_path:
     root = Path(shutil.copytree(PASSING, tmp_path / "bundle"))
     used = opened(root / "responses", EchoClient)
     used.client.complete(request())
-    used.close(whole=False)
+    used.close(finished=False)
 
     with pytest.raises(ResponsesIncompleteError, match="responses: incomplete recording"):
-        bundle_responses(open_bundle(root), ReplayOptions())
+        recorded_responses(open_bundle(root), ReplayOptions())

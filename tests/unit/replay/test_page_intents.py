@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.divergence.comparison import Place
-from eikon_engine.replay.page_intents import PageIntents
+from eikon_engine.divergence.comparison import StepPosition
+from eikon_engine.replay.page_intents import PageIntentComparer
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.dom import PageSnapshot
 from eikon_engine.trace.execution import PageIntent
 from tests.rerun.recorded import element, page
 
-PLACE = Place(subgoal="s", subgoal_id="s", sequence=1)
+PLACE = StepPosition(subgoal="s", subgoal_id="s", sequence=1)
 LOGIN = page(
     element(
         "form",
@@ -38,7 +38,7 @@ def test_a_page_that_is_taken_for_something_else_diverges(
     intent: str, recorded: PageSnapshot | None, observed: PageSnapshot | None, found: list[tuple[str, str, str]]
 ) -> None:
     """Only where both pages are there, and the recorded one is what the recording says."""
-    intents = PageIntents((PageIntent(id="i", intent=intent, step_id="a1"),), default_skills())
+    intents = PageIntentComparer((PageIntent(id="i", intent=intent, step_id="a1"),), default_skills())
 
     divergences = list(intents.compare(PLACE, "a1", recorded, observed))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, RuleApplied
+from eikon_engine.outcome.outcomes import NetworkOutcome, ReplayCounts, ReplayOutcome, RuleApplied
 from eikon_engine.report.summary import render_summary
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -26,7 +26,9 @@ def test_each_rule_that_was_used_stands_with_its_reason() -> None:
         headless=True,
         network_mode="sealed",
         browser="none",
-        counts=Counts(subgoals=0, subgoals_recorded=0, actions=0, actions_recorded=0, skills=0, skills_recorded=0),
+        counts=ReplayCounts(
+            subgoals=0, subgoals_recorded=0, actions=0, actions_recorded=0, skills=0, skills_recorded=0
+        ),
         verdict="faithful",
         network=NetworkOutcome(rules_applied=rules, notes=("unused rule: header accept matched no request",)),
     )

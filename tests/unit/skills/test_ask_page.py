@@ -32,7 +32,7 @@ class Known:
 def ask(client: Known | None, **parameters: JsonValue) -> JsonValue:
     """Ask about the page."""
     given = {"question": "What does it cost?", **parameters}
-    return AskPage().run(SkillInput(html=HTML, url="https://shop.example/", parameters=given, ask=client))
+    return AskPage().run(SkillInput(html=HTML, url="https://shop.example/", parameters=given, completion_client=client))
 
 
 def test_the_prompt_is_the_page_and_the_question_and_nothing_else() -> None:

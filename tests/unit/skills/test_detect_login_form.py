@@ -146,4 +146,4 @@ def test_the_path_of_an_element_matches_that_element_alone(stored_page: Callable
 
     for node in document.tree.css("body *"):
         if node.tag != "template":
-            assert document.tree.css(selector_of(document, node, crossing=" > template > ")) == [node]
+            assert document.tree.css(selector_of(document, node, shadow_combinator=" > template > ")) == [node]

@@ -31,4 +31,4 @@ def test_deep_pages_do_not_overflow(opening: str) -> None:
     """Nesting of thousands is read like any other."""
     page = SkillInput(html=opening * 2000 + "<input type=password>", url="https://site.example/")
 
-    assert isinstance(default_skills().named("detect_login_form").run(page), dict)
+    assert isinstance(default_skills().get("detect_login_form").run(page), dict)

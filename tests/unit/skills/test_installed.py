@@ -57,12 +57,12 @@ def test_an_installed_skill_is_known_by_its_name(site: Path) -> None:
     install(site, "good-skills", "count_links = good_skills:CountLinks", GOOD)
 
     registry = default_skills()
-    skill = registry.named("count_links")
+    skill = registry.get("count_links")
 
     assert "count_links" in registry.names
     assert (skill.version, getattr(skill, "origin", "")) == (3, "good-skills 1.2")
     assert skill.run(PAGE) == {"count": 1}
-    assert registry.broken == ()
+    assert registry.errors == ()
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
     registry = default_skills()
 
     with pytest.raises(SkillBrokenError) as raised:
-        registry.named(name)
+        registry.get(name)
 
     assert told in raised.value.message
     assert "broken-skills 1.2" in raised.value.message
     assert "\n" not in raised.value.message
-    assert registry.broken == (raised.value.message,)
-    assert registry.named("extract_table").name == "extract_table"
+    assert registry.errors == (raised.value.message,)
+    assert registry.get("extract_table").name == "extract_table"
     assert name not in [skill.name for skill in registry]
 
 
@@ -107,7 +107,7 @@ def test_the_example_of_the_documents_is_a_skill(site: Path) -> None:
     (entry,) = re.findall(r'skills"\]\n(.*) = "(.*)"\n', page)
     install(site, "heading-skills", " = ".join(entry), source)
 
-    skill = default_skills().named("extract_headings")
+    skill = default_skills().get("extract_headings")
     given = SkillInput(html="<h1>A</h1><h2>B</h2>", url="", parameters={"level": 2})
 
     assert skill.run(given) == {"texts": ["B"]}
@@ -121,7 +121,7 @@ def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
     with pytest.raises(
         SkillBrokenError, match=r"distributions: first-skills 1\.2 and second-skills 1\.2\. Uninstall all but one"
     ):
-        default_skills().named("count_links")
+        default_skills().get("count_links")
 
 
 def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
@@ -130,8 +130,8 @@ def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
 
     registry = default_skills()
 
-    assert type(registry.named("extract_table")).__module__ == "eikon_engine.skills.extract_table"
-    assert "skill 'extract_table' of bold-skills 1.2: the name is already registered" in registry.broken[0]
+    assert type(registry.get("extract_table")).__module__ == "eikon_engine.skills.extract_table"
+    assert "skill 'extract_table' of bold-skills 1.2: the name is already registered" in registry.errors[0]
 
 
 def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
@@ -140,9 +140,9 @@ def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
 
     registry = default_skills()
 
-    assert registry.broken == ("odd-skills 1.2: its entry points for skills cannot be read. Reinstall it.",)
+    assert registry.errors == ("odd-skills 1.2: its entry points for skills cannot be read. Reinstall it.",)
     with pytest.raises(UnknownSkillError):
-        registry.named("count_links")
+        registry.get("count_links")
 
 
 def test_the_first_version_on_the_path_counts(site: Path) -> None:
@@ -152,7 +152,7 @@ def test_the_first_version_on_the_path_counts(site: Path) -> None:
     install(site, "good-skills", "count_links = good_skills:CountLinks", GOOD)
     sys.path.append(str(site / "later"))
     try:
-        assert getattr(default_skills().named("count_links"), "origin", "") == "good-skills 1.2"
+        assert getattr(default_skills().get("count_links"), "origin", "") == "good-skills 1.2"
     finally:
         sys.path.remove(str(site / "later"))
 
@@ -173,7 +173,7 @@ def test_what_a_foreign_skill_does_wrong_is_a_skill_error(site: Path, body: str,
     install(site, "good-skills", "count_links = good_skills:CountLinks", source)
 
     with pytest.raises(SkillError) as raised:
-        default_skills().named("count_links").run(PAGE)
+        default_skills().get("count_links").run(PAGE)
 
     assert told in raised.value.message
     assert "good-skills 1.2" in raised.value.message

@@ -6,8 +6,8 @@ import pytest
 
 from eikon_engine.errors import UnknownSkillError, UsageError
 from eikon_engine.skills import Output, Parameters, Skill, SkillInput, SkillRegistry, default_skills
-from eikon_engine.skills.builtin import BUILT_IN
-from eikon_engine.skills.foreign_skill import lacking
+from eikon_engine.skills.builtin import BUILT_IN_SKILLS
+from eikon_engine.skills.foreign_skill import find_skill_defect
 from eikon_engine.trace.json_value import JsonValue, canonical_json
 
 
@@ -39,16 +39,16 @@ def test_default_skills_are_the_built_in_ones() -> None:
     """The built-in table holds each built-in skill under its own name, in the order of the names."""
     registry = default_skills()
 
-    assert registry.names == tuple(skill.name for skill in BUILT_IN)
-    assert [registry.named(name).name for name in registry.names] == list(registry.names)
+    assert registry.names == tuple(skill.name for skill in BUILT_IN_SKILLS)
+    assert [registry.get(name).name for name in registry.names] == list(registry.names)
     assert [skill.name for skill in registry] == list(registry.names)
-    assert len(registry) == len(BUILT_IN)
+    assert len(registry) == len(BUILT_IN_SKILLS)
 
 
-@pytest.mark.parametrize("skill", BUILT_IN, ids=lambda skill: skill.name)
+@pytest.mark.parametrize("skill", BUILT_IN_SKILLS, ids=lambda skill: skill.name)
 def test_every_built_in_skill_is_whole(skill: Skill) -> None:
     """Each has a version, one line, models with a schema, and an example that its own output model takes."""
-    assert lacking(skill, skill.name) is None
+    assert find_skill_defect(skill, skill.name) is None
     assert skill.parameters.model_json_schema()["additionalProperties"] is False
     assert skill.output.model_json_schema(mode="serialization")["type"] == "object"
     example: SkillInput | None = getattr(skill, "example", None)
@@ -60,10 +60,10 @@ def test_every_built_in_skill_is_whole(skill: Skill) -> None:
 def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
     """A name nobody knows is an error that says what there is."""
     with pytest.raises(UnknownSkillError) as raised:
-        default_skills().named("extract_tabel")
+        default_skills().get("extract_tabel")
 
     assert raised.value.message == (
-        f"unknown skill 'extract_tabel'. Known skills: {', '.join(skill.name for skill in BUILT_IN)}; "
+        f"unknown skill 'extract_tabel'. Known skills: {', '.join(skill.name for skill in BUILT_IN_SKILLS)}; "
         "did you mean extract_table?"
     )
 
@@ -71,7 +71,7 @@ def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
 def test_unknown_skill_without_a_likeness_gives_no_hint() -> None:
     """Nothing is suggested when nothing is near."""
     with pytest.raises(UnknownSkillError, match="Known skills: none; register it or correct the name"):
-        SkillRegistry.of().named("zzz")
+        SkillRegistry.of().get("zzz")
 
 
 def test_extended_returns_a_new_registry() -> None:
@@ -81,7 +81,7 @@ def test_extended_returns_a_new_registry() -> None:
     after = before.extended(TitleLength())
 
     assert "title_length" not in before.names
-    assert after.named("title_length").run(SkillInput(html="abc", url="https://site.example/")) == {"characters": 3}
+    assert after.get("title_length").run(SkillInput(html="abc", url="https://site.example/")) == {"characters": 3}
 
 
 def test_a_name_given_twice_is_refused() -> None:

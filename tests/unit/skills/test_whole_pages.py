@@ -15,7 +15,7 @@ Stored = Callable[..., SkillInput]
 
 def run(name: str, page: SkillInput) -> Any:  # noqa: ANN401 - the JSON of any skill
     """Run a skill by its name."""
-    return default_skills().named(name).run(page)
+    return default_skills().get(name).run(page)
 
 
 def on(html: str, name: str, **parameters: Any) -> Any:  # noqa: ANN401 - as above

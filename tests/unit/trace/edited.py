@@ -16,10 +16,10 @@ from eikon_engine.trace.execution import (
     SkillUsage,
     Succeeded,
 )
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.patch import TracePatch, apply_patch
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from eikon_engine.trace.target import Identity, Target
 from tests.unit.trace.trace_values import action, subgoal, trace
 
@@ -70,7 +70,7 @@ BASE = trace(
 def edited(*edits: Edit, of: ExecutionTrace = BASE) -> ExecutionTrace:
     """Apply edits, and see that what comes out can be read back."""
     changed = apply_patch(of, TracePatch(operations=edits))
-    assert parse_trace(trace_bytes(changed), "edited") == changed
+    assert parse_trace(serialize_trace(changed), "edited") == changed
     return changed
 
 
@@ -81,9 +81,9 @@ def fields(step: str, **values: JsonValue) -> SetFields:
 
 def observed(of: ExecutionTrace) -> list[str]:
     """Name the actions that have an observation."""
-    return [step.id for _, step in positions(of) if isinstance(step, ActionTrace) and step.observation is not None]
+    return [step.id for _, step in iter_steps(of) if isinstance(step, ActionTrace) and step.observation is not None]
 
 
 def step(of: ExecutionTrace, name: str) -> ActionTrace:
     """Find an action."""
-    return next(each for _, each in positions(of) if isinstance(each, ActionTrace) and each.id == name)
+    return next(each for _, each in iter_steps(of) if isinstance(each, ActionTrace) and each.id == name)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import OutputError
-from eikon_engine.trace.appended_file import AppendedFile
+from eikon_engine.trace.appended_file import AppendOnlyFile
 
 
 def test_each_line_stands_there_as_soon_as_it_is_appended(tmp_path: Path) -> None:
     """Each line stands there as soon as it is appended, in a folder that was missing."""
     path = tmp_path / "new" / "lines.jsonl"
-    file = AppendedFile(path, if_there="there")
+    file = AppendOnlyFile(path, exists_message="there")
 
     file.append("one")
     assert path.read_bytes() == b"one\n"
@@ -29,7 +29,7 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     path.write_text("old\n")
 
     with pytest.raises(OutputError, match=rf"^{path}: lines are there already$"):
-        AppendedFile(path, if_there="lines are there already")
+        AppendOnlyFile(path, exists_message="lines are there already")
     assert path.read_text() == "old\n"
 
 
@@ -38,4 +38,4 @@ def test_a_folder_that_is_a_file_is_told_as_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(OutputError, match=r"cannot write .*lines\.jsonl: File exists; choose a writable folder"):
-        AppendedFile(tmp_path / "file" / "lines.jsonl", if_there="there")
+        AppendOnlyFile(tmp_path / "file" / "lines.jsonl", exists_message="there")

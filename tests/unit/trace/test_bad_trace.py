@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError, TraceVersionError
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from tests.unit.trace.trace_values import action, subgoal, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WHOLE = trace_bytes(trace(subgoal_traces=(subgoal("s1"), subgoal("s2", actions_taken=(action(1), action(2))))))
+WHOLE = serialize_trace(trace(subgoal_traces=(subgoal("s1"), subgoal("s2", actions_taken=(action(1), action(2))))))
 ACTION = "subgoal_traces[1].actions_taken[0].action"
 KNOWN_ACTIONS = (
     "navigate, go_back, go_forward, reload, click, double_click, hover, fill, type, press, select_option, set_value, "

@@ -9,7 +9,7 @@ from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, 
 from eikon_engine.trace.actions import FileInput, SetInputFiles
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.execution import Artifact, NetworkPart, SkillInputRef, SkillUsage, StartState, Succeeded
 from eikon_engine.trace.observation import Observation, PageObservation
 from eikon_engine.trace.serializer import write_trace
@@ -106,12 +106,12 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     _whole_bundle(bundle)
     (bundle / "kept").symlink_to(bundle / "shots")
-    assert inside(bundle, "kept/1.png") == bundle / "kept" / "1.png"
+    assert resolve_inside(bundle, "kept/1.png") == bundle / "kept" / "1.png"
 
     (tmp_path / "outside").mkdir()
     (bundle / "out").symlink_to(tmp_path / "outside")
     with pytest.raises(BundlePathError, match="through a symbolic link"):
-        inside(bundle, "out/x")
+        resolve_inside(bundle, "out/x")
 
     blob = next((bundle / "files").iterdir())
     blob.rename(tmp_path / "blob")

@@ -52,7 +52,7 @@ def test_a_certificate_holds_for_the_files_it_was_made_for(tmp_path: Path) -> No
     state = certificate_state(certified(tmp_path), TRACE)
 
     assert state.status == "certified"
-    assert state.why == "5 equal runs under load, sealed, on 2025-03-14 with chromium 1, 1 mask"
+    assert state.reason == "5 equal runs under load, sealed, on 2025-03-14 with chromium 1, 1 mask"
 
 
 def test_a_changed_bundle_makes_it_stale(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_changed_bundle_makes_it_stale(tmp_path: Path) -> None:
         with (root / name).open("a") as file:
             file.write("\n")
         state = certificate_state(root, TRACE)
-        assert (state.status, state.why.startswith(told)) == ("stale", True)
+        assert (state.status, state.reason.startswith(told)) == ("stale", True)
 
 
 def test_what_is_no_certificate_is_never_an_error(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.dom import DomNode, text_node
-from eikon_engine.trace.dom.css import CssSelector, Spot, spots
+from eikon_engine.trace.dom import DomNode, build_text_node
+from eikon_engine.trace.dom.css import CssSelector, ElementPosition, element_positions
 
 SELECTORS = (
     "*", "div", "SPAN", "#n2", ".a", ".a.b", "div.a > span", "div span", "i + div", "i ~ div", "[lang]", "[lang=en]",
@@ -40,7 +40,7 @@ def built(tree: tuple[str, str, str | None, tuple[object, ...]], numbers: iterto
     tag, classes, lang, inner = tree
     attributes = {"id": f"n{next(numbers)}", "class": classes, "lang": lang}
     kept = tuple(sorted((name, value) for name, value in attributes.items() if value))
-    children = (text_node("x"), *(built(each, numbers) for each in inner))  # type: ignore[arg-type] # trees alone
+    children = (build_text_node("x"), *(built(each, numbers) for each in inner))  # type: ignore[arg-type] # trees alone
     return DomNode(tag=tag, attributes=kept, children=children)
 
 
@@ -52,10 +52,10 @@ def html(node: DomNode) -> str:
     return f"<{node.tag}{attributes}>{''.join(map(html, node.children))}</{node.tag}>"
 
 
-def found(nodes: tuple[DomNode, ...], selector: CssSelector, parent: Spot | None = None) -> list[str]:
+def found(nodes: tuple[DomNode, ...], selector: CssSelector, parent: ElementPosition | None = None) -> list[str]:
     """Name the selected elements in document order."""
     names = []
-    for spot in spots(nodes, parent):
+    for spot in element_positions(nodes, parent):
         if selector.matches(spot):
             names.append(spot.node.attribute("id") or spot.node.tag)
         names += found(spot.node.children, selector, spot)

@@ -19,11 +19,11 @@ from eikon_engine.trace.dom import (
     FrameReader,
     FrameSnapshot,
     PageSnapshot,
-    masked_text,
+    map_strings,
     page_digest,
     render_plain_html,
 )
-from eikon_engine.trace.dom.data_blocks import LEFT_OUT, as_kept_by
+from eikon_engine.trace.dom.data_blocks import OMITTED_LENGTH_ATTRIBUTE, without_unrecorded_blocks
 from eikon_engine.trace.dom.digest import snapshot_from_json, snapshot_json
 from eikon_engine.trace.mask import Mask, SelectorPart
 
@@ -48,7 +48,7 @@ def page_of(*nodes: DomNode, data: tuple[tuple[int, str | int], ...] | None) -> 
 def metadata(page: PageSnapshot) -> dict[str, object]:
     """Run the skill that reads JSON-LD."""
     html = render_plain_html(page.main)
-    output = default_skills().named("extract_metadata").run(SkillInput(html=html, url=page.main.url))
+    output = default_skills().get("extract_metadata").run(SkillInput(html=html, url=page.main.url))
     assert isinstance(output, dict)
     return dict(output)
 
@@ -108,7 +108,7 @@ def test_json_ld_of_a_stored_page_is_found() -> None:
 
 def test_a_block_that_was_left_out_is_told() -> None:
     """The skill says that a block was too long to be kept, and how long; a page cannot say so itself."""
-    page = page_of(script(), script(**{LEFT_OUT: "7"}), data=((2, 300_000), (3, OFFER)))
+    page = page_of(script(), script(**{OMITTED_LENGTH_ATTRIBUTE: "7"}), data=((2, 300_000), (3, OFFER)))
 
     said = metadata(page)
 
@@ -136,15 +136,15 @@ def test_against_an_older_snapshot_data_is_not_new() -> None:
     """A page that is compared with one that could not keep data is taken as one that could not either."""
     older, newer = page_of(script(), data=None), page_of(script(), data=((2, OFFER),))
 
-    assert as_kept_by(older.main, newer.main).extras.data is None
-    assert as_kept_by(page_of(data=()).main, newer.main).extras.data == ((2, OFFER),)
+    assert without_unrecorded_blocks(older.main, newer.main).extras.data is None
+    assert without_unrecorded_blocks(page_of(data=()).main, newer.main).extras.data == ((2, OFFER),)
 
 
 def test_secrets_are_taken_out_of_data_blocks() -> None:
     """A function that replaces texts gets those of data blocks as well."""
     page = page_of(script(), script(), data=((2, '{"token":"abc"}'), (3, 300_000)))
 
-    clean = masked_text(page, lambda text: text.replace("abc", "xyz"))
+    clean = map_strings(page, lambda text: text.replace("abc", "xyz"))
 
     assert clean.main.extras.data == ((2, '{"token":"xyz"}'), (3, 300_000))
 
@@ -196,7 +196,7 @@ def test_data_that_did_not_change_is_not_handed_over_again() -> None:
     line = '["html","",[],[],0,"",0]'
 
     def read(text: str) -> FrameSnapshot:
-        return reader.read(text, reader.ask("t"), path="", url="", name="")
+        return reader.parse_response(text, reader.prepare_request("t"), path="", url="", name="")
 
     rows = '[[0,"{}"]]'
     first = read(f"{head.format(rows, '[0,0]')}\n{line}")

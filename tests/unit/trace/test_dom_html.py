@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from eikon_engine.trace.dom import DomNode, FrameExtras, FrameSnapshot, render_html, render_plain_html, text_node
+from eikon_engine.trace.dom import DomNode, FrameExtras, FrameSnapshot, build_text_node, render_html, render_plain_html
 
 
 def frame_of(*body: DomNode, path: str = "", url: str = "https://shop.test/a", **more: object) -> FrameSnapshot:
@@ -14,7 +14,7 @@ def frame_of(*body: DomNode, path: str = "", url: str = "https://shop.test/a", *
 
 def element(tag: str, *children: DomNode | str, namespace: str = "", **attributes: str) -> DomNode:
     """Make an element."""
-    nodes = tuple(text_node(child) if isinstance(child, str) else child for child in children)
+    nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
     return DomNode(tag=tag, namespace=namespace, attributes=tuple(sorted(attributes.items())), children=nodes)
 
 
@@ -43,7 +43,7 @@ def test_texts_and_attributes_are_escaped() -> None:
         element("animate", namespace="svg", values="#;javascript:alert(1)"),
         DomNode(tag="p", attributes=(('x="" onload', "alert(1)"),)),
         DomNode(tag="img onerror=alert(1)"),
-        element("svg", DomNode(tag="style", children=(text_node("<img onerror=alert(1)>", verbatim=True),))),
+        element("svg", DomNode(tag="style", children=(build_text_node("<img onerror=alert(1)>", verbatim=True),))),
     ],
 )
 def test_nothing_in_a_served_page_can_run(node: DomNode) -> None:
@@ -57,7 +57,7 @@ def test_nothing_in_a_served_page_can_run(node: DomNode) -> None:
 
 def test_a_style_sheet_cannot_end_early() -> None:
     """Markup inside a style element stays CSS of the same meaning."""
-    style = DomNode(tag="style", children=(text_node("a::after{content:'</style><b>'}", verbatim=True),))
+    style = DomNode(tag="style", children=(build_text_node("a::after{content:'</style><b>'}", verbatim=True),))
 
     html = render_plain_html(frame_of(style))
 

@@ -20,13 +20,13 @@ from eikon_engine.trace.dom import (
     FrameReader,
     FrameSnapshot,
     PageSnapshot,
+    build_text_node,
     content_address,
     decode_snapshot,
     encode_snapshot,
     frame_digest,
-    masked_text,
+    map_strings,
     page_digest,
-    text_node,
 )
 from eikon_engine.trace.dom.flat import frame_from_data, tree_from_flat, tree_to_flat
 
@@ -47,7 +47,7 @@ states = st.dictionaries(
 def read(text: str) -> FrameSnapshot:
     """Read what a page hands over first."""
     reader = FrameReader()
-    return reader.read(text, reader.ask("a"), path="", url="", name="")
+    return reader.parse_response(text, reader.prepare_request("a"), path="", url="", name="")
 
 
 def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
@@ -70,7 +70,7 @@ def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
     )
 
 
-texts = st.builds(text_node, words.map(lambda word: f"x{word}x"), verbatim=st.booleans())
+texts = st.builds(build_text_node, words.map(lambda word: f"x{word}x"), verbatim=st.booleans())
 trees = elements(st.recursive(texts, elements, max_leaves=8))
 
 
@@ -81,7 +81,7 @@ def page_of(root: DomNode, *, url: str = "https://shop.test/") -> PageSnapshot:
 
 def chain_of(depth: int) -> DomNode:
     """Make a tree of one element in another."""
-    node = DomNode(tag="b", children=(text_node("deep"),))
+    node = DomNode(tag="b", children=(build_text_node("deep"),))
     for _ in range(depth):
         node = DomNode(tag="div", children=(node,))
     return node
@@ -133,23 +133,25 @@ def test_the_order_of_attributes_does_not_matter(pairs: list[tuple[str, str]]) -
 @given(st.text(alphabet=" \t\n", max_size=4), st.text(alphabet=" \t\n", max_size=4))
 def test_white_space_around_texts_does_not_matter(before: str, after: str) -> None:
     """Ends of texts and texts of white space only are not part of a digest."""
-    plain = DomNode(tag="p", children=(text_node("label"), DomNode(tag="b")))
-    spaced = DomNode(tag="p", children=(text_node(f"{before}label{after}"), DomNode(tag="b"), text_node(after)))
+    plain = DomNode(tag="p", children=(build_text_node("label"), DomNode(tag="b")))
+    spaced = DomNode(
+        tag="p", children=(build_text_node(f"{before}label{after}"), DomNode(tag="b"), build_text_node(after))
+    )
 
     assert page_digest(page_of(spaced)) == page_digest(page_of(plain))
 
 
 def test_an_element_with_only_white_space_equals_an_empty_one() -> None:
     """A blank text does not make an element another one."""
-    assert frame_digest(page_of(DomNode(tag="p", children=(text_node(" "),))).main) == frame_digest(
+    assert frame_digest(page_of(DomNode(tag="p", children=(build_text_node(" "),))).main) == frame_digest(
         page_of(DomNode(tag="p")).main
     )
 
 
 def test_white_space_in_verbatim_text_matters() -> None:
     """In `pre` and `style` every blank counts."""
-    one = DomNode(tag="pre", children=(text_node("a", verbatim=True),))
-    other = DomNode(tag="pre", children=(text_node("a ", verbatim=True),))
+    one = DomNode(tag="pre", children=(build_text_node("a", verbatim=True),))
+    other = DomNode(tag="pre", children=(build_text_node("a ", verbatim=True),))
 
     assert page_digest(page_of(one)) != page_digest(page_of(other))
 
@@ -171,7 +173,7 @@ def test_name_place_and_doctype_of_a_frame_are_part_of_the_digest() -> None:
 
 def test_a_digest_stays_what_it_is() -> None:
     """Stored traces hold digests, so the format may not drift."""
-    root = DomNode(tag="p", attributes=(("id", "a"),), state=(("checked", True),), children=(text_node("hi"),))
+    root = DomNode(tag="p", attributes=(("id", "a"),), state=(("checked", True),), children=(build_text_node("hi"),))
 
     assert page_digest(page_of(root)) == GOLD
 
@@ -184,19 +186,19 @@ def test_depth_has_no_limit() -> None:
 
     assert read == page
     assert page_digest(read) == page_digest(page)
-    assert page_digest(masked_text(page, lambda text: text.replace("deep", "***"))) != page_digest(page)
+    assert page_digest(map_strings(page, lambda text: text.replace("deep", "***"))) != page_digest(page)
 
 
 def test_masking_reaches_every_string() -> None:
     """A secret is gone from texts, attributes, states, names and URLs, in the shadow too."""
     secret = "hunter2"
-    inner = DomNode(tag="p", attributes=(("title", secret),), children=(text_node(f"is {secret}"),))
+    inner = DomNode(tag="p", attributes=(("title", secret),), children=(build_text_node(f"is {secret}"),))
     state = (("files", (secret,)), ("value", secret))
     root = DomNode(tag="div", state=state, shadow=(inner,), shadow_mode="open")
     frame = FrameSnapshot(path="", url=f"https://x.test/?q={secret}", name=secret, doctype="html", root=root)
     page = PageSnapshot(frames=(frame,))
 
-    masked = masked_text(page, lambda text: text.replace(secret, "***"))
+    masked = map_strings(page, lambda text: text.replace(secret, "***"))
 
     assert secret.encode() not in zstd_free(masked)
     assert page.main.root.shadow is not None
@@ -212,15 +214,15 @@ def test_masking_returns_the_page_itself_when_nothing_matches() -> None:
     """No tree is rebuilt without need."""
     page = page_of(chain_of(3))
 
-    assert masked_text(page, str) is page
+    assert map_strings(page, str) is page
 
 
 def test_masking_shares_what_it_leaves_alone() -> None:
     """Only the way down to the secret is made anew."""
-    kept = DomNode(tag="p", children=(text_node("kept"),))
-    page = page_of(DomNode(tag="div", children=(kept, DomNode(tag="p", children=(text_node("secret"),)))))
+    kept = DomNode(tag="p", children=(build_text_node("kept"),))
+    page = page_of(DomNode(tag="div", children=(kept, DomNode(tag="p", children=(build_text_node("secret"),)))))
 
-    masked = masked_text(page, lambda text: text.replace("secret", "***"))
+    masked = map_strings(page, lambda text: text.replace("secret", "***"))
 
     assert masked.main.root.children[0] is kept
 
@@ -298,16 +300,16 @@ class Frame:
 
     def show(self, tree: DomNode) -> FrameSnapshot:
         """Hand over a tree."""
-        asked = self.reader.ask(str(next(TOKENS)))
+        asked = self.reader.prepare_request(str(next(TOKENS)))
         lines = [json.dumps(line) for line in tree_to_flat(tree)]
-        last = self.lines if asked.since == self.token else []
+        last = self.lines if asked.previous_token == self.token else []
         self.token, self.lines = asked.token, lines
         most = min(len(last), len(lines))
         start = next((place for place in range(most) if lines[place] != last[place]), most)
         ends = range(most - start)
         end = next((place for place in ends if lines[-1 - place] != last[-1 - place]), most - start)
         answer = [json.dumps({**DOCUMENT, "same": [start, end]}), *lines[start : len(lines) - end]]
-        return self.reader.read("\n".join(answer), asked, path="", url="", name="")
+        return self.reader.parse_response("\n".join(answer), asked, path="", url="", name="")
 
 
 @given(st.lists(trees, min_size=2, max_size=4))
@@ -325,7 +327,7 @@ def test_what_was_read_before_changes_nothing(seen: list[DomNode]) -> None:
 def test_a_new_document_is_handed_over_whole() -> None:
     """What the page kept counts only if the last answer was read: documents come and go, and answers get lost."""
     reader = FrameReader()
-    old, new = (DomNode(tag="p", children=(text_node(text),)) for text in ("old", "new"))
+    old, new = (DomNode(tag="p", children=(build_text_node(text),)) for text in ("old", "new"))
     frame = Frame(reader)
     frame.show(old)
     frame.reader = FrameReader()
@@ -338,10 +340,10 @@ def test_a_new_document_is_handed_over_whole() -> None:
 
 def test_what_stayed_the_same_is_the_same() -> None:
     """Only what has changed, and what is around it, is built anew; an element stands in one place only."""
-    rows = [DomNode(tag="p", children=(DomNode(tag="br"), text_node(text))) for text in "abc"]
+    rows = [DomNode(tag="p", children=(DomNode(tag="br"), build_text_node(text))) for text in "abc"]
     frame = Frame(FrameReader())
     first = frame.show(DomNode(tag="div", children=tuple(rows))).root
-    rows[1] = DomNode(tag="p", children=(DomNode(tag="br"), text_node("x")))
+    rows[1] = DomNode(tag="p", children=(DomNode(tag="br"), build_text_node("x")))
 
     second = frame.show(DomNode(tag="div", children=tuple(rows))).root
 

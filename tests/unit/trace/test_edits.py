@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.actions import Click, Drag, Fill, Note
 from eikon_engine.trace.edits import DeleteStep, Edit, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
-from eikon_engine.trace.located import positions
-from eikon_engine.trace.serializer import trace_bytes
+from eikon_engine.trace.located import iter_steps
+from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.target import Target
 from tests.unit.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
 
@@ -169,7 +169,7 @@ def test_an_attempt_goes_with_its_last_step() -> None:
     changed = edited(DeleteStep(step="drag", reason="why"), DeleteStep(step="read", reason="why"))
 
     assert [each.id for each in changed.subgoal_traces] == ["find__attempt_1"]
-    assert [(each.id, each.sequence) for _, each in positions(changed)] == [("open", 1), ("type", 2), ("look", 4)]
+    assert [(each.id, each.sequence) for _, each in iter_steps(changed)] == [("open", 1), ("type", 2), ("look", 4)]
 
 
 def test_a_split_attempt_is_two_subgoals() -> None:
@@ -308,7 +308,7 @@ EDITS: st.SearchStrategy[Edit] = st.one_of(
 @given(st.lists(EDITS, max_size=8))
 def test_any_edits_leave_a_trace_that_can_be_read(edits: list[Edit]) -> None:
     """Each is made or refused; what is made reads back, never has more that is known, and the trace before stays."""
-    before = trace_bytes(BASE)
+    before = serialize_trace(BASE)
     current = BASE
     for edit in edits:
         known = set(observed(current))
@@ -318,6 +318,6 @@ def test_any_edits_leave_a_trace_that_can_be_read(edits: list[Edit]) -> None:
             continue
         assert set(observed(current)) <= known
 
-    assert trace_bytes(BASE) == before
+    assert serialize_trace(BASE) == before
     kept = [step(BASE, name) for name in observed(current)]
     assert [each.observation for each in kept] == [step(current, each.id).observation for each in kept]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.trace.identity import identity_differences, weakness
+from eikon_engine.trace.identity import identity_differences, identity_weakness
 from eikon_engine.trace.target import Ancestor, Box, Identity
 
 STRONG = (
@@ -24,13 +24,13 @@ WEAK = (
 @pytest.mark.parametrize("identity", STRONG)
 def test_what_names_an_element_makes_it_strong(identity: Identity) -> None:
     """One such property is enough."""
-    assert weakness(identity) is None
+    assert identity_weakness(identity) is None
 
 
 @pytest.mark.parametrize("identity", WEAK)
 def test_kind_and_place_alone_are_weak(identity: Identity) -> None:
     """They change with everything around the element."""
-    assert "only its position" in (weakness(identity) or "")
+    assert "only its position" in (identity_weakness(identity) or "")
 
 
 def test_every_property_but_the_box_makes_a_difference() -> None:

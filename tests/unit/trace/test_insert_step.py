@@ -11,7 +11,7 @@ from eikon_engine.trace.execution import (
     ActionTrace,
     ExecutionTrace,
 )
-from eikon_engine.trace.located import positions
+from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def put(step: str, what: Action, place: Literal["before", "after"] = "before", n
 
 def placed(of: ExecutionTrace) -> dict[str, int | None]:
     """Return how many actions the recording had done before each action of which that is said."""
-    actions = [step for _, step in positions(of) if isinstance(step, ActionTrace)]
+    actions = [step for _, step in iter_steps(of) if isinstance(step, ActionTrace)]
     return {step.id: None if step.timing is None else step.timing.actions_before for step in actions}
 
 
@@ -34,7 +34,7 @@ def test_an_inserted_action_takes_what_comes_after_it() -> None:
     """It stands in its place, and nothing that was seen behind it, or hit, is known any more."""
     changed = edited(put("type", Press(key="Tab")))
 
-    assert [step.id for _, step in positions(changed)] == ["open", "new", "type", "read", "look", "drag"]
+    assert [step.id for _, step in iter_steps(changed)] == ["open", "new", "type", "read", "look", "drag"]
     assert [step.sequence for step in changed.subgoal_traces[0].steps] == [1, 2, 3, 4, 5]
     assert observed(changed) == ["open"]
     assert '"identity":{' not in changed.model_dump_json()
@@ -54,7 +54,7 @@ def test_an_action_can_be_put_behind_the_last_step() -> None:
     """It comes after everything that was recorded, all of which stays; a second one comes behind it."""
     changed = edited(put("drag", Press(key="Tab"), "after"), put("new", Press(key="Tab"), "after", "newer"))
 
-    assert [step.id for _, step in positions(changed)][-3:] == ["drag", "new", "newer"]
+    assert [step.id for _, step in iter_steps(changed)][-3:] == ["drag", "new", "newer"]
     assert observed(changed) == ["open", "type", "look", "drag"]
     assert placed(changed)["new"] == 4
 
@@ -87,5 +87,5 @@ def test_an_inserted_action_that_is_deleted_leaves_the_steps_as_they_were() -> N
     """What was recorded is gone all the same, and the numbers of the steps are whole."""
     changed = edited(put("type", Press(key="Tab")), DeleteStep(step="new", reason="why"))
 
-    assert [step.id for _, step in positions(changed)] == ["open", "type", "read", "look", "drag"]
+    assert [step.id for _, step in iter_steps(changed)] == ["open", "type", "read", "look", "drag"]
     assert placed(changed) == {"open": None, "type": 1, "look": 2, "drag": 3}

@@ -8,17 +8,17 @@ from eikon_engine.errors import OutputError, TraceFieldError, TraceSyntaxError
 from eikon_engine.trace.execution import Artifact, Extraction, Failure, SkillUsage, Succeeded
 from eikon_engine.trace.journal import JOURNAL_FILE, JournalWriter, read_journal
 from eikon_engine.trace.journal_records import (
-    ActionDone,
-    ArtifactKept,
-    ExtractionMade,
-    FailureNoted,
-    Header,
+    ActionRecorded,
+    ArtifactAdded,
+    ExtractionAdded,
+    FailureAdded,
+    JournalHeader,
     JournalRecord,
     MissionEnded,
-    SkillDone,
+    SkillRecorded,
     SubgoalEnded,
     SubgoalStarted,
-    WarningNoted,
+    WarningAdded,
 )
 from eikon_engine.trace.serializer import read_trace, write_trace
 from tests.unit.trace.trace_values import START, action, subgoal, trace
@@ -26,20 +26,20 @@ from tests.unit.trace.trace_values import START, action, subgoal, trace
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEADER = Header(trace=trace(status="running"))
+HEADER = JournalHeader(trace=trace(status="running"))
 STARTED = SubgoalStarted(subgoal=subgoal(status="running"))
 ATTEMPT = STARTED.subgoal.id
 SKILL = SkillUsage(id="k", sequence=3, skill="extract_table", result=Succeeded(), output=[1])
 RECORDS: tuple[JournalRecord, ...] = (
     HEADER,
     STARTED,
-    ActionDone(attempt=ATTEMPT, action=action(1)),
-    ActionDone(attempt=ATTEMPT, action=action(2)),
-    SkillDone(attempt=ATTEMPT, skill=SKILL),
-    WarningNoted(text="slow"),
-    ArtifactKept(artifact=Artifact(name="shot", path="screenshots/1.png")),
-    ExtractionMade(extraction=Extraction(name="prices", value=[2])),
-    FailureNoted(failure=Failure(message="gave up")),
+    ActionRecorded(attempt=ATTEMPT, action=action(1)),
+    ActionRecorded(attempt=ATTEMPT, action=action(2)),
+    SkillRecorded(attempt=ATTEMPT, skill=SKILL),
+    WarningAdded(text="slow"),
+    ArtifactAdded(artifact=Artifact(name="shot", path="screenshots/1.png")),
+    ExtractionAdded(extraction=Extraction(name="prices", value=[2])),
+    FailureAdded(failure=Failure(message="gave up")),
     SubgoalEnded(attempt=ATTEMPT, ended_at=START, status="failed", error="no"),
     MissionEnded(ended_at=START, status="failed"),
 )
@@ -126,7 +126,7 @@ MISPLACED: dict[str, tuple[tuple[JournalRecord, ...], str]] = {
     "no header": ((STARTED,), "line 1: expected a header, got subgoal_started"),
     "two headers": ((HEADER, HEADER), "line 2: expected one header, in line 1, got header"),
     "header with subgoals": (
-        (Header(trace=trace(subgoal_traces=(subgoal(),))),),
+        (JournalHeader(trace=trace(subgoal_traces=(subgoal(),))),),
         "line 1: expected a header without subgoals, which have records of their own, got header",
     ),
     "attempt twice": (
@@ -138,7 +138,7 @@ MISPLACED: dict[str, tuple[tuple[JournalRecord, ...], str]] = {
         "line 2: expected an attempt without steps, which have records of their own, got subgoal_started",
     ),
     "action of no attempt": (
-        (HEADER, ActionDone(attempt="s9", action=action(1))),
+        (HEADER, ActionRecorded(attempt="s9", action=action(1))),
         "line 2: expected an open attempt, but s9 is not open, got action",
     ),
     "sequence twice": (
@@ -146,7 +146,7 @@ MISPLACED: dict[str, tuple[tuple[JournalRecord, ...], str]] = {
         "line 4: expected a unique sequence, but 1 is already used in s1__attempt_1, got action",
     ),
     "after the end": (
-        (HEADER, RECORDS[-1], WarningNoted(text="x")),
+        (HEADER, RECORDS[-1], WarningAdded(text="x")),
         "line 3: expected nothing after mission_ended, got warning",
     ),
 }

@@ -12,8 +12,8 @@ from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.actions import Fill, SecretRef
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Blocked, Failed
-from eikon_engine.trace.migrations.v3_1_actions import SecretNames, error_code
-from eikon_engine.trace.serializer import parse_trace, read_trace, trace_bytes
+from eikon_engine.trace.migrations.v3_1_actions import SecretNamer, error_code
+from eikon_engine.trace.serializer import parse_trace, read_trace, serialize_trace
 
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
@@ -38,7 +38,7 @@ def test_every_sample_is_read_and_written_in_this_version(path: Path) -> None:
 
     assert trace.migrated_from == "v3.1"
     assert trace.status == json.loads(path.read_text())["status"]
-    assert parse_trace(trace_bytes(trace), "again") == trace
+    assert parse_trace(serialize_trace(trace), "again") == trace
 
 
 def test_the_old_bundle_opens() -> None:
@@ -115,7 +115,7 @@ def test_a_masked_input_becomes_a_reference_and_its_clear_text_nowhere_appears()
     fills = [each.action for attempt in trace.subgoal_traces for each in attempt.actions_taken]
     names = [each.text.secret for each in fills if isinstance(each, Fill) and isinstance(each.text, SecretRef)]
     assert names == ["PASSWORD", "PASSWORD_2", "PASSWORD_3", "SECRET_2FA", "PASSWORD"]
-    assert b"hunter2" not in trace_bytes(trace)
+    assert b"hunter2" not in serialize_trace(trace)
     assert _actions(trace)[2].result == Failed(code="target-not-actionable")
 
 
@@ -209,9 +209,9 @@ def test_a_timeout_means_what_the_action_waited_for() -> None:
 @given(st.lists(st.text(min_size=1), unique=True, max_size=8))
 def test_different_fields_never_share_a_secret(selectors: list[str]) -> None:
     """Each selector has one name, no two have the same, and each name is one a reference may have."""
-    names = SecretNames()
+    names = SecretNamer()
 
-    found = [SecretRef(secret=names.name(selector)).secret for selector in selectors]
+    found = [SecretRef(secret=names.name_for(selector)).secret for selector in selectors]
 
     assert len(set(found)) == len(selectors)
-    assert found == [names.name(selector) for selector in selectors]
+    assert found == [names.name_for(selector) for selector in selectors]

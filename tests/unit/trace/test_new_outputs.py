@@ -7,7 +7,7 @@ import pytest
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.execution import Failed, PageIntent, SkillUsage, Succeeded
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput
-from eikon_engine.trace.patch import TracePatch, apply_patch, describe, reason_of
+from eikon_engine.trace.patch import TracePatch, apply_patch, describe_operation, operation_reason
 from tests.unit.trace.trace_values import action, subgoal, trace
 
 USAGE = SkillUsage(id="s2", sequence=2, skill="extract_table", version=1, result=Succeeded(), output=[1])
@@ -28,11 +28,11 @@ def test_an_output_and_an_intent_are_set_and_nothing_else() -> None:
     assert usage == USAGE.model_copy(update={"version": 2, "output": [2]})
     assert changed.page_intents[0] == PageIntent(id="i1", intent="dashboard", confidence=0.5, signals=("x",))
     assert changed.subgoal_traces[0].actions_taken == BASE.subgoal_traces[0].actions_taken
-    assert [describe(each) for each in (output, intent)] == [
+    assert [describe_operation(each) for each in (output, intent)] == [
         "set a new output of s2",
         "classify the page of i1 as dashboard",
     ]
-    assert {reason_of(output), reason_of(intent)} == {"better"}
+    assert {operation_reason(output), operation_reason(intent)} == {"better"}
 
 
 def test_a_skill_that_fails_now_has_no_output() -> None:

@@ -14,14 +14,14 @@ from eikon_engine.trace.patch import (
     AddMask,
     AddRule,
     SetObservation,
-    SetSettle,
+    SetPageTime,
     TracePatch,
     apply_patch,
-    describe,
-    reason_of,
+    describe_operation,
+    operation_reason,
     render_patch,
 )
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from eikon_engine.trace.target import Identity
 from eikon_engine.trace.volatile import QueryKeyRule
 from tests.unit.trace.trace_values import action, subgoal, trace, values_of
@@ -32,7 +32,7 @@ BASE = trace(
 )
 MASK = AddMask(mask=Mask(name="clock", reason="it ticks", part=TitlePart()))
 RULE = AddRule(rule=QueryKeyRule(name="_", reason="a cache-buster"))
-SETTLE = SetSettle(action="a2", virtual_ms=1000, reason="too slow")
+SETTLE = SetPageTime(action="a2", virtual_ms=1000, reason="too slow")
 BASELINE = SetObservation(
     action="a1", observation=Observation(pages=(), virtual_ms=7), identity=Identity(tag="a"), reason="none recorded"
 )
@@ -49,7 +49,7 @@ def test_each_operation_changes_what_it_names() -> None:
     assert second.observation == Observation(pages=(), virtual_ms=1000)
     assert (first.observation, first.result) == (BASELINE.observation, BASE.subgoal_traces[0].actions_taken[0].result)
     assert getattr(first.action, "target").identity == Identity(tag="a")  # noqa: B009 - the union of all actions has none
-    assert parse_trace(trace_bytes(changed), "patched") == changed
+    assert parse_trace(serialize_trace(changed), "patched") == changed
 
 
 def test_a_patch_is_shown_as_a_difference_of_the_file() -> None:
@@ -80,7 +80,7 @@ def test_an_operation_that_fits_nothing_is_refused() -> None:
 
 def test_an_operation_says_what_and_why() -> None:
     """Each has its words for people."""
-    told = [(describe(each), reason_of(each)) for each in (MASK, RULE, SETTLE, BASELINE)]
+    told = [(describe_operation(each), operation_reason(each)) for each in (MASK, RULE, SETTLE, BASELINE)]
 
     assert told == [
         ("mask clock: the title", "it ticks"),
@@ -98,12 +98,12 @@ def test_a_patch_reads_back_as_it_was_written(patch: TracePatch) -> None:
 
 
 @given(st.lists(st.sampled_from([MASK, RULE, SETTLE, BASELINE]), max_size=4))
-def test_a_patch_is_its_operations_one_after_the_other(operations: list[AddMask | AddRule | SetSettle]) -> None:
+def test_a_patch_is_its_operations_one_after_the_other(operations: list[AddMask | AddRule | SetPageTime]) -> None:
     """Applying operations one by one or at once gives the same trace, and the trace before stays as it was."""
-    before = trace_bytes(BASE)
+    before = serialize_trace(BASE)
     one_by_one = BASE
     for operation in operations:
         one_by_one = apply_patch(one_by_one, TracePatch(operations=(operation,)))
 
     assert apply_patch(BASE, TracePatch(operations=tuple(operations))) == one_by_one
-    assert trace_bytes(BASE) == before
+    assert serialize_trace(BASE) == before

@@ -17,12 +17,12 @@ from eikon_engine.trace.dom import (
     FrameExtras,
     FrameSnapshot,
     PageSnapshot,
+    build_text_node,
     quick_html,
     render_plain_html,
-    text_node,
 )
 from eikon_engine.trace.dom.digest import snapshot_from_json, snapshot_json
-from eikon_engine.trace.dom.quick_html import plain_frames
+from eikon_engine.trace.dom.quick_html import render_stored_frames
 
 DATA = Path(__file__).parents[2] / "data" / "traces"
 STORED = sorted(DATA.glob("*/dom/*.zst"))
@@ -76,7 +76,7 @@ STATES: dict[str, st.SearchStrategy[str | bool | tuple[str, ...]]] = {
     "masked": st.just(value=True),
     "filled": st.just(value=True),
 }
-texts = st.builds(text_node, st.sampled_from(("text", " ", "a < b & c", "\r\0", '"')), verbatim=st.booleans())
+texts = st.builds(build_text_node, st.sampled_from(("text", " ", "a < b & c", "\r\0", '"')), verbatim=st.booleans())
 
 
 def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
@@ -122,7 +122,7 @@ def test_both_ways_give_one_page(root: DomNode, doctype: str, data: tuple[tuple[
     extras = FrameExtras(data=data)
     frame = FrameSnapshot(path="", url="https://shop.test/", name="", doctype=doctype, root=root, extras=extras)
 
-    (page,) = plain_frames(snapshot_json(PageSnapshot(frames=(frame,)))).values()
+    (page,) = render_stored_frames(snapshot_json(PageSnapshot(frames=(frame,)))).values()
 
     assert page == (render_plain_html(frame), frame.url)
 
@@ -134,7 +134,7 @@ def test_recorded_pages_go_the_short_way(path: Path, monkeypatch: pytest.MonkeyP
     expected = {frame.path: (render_plain_html(frame), frame.url) for frame in snapshot_from_json(raw).frames}
     monkeypatch.delattr(quick_html, "snapshot_from_json")
 
-    assert plain_frames(raw) == expected
+    assert render_stored_frames(raw) == expected
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_recorded_pages_go_the_short_way(path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_a_snapshot_that_is_none_raises_what_it_always_raises(change: object) -> None:
     """The short way finds fault with exactly what the long way does, in the same words."""
-    root = DomNode(tag="html", children=(DomNode(tag="p", children=(text_node("x"),)),))
+    root = DomNode(tag="html", children=(DomNode(tag="p", children=(build_text_node("x"),)),))
     frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)
     plain = json.loads(snapshot_json(PageSnapshot(frames=(frame,))))
     change(plain["frames"][0])  # type: ignore[operator]
@@ -167,7 +167,7 @@ def test_a_snapshot_that_is_none_raises_what_it_always_raises(change: object) ->
     with pytest.raises(EikonError) as slow:
         snapshot_from_json(raw)
     with pytest.raises(EikonError) as quick:
-        plain_frames(raw)
+        render_stored_frames(raw)
 
     assert (type(quick.value), quick.value.message) == (type(slow.value), slow.value.message)
 
@@ -203,7 +203,7 @@ ENTRIES = st.one_of(PARTS, st.tuples(*[PARTS] * 7).map(list))
 @settings(max_examples=300, deadline=None)
 def test_both_ways_find_the_same_faults(changes: list[tuple[int, int, object]], more: list[object]) -> None:
     """Whatever stands in the place of a part of a node, both ways give one page, or one error."""
-    below = (DomNode(tag="p", attributes=(("class", "a"),), children=(text_node("x"), DomNode(tag="br"))),)
+    below = (DomNode(tag="p", attributes=(("class", "a"),), children=(build_text_node("x"), DomNode(tag="br"))),)
     root = DomNode(tag="html", children=(DomNode(tag="noscript", children=below), *below))
     frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)
     plain = json.loads(snapshot_json(PageSnapshot(frames=(frame,))))
@@ -215,7 +215,7 @@ def test_both_ways_find_the_same_faults(changes: list[tuple[int, int, object]], 
     raw = json.dumps(plain).encode()
 
     assert _outcome(lambda: {"": (render_plain_html(snapshot_from_json(raw).frames[0]), "")}) == _outcome(
-        lambda: plain_frames(raw)
+        lambda: render_stored_frames(raw)
     )
 
 
@@ -228,7 +228,7 @@ def _outcome(read: Callable[[], object]) -> object:
 
 def test_half_characters_go_the_long_way() -> None:
     """A text that is no Unicode, which pages can make, is read as ever."""
-    root = DomNode(tag="html", children=(text_node("\ud800"),))
+    root = DomNode(tag="html", children=(build_text_node("\ud800"),))
     frame = FrameSnapshot(path="", url="", name="", doctype="", root=root)
 
-    assert plain_frames(snapshot_json(PageSnapshot(frames=(frame,))))[""].html == render_plain_html(frame)
+    assert render_stored_frames(snapshot_json(PageSnapshot(frames=(frame,))))[""].html == render_plain_html(frame)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eikon_engine.errors import SecretMissingError
 from eikon_engine.trace.actions import SecretRef
 from eikon_engine.trace.redaction import Redactor, placeholder
-from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.secret_text import SecretValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,10 @@ def test_no_encoding_of_a_secret_survives(value: str, before: str, after: str, w
     assume(core not in before + after)
     redactor = Redactor({"PASSWORD": value})
 
-    text, data = redactor.text(before + written + after), redactor.data((before + written + after).encode())
+    text, data = (
+        redactor.redact_text(before + written + after),
+        redactor.redact_bytes((before + written + after).encode()),
+    )
 
     assert core not in text
     assert core.encode() not in data
@@ -62,32 +65,32 @@ def test_restoring_undoes_redaction(secrets: dict[str, str], draw: st.DataObject
     data = "".join(pieces).encode()
     redactor = Redactor(secrets)
 
-    assert redactor.restore(redactor.data(data)) == data
+    assert redactor.restore_bytes(redactor.redact_bytes(data)) == data
 
 
 def test_a_value_that_occurs_in_a_placeholder_does_not_break_it() -> None:
     """Secrets named like one another's values keep their placeholders whole."""
     redactor = Redactor({"PASSWORD": "hunter2", "USER": "SWORD"})
 
-    assert redactor.text("hunter2 SWORD") == "{{eikon-secret:PASSWORD}} {{eikon-secret:USER}}"
+    assert redactor.redact_text("hunter2 SWORD") == "{{eikon-secret:PASSWORD}} {{eikon-secret:USER}}"
 
 
 def test_the_longer_secret_is_found_whole() -> None:
     """A secret inside another does not leave the rest of the longer one."""
-    assert Redactor({"PIN": "1234", "CARD": "12345678"}).text("12345678") == "{{eikon-secret:CARD}}"
+    assert Redactor({"PIN": "1234", "CARD": "12345678"}).redact_text("12345678") == "{{eikon-secret:CARD}}"
 
 
 def test_without_secrets_nothing_changes() -> None:
     """No secret, or an empty one, replaces nothing."""
     for redactor in (Redactor({}), Redactor({"EMPTY": ""})):
-        assert redactor.text("text") == "text"
-        assert redactor.data(b"data") == b"data"
-        assert redactor.restore(b"{{eikon-secret:X}}") == b"{{eikon-secret:X}}"
+        assert redactor.redact_text("text") == "text"
+        assert redactor.redact_bytes(b"data") == b"data"
+        assert redactor.restore_bytes(b"{{eikon-secret:X}}") == b"{{eikon-secret:X}}"
 
 
 def test_a_secret_is_resolved_from_what_was_given() -> None:
     """A reference becomes its value, a plain text stays."""
-    secrets = Secrets({"PASSWORD": "hunter2"})
+    secrets = SecretValues({"PASSWORD": "hunter2"})
 
     assert secrets.resolve(SecretRef(secret="PASSWORD")) == "hunter2"
     assert secrets.resolve("plain") == "plain"
@@ -97,7 +100,7 @@ def test_a_secret_is_resolved_from_what_was_given() -> None:
 def test_a_missing_secret_is_named_with_the_ways_to_give_it() -> None:
     """The message says the name and the three ways."""
     with pytest.raises(SecretMissingError) as raised:
-        Secrets().resolve(SecretRef(secret="PIN"))
+        SecretValues().resolve(SecretRef(secret="PIN"))
 
     assert raised.value.message == (
         "the mission types secret PIN, which was not provided; "

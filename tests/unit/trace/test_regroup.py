@@ -19,12 +19,12 @@ from eikon_engine.trace.execution import (
     Succeeded,
     ToolUsage,
 )
-from eikon_engine.trace.regroup import NUMBERED, delete_step, merge_attempts, split_attempt
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
+from eikon_engine.trace.regroup import SEQUENCED_FIELDS, delete_step, merge_attempts, split_attempt
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from tests.unit.trace.edited import BASE
 
 if TYPE_CHECKING:
-    from eikon_engine.trace.regroup import Numbered
+    from eikon_engine.trace.regroup import SequencedStep
 
 OK: Final = Succeeded()
 KINDS: Final = ("action", "skill", "tool", "completion")
@@ -32,7 +32,7 @@ MIXED: Final = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 3)), ma
 """What was done, and by how much its number is above that of what was done before."""
 
 
-def made(name: str, number: int) -> Numbered:
+def made(name: str, number: int) -> SequencedStep:
     """Make something that was done, of the kind that its name begins with."""
     match name.split("-")[1]:
         case "action":
@@ -47,7 +47,7 @@ def made(name: str, number: int) -> Numbered:
 
 def attempt(name: str, mixed: list[tuple[str, int]]) -> SubgoalTrace:
     """Make an attempt in which all this was done."""
-    done: list[Numbered] = []
+    done: list[SequencedStep] = []
     number = 0
     for place, (kind, more) in enumerate(mixed):
         number += more
@@ -71,7 +71,7 @@ def trace_of(*attempts: SubgoalTrace) -> ExecutionTrace:
 
 def in_order(of: SubgoalTrace) -> list[str]:
     """Name everything in an attempt by its numbers, which have to be unique."""
-    done = sorted((each for name in NUMBERED for each in getattr(of, name)), key=lambda each: each.sequence)
+    done = sorted((each for name in SEQUENCED_FIELDS for each in getattr(of, name)), key=lambda each: each.sequence)
     assert all(one.sequence < other.sequence for one, other in pairwise(done))
     assert not done or done[0].sequence >= 1
     return [each.id for each in done]
@@ -87,7 +87,7 @@ def test_merged_attempts_hold_what_both_held_one_after_the_other(
     after = merge_attempts(trace_of(*before), MergeAttempts(first="a", second="b", reason="one"))
 
     assert [in_order(each) for each in after.subgoal_traces] == [[*in_order(before[0]), *in_order(before[1])]]
-    assert parse_trace(trace_bytes(after), "trace") == after
+    assert parse_trace(serialize_trace(after), "trace") == after
 
 
 @given(MIXED, st.data())
@@ -104,7 +104,7 @@ def test_a_split_attempt_has_each_thing_once_and_merges_back(mixed: list[tuple[s
 
     assert (in_order(one), in_order(other)) == (names[:place], names[place:])
     assert [in_order(each) for each in back.subgoal_traces] == [names]
-    assert parse_trace(trace_bytes(split), "trace") == split
+    assert parse_trace(serialize_trace(split), "trace") == split
 
 
 def test_a_deleted_step_takes_no_call_of_a_tool_with_it() -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from eikon_engine.trace.actions import Assert, AssertText, Click, Fill, Navigate, UrlCondition, WaitFor
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, text_node
-from eikon_engine.trace.relocated import relinked, relocated_action, relocated_state
+from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node
+from eikon_engine.trace.relocated import map_action_urls, map_storage_state, restore_page_links
 from eikon_engine.trace.target import Identity, Target
-from eikon_engine.trace.url_map import UrlMap, url_map
+from eikon_engine.trace.url_map import BaseUrlMap, build_url_map
 
-URLS = url_map({"https://shop.example/app": "http://127.0.0.1:8001/next"})
+URLS = build_url_map({"https://shop.example/app": "http://127.0.0.1:8001/next"})
 OLD, NEW = "https://shop.example/app", "http://127.0.0.1:8001/next"
 
 
 def test_urls_of_actions_are_mapped() -> None:
     """Navigate, wait and assert at the new deployment."""
     moved = [
-        relocated_action(action, URLS)
+        map_action_urls(action, URLS)
         for action in (
             Navigate(url=f"{OLD}/cart", referer=f"{OLD}/"),
             WaitFor(condition=UrlCondition(url=f"{OLD}/*")),
@@ -34,7 +34,7 @@ def test_the_element_that_was_hit_is_the_one_of_the_new_deployment() -> None:
     """Expect the links of today in the attributes of the recorded element, other attributes as they are."""
     identity = Identity(tag="a", attributes=(("href", "/app/x"), ("id", "/app/x")))
 
-    moved = relocated_action(Click(target=Target(selector="a", identity=identity)), URLS)
+    moved = map_action_urls(Click(target=Target(selector="a", identity=identity)), URLS)
 
     assert isinstance(moved, Click)
     assert moved.target.identity is not None
@@ -45,7 +45,7 @@ def test_what_is_typed_stays() -> None:
     """Type the text of the recording, whatever it says."""
     action = Fill(target=Target(selector="#url"), text=f"{OLD}/x")
 
-    assert relocated_action(action, URLS) == action
+    assert map_action_urls(action, URLS) == action
 
 
 def test_cookies_and_local_storage_move_with_their_site() -> None:
@@ -55,27 +55,27 @@ def test_cookies_and_local_storage_move_with_their_site() -> None:
     local = [{"name": "home", "value": f"{OLD}/"}]
     state = {"cookies": [old, other], "origins": [{"origin": "https://shop.example", "localStorage": local}]}
 
-    moved = relocated_state(state, URLS)
+    moved = map_storage_state(state, URLS)
 
     here = {"domain": "127.0.0.1", "path": "/next/x", "secure": False, "sameSite": "Lax"}
     assert moved == {
         "cookies": [{**old, **here}, other],
         "origins": [{"origin": "http://127.0.0.1:8001", "localStorage": [{"name": "home", "value": f"{NEW}/"}]}],
     }
-    assert relocated_state(state, UrlMap()) is state
+    assert map_storage_state(state, BaseUrlMap()) is state
 
 
 def test_links_without_a_host_are_those_of_the_recording() -> None:
     """Map a link of the deployment's own document; texts and documents of others stay."""
 
     def page(link: str, url: str) -> PageSnapshot:
-        link_node = DomNode(tag="a", attributes=(("href", link), ("title", link)), children=(text_node(link),))
+        link_node = DomNode(tag="a", attributes=(("href", link), ("title", link)), children=(build_text_node(link),))
         root = DomNode(tag="html", children=(link_node,))
         return PageSnapshot(frames=(FrameSnapshot(path="", url=url, name="", doctype="html", root=root),))
 
-    mapped = relinked(page("/next/x", f"{NEW}/"), URLS).main.root.children[0]
+    mapped = restore_page_links(page("/next/x", f"{NEW}/"), URLS).main.root.children[0]
     foreign = page("/next/x", "http://other.test/")
 
     assert mapped.attributes == (("href", "/app/x"), ("title", "/next/x"))
     assert mapped.children[0].text == "/next/x"
-    assert relinked(foreign, URLS) == foreign
+    assert restore_page_links(foreign, URLS) == foreign

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from eikon_engine.cli.schema import schema_command
 from eikon_engine.trace.execution import ExecutionTrace
-from eikon_engine.trace.schema import schema_text, trace_schema
-from eikon_engine.trace.serializer import read_trace, trace_bytes
+from eikon_engine.trace.schema import render_schema, trace_schema
+from eikon_engine.trace.serializer import read_trace, serialize_trace
 from tests.unit.trace.trace_values import action, subgoal, trace, traces
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,7 @@ def _faults(data: bytes) -> list[str]:
 
 def test_the_published_schema_is_the_one_of_the_models() -> None:
     """`docs/trace.schema.json` is what `eikon schema` prints."""
-    assert (ROOT / "docs" / "trace.schema.json").read_text() == schema_text()
+    assert (ROOT / "docs" / "trace.schema.json").read_text() == render_schema()
 
 
 def test_the_schema_is_one() -> None:
@@ -39,19 +39,19 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_trace_we_keep_fits_the_schema(path: Path) -> None:
     """Traces in the repository, older ones after migration, fit the published schema."""
-    assert _faults(trace_bytes(read_trace(path))) == []
+    assert _faults(serialize_trace(read_trace(path))) == []
 
 
 @settings(max_examples=30, deadline=None)
 @given(traces())
 def test_every_trace_we_can_write_fits_the_schema(value: ExecutionTrace) -> None:
     """Models and schema say the same."""
-    assert _faults(trace_bytes(value)) == []
+    assert _faults(serialize_trace(value)) == []
 
 
 def test_the_schema_refuses_what_the_parser_refuses() -> None:
     """An unknown field, a missing version and an action without a type do not fit."""
-    plain = json.loads(trace_bytes(trace(subgoal_traces=(subgoal(actions_taken=(action(1),)),))))
+    plain = json.loads(serialize_trace(trace(subgoal_traces=(subgoal(actions_taken=(action(1),)),))))
     step = plain["subgoal_traces"][0]["actions_taken"][0]
 
     for broken in (
@@ -64,7 +64,7 @@ def test_the_schema_refuses_what_the_parser_refuses() -> None:
 
 def test_the_command_prints_and_writes_the_schema(tmp_path: Path) -> None:
     """`eikon schema` prints it, `--output` writes it."""
-    assert CliRunner().invoke(schema_command).stdout == schema_text()
+    assert CliRunner().invoke(schema_command).stdout == render_schema()
 
     CliRunner().invoke(schema_command, ["--output", str(tmp_path / "schema.json")])
-    assert (tmp_path / "schema.json").read_text() == schema_text()
+    assert (tmp_path / "schema.json").read_text() == render_schema()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from eikon_engine.trace.secret_names import (
+    has_high_entropy,
     is_password_name,
-    is_secret_in_address,
     is_secret_name,
-    is_strong,
+    is_secret_parameter,
     looks_random,
     random_segments,
 )
-from eikon_engine.trace.token_shapes import tokens
+from eikon_engine.trace.token_shapes import find_tokens
 
 SECRET_NAMES = (
     "access_token accessToken id-token X-Api-Key apiKey csrfmiddlewaretoken authenticity_token connect.sid PHPSESSID "
@@ -37,9 +37,9 @@ def test_these_names_are_of_no_secrets(name: str) -> None:
 
 def test_some_names_count_in_addresses_only() -> None:
     """A code is one of OAuth in an address, and of an error or a country elsewhere."""
-    assert is_secret_in_address("code")
+    assert is_secret_parameter("code")
     assert not is_secret_name("code")
-    assert not is_secret_in_address("page")
+    assert not is_secret_parameter("page")
 
 
 @pytest.mark.parametrize("name", ["password", "userPasswd", "#login-pwd", "[name='PIN']", "otp"])
@@ -67,8 +67,8 @@ def test_a_value_is_taken_in_parts() -> None:
 
 def test_what_has_enough_chance_in_it_is_strong() -> None:
     """Nobody finds 128 bits by trying; 32 everybody does."""
-    assert is_strong("9f86d081884c7d659a2feaa0c55ad015")
-    assert not is_strong("9f86d081")
+    assert has_high_entropy("9f86d081884c7d659a2feaa0c55ad015")
+    assert not has_high_entropy("9f86d081")
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_what_has_enough_chance_in_it_is_strong() -> None:
 )
 def test_tokens_are_known_by_their_shapes(text: str, kind: str, secret: str) -> None:
     """Only the part that gives access is the secret one."""
-    (found,) = tokens(f"before {text} after")
+    (found,) = find_tokens(f"before {text} after")
 
     assert (found.kind, found.secret) == (kind, secret)
 
 
 def test_words_are_no_tokens() -> None:
     """What begins like a token is none yet."""
-    assert list(tokens("task-force risk-averse eyJ ghp_ AKIA xoxb- AIza desk-lamp-and-everything-on-it")) == []
+    assert list(find_tokens("task-force risk-averse eyJ ghp_ AKIA xoxb- AIza desk-lamp-and-everything-on-it")) == []

@@ -10,7 +10,7 @@ from eikon_engine.trace.serializer import (
     ExecutionTraceSerializer,
     parse_trace,
     read_trace,
-    trace_bytes,
+    serialize_trace,
     write_trace,
 )
 from tests.unit.trace.trace_values import action, subgoal, trace, traces
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @given(traces())
 def test_every_trace_reads_back_as_it_was_written(value: ExecutionTrace) -> None:
     """What is read equals what was written, and written again gives the same bytes."""
-    data = trace_bytes(value)
+    data = serialize_trace(value)
 
     again = parse_trace(data, "trace.json")
 
     assert again == value
-    assert trace_bytes(again) == data
+    assert serialize_trace(again) == data
 
 
 def test_a_bundle_folder_and_its_file_are_the_same_trace(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_the_class_offers_the_functions(tmp_path: Path) -> None:
 
 def test_the_file_is_utf8_in_model_order_and_ends_with_a_newline() -> None:
     """People and diffs can read a trace: one field a line, version first, text as it is."""
-    text = trace_bytes(trace(mission_text="Käse")).decode()
+    text = serialize_trace(trace(mission_text="Käse")).decode()
 
     assert text.startswith('{\n "trace_version": 4,\n "id": "t1",\n')
     assert '"mission_text": "Käse"' in text

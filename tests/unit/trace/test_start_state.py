@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.trace.start_state import kept_alive, parse_session_storage, parse_storage_state
+from eikon_engine.trace.start_state import parse_session_storage, parse_storage_state, revive_expired_cookies
 
 NOW_S = 1_000.0
 
@@ -43,4 +43,4 @@ def test_a_cookie_that_expired_lasts_as_long_as_the_session(expires: object, kep
     """Let cookies of the past be cookies of the session, and leave the others and the rest as they are."""
     state = {"cookies": [{"name": "seat", "expires": expires}], "origins": [1]}
 
-    assert kept_alive(state, NOW_S) == {"cookies": [{"name": "seat", "expires": kept}], "origins": [1]}
+    assert revive_expired_cookies(state, NOW_S) == {"cookies": [{"name": "seat", "expires": kept}], "origins": [1]}

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import UsageError
-from eikon_engine.trace.url_map import UrlMap, parse_rules, url_map
+from eikon_engine.trace.url_map import BaseUrlMap, build_url_map, parse_base_url_rules
 
-URLS = url_map({"http://old.example": "http://127.0.0.1:8001"})
-PATHS = url_map({"http://h:8000/app": "https://stage.example/next/app"})
+URLS = build_url_map({"http://old.example": "http://127.0.0.1:8001"})
+PATHS = build_url_map({"http://h:8000/app": "https://stage.example/next/app"})
 
 HOSTS = st.from_regex(r"[a-z][a-z0-9]{0,6}(\.[a-z]{2,4})?", fullmatch=True)
 PORTS = st.just("") | st.integers(1, 65_535).map(lambda port: f":{port}")
@@ -42,7 +42,7 @@ LEADS = st.sampled_from(["", "see ", "(", '"', "url(", "?next=", ">", "\n"])
 )
 def test_another_address_is_left_alone(text: str) -> None:
     """What only begins like the base URL is no part of the deployment."""
-    assert URLS.to_new.text(text) == text
+    assert URLS.to_new.replace_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_another_address_is_left_alone(text: str) -> None:
 )
 def test_an_address_is_found_in_any_form(text: str, mapped: str) -> None:
     """Whole URLs, in sentences, in queries, escaped: all are mapped."""
-    assert URLS.to_new.text(text) == mapped
+    assert URLS.to_new.replace_text(text) == mapped
 
 
 @pytest.mark.parametrize("escape", [quote, quote_plus, lambda url: urlencode({"next": url}), json.dumps])
@@ -70,7 +70,7 @@ def test_an_escaped_address_is_found(escape: object) -> None:
     assert callable(escape)
     before, after = escape("http://old.example/a?b=1"), escape("http://127.0.0.1:8001/a?b=1")
 
-    assert (URLS.to_new.text(before), URLS.to_old.text(after)) == (after, before)
+    assert (URLS.to_new.replace_text(before), URLS.to_old.replace_text(after)) == (after, before)
 
 
 @pytest.mark.parametrize(
@@ -78,66 +78,69 @@ def test_an_escaped_address_is_found(escape: object) -> None:
 )
 def test_a_path_is_found_as_a_whole(text: str) -> None:
     """Another folder with the same beginning is no part of the deployment."""
-    assert PATHS.to_new.text(text) == text
+    assert PATHS.to_new.replace_text(text) == text
 
 
 def test_links_without_a_host_follow_the_path_of_their_own_site() -> None:
     """Map a link in a document of the deployment, and none in a document of another site."""
-    assert PATHS.old_path("/next/app/x?y", "https://stage.example/next/app/") == "/app/x?y"
-    assert PATHS.old_path("/next/apple", "https://stage.example/next/app/") == "/next/apple"
-    assert PATHS.old_path("/next/app/x", "https://other.example/") == "/next/app/x"
-    assert PATHS.old_path("//cdn.example/next/app", "https://stage.example/") == "//cdn.example/next/app"
-    assert PATHS.new_path("/app/x?y") == "/next/app/x?y"
-    assert PATHS.new_path("/apple") == "/apple"
+    assert PATHS.to_old_path("/next/app/x?y", "https://stage.example/next/app/") == "/app/x?y"
+    assert PATHS.to_old_path("/next/apple", "https://stage.example/next/app/") == "/next/apple"
+    assert PATHS.to_old_path("/next/app/x", "https://other.example/") == "/next/app/x"
+    assert PATHS.to_old_path("//cdn.example/next/app", "https://stage.example/") == "//cdn.example/next/app"
+    assert PATHS.to_new_path("/app/x?y") == "/next/app/x?y"
+    assert PATHS.to_new_path("/apple") == "/apple"
 
 
 @given(BASES, BASES, LEADS, TAILS)
 def test_what_is_mapped_is_mapped_back(old: str, new: str, lead: str, tail: str) -> None:
     """An address of the recording, in any surroundings, comes back from the new deployment as it was."""
-    urls = url_map({old: new})
+    urls = build_url_map({old: new})
     text = f"{lead}{urls.rules[0].old.url}{tail}"
 
-    mapped = urls.to_new.text(text)
+    mapped = urls.to_new.replace_text(text)
 
     assert mapped == f"{lead}{urls.rules[0].new.url}{tail}"
-    assert urls.to_old.text(mapped) == text
+    assert urls.to_old.replace_text(mapped) == text
 
 
 @given(BASES, BASES, st.text(max_size=12))
 def test_no_text_is_lost(old: str, new: str, tail: str) -> None:
     """Whatever stands behind the address stays, and either all of it is mapped or nothing."""
-    urls = url_map({old: new})
+    urls = build_url_map({old: new})
     rule = urls.rules[0]
 
-    assert urls.to_new.text(rule.old.url + tail) in {rule.new.url + tail, rule.old.url + tail} or tail.startswith(":")
+    assert urls.to_new.replace_text(rule.old.url + tail) in {
+        rule.new.url + tail,
+        rule.old.url + tail,
+    } or tail.startswith(":")
 
 
 @given(st.binary())
 def test_bytes_without_an_address_stay(data: bytes) -> None:
     """Map what is no text, and get it back."""
-    assert URLS.to_new.data(data) == data
-    assert URLS.to_old.data(b"\xff http://127.0.0.1:8001/ \xfe") == b"\xff http://old.example/ \xfe"
+    assert URLS.to_new.replace_bytes(data) == data
+    assert URLS.to_old.replace_bytes(b"\xff http://127.0.0.1:8001/ \xfe") == b"\xff http://old.example/ \xfe"
 
 
 def test_two_deployments_can_change_places() -> None:
     """Swap two addresses in one pass."""
-    urls = url_map({"http://a": "http://b", "http://b": "http://a"})
+    urls = build_url_map({"http://a": "http://b", "http://b": "http://a"})
 
-    assert urls.to_new.text("http://a/1 http://b/2") == "http://b/1 http://a/2"
+    assert urls.to_new.replace_text("http://a/1 http://b/2") == "http://b/1 http://a/2"
 
 
 def test_the_longer_address_counts() -> None:
     """Give a folder and its site different new addresses."""
-    urls = url_map({"http://h": "http://n", "http://h/shop": "http://shop"})
+    urls = build_url_map({"http://h": "http://n", "http://h/shop": "http://shop"})
 
-    assert urls.to_new.text("http://h/shop/1 http://h/x") == "http://shop/1 http://n/x"
+    assert urls.to_new.replace_text("http://h/shop/1 http://h/x") == "http://shop/1 http://n/x"
 
 
 def test_a_request_to_the_recorded_deployment_is_a_stray() -> None:
     """Tell the addresses of the recording from those of today."""
-    assert URLS.is_stray("http://old.example/x")
-    assert not URLS.is_stray("http://127.0.0.1:8001/?from=http://old.example/")
-    assert not UrlMap().is_stray("http://old.example/x")
+    assert URLS.is_recorded_url("http://old.example/x")
+    assert not URLS.is_recorded_url("http://127.0.0.1:8001/?from=http://old.example/")
+    assert not BaseUrlMap().is_recorded_url("http://old.example/x")
 
 
 @pytest.mark.parametrize(
@@ -158,6 +161,6 @@ def test_a_request_to_the_recorded_deployment_is_a_stray() -> None:
 def test_a_wrong_rule_is_refused(rules: list[str], reason: str) -> None:
     """Say what is wrong with a rule before anything starts."""
     with pytest.raises(UsageError, match=r"^--base-url: ") as caught:
-        url_map(parse_rules(rules))
+        build_url_map(parse_base_url_rules(rules))
 
     assert reason in caught.value.message

@@ -24,11 +24,11 @@ from eikon_engine.trace.actions import (
 )
 from eikon_engine.trace.target import Target
 from eikon_engine.trace.variables import (
-    demand_values,
+    action_variables,
     parse_variables,
-    resolved_action,
-    resolved_trace,
-    used_in,
+    require_values,
+    resolve_action,
+    resolve_trace,
     used_variables,
 )
 from tests.unit.trace.trace_values import action, subgoal, trace
@@ -61,49 +61,49 @@ USING = trace(
 @pytest.mark.parametrize("each", WITH_VARIABLE, ids=lambda each: each.type)
 def test_a_variable_has_its_value_in_texts_and_urls(each: Action) -> None:
     """Wherever a person types, chooses or expects something, the value stands in the place of the name."""
-    filled = resolved_action(each, {"fruit": "pear"})
+    filled = resolve_action(each, {"fruit": "pear"})
 
     assert filled.model_dump_json() == each.model_dump_json().replace("{{fruit}}", "pear")
-    assert used_in(each) == {"fruit"}
+    assert action_variables(each) == {"fruit"}
 
 
 @pytest.mark.parametrize("each", WITHOUT, ids=lambda each: each.type)
 def test_elsewhere_braces_are_a_text(each: Action) -> None:
     """Selectors, notes and secrets have no variables."""
-    assert resolved_action(each, {"fruit": "pear"}) == each
-    assert used_in(each) == frozenset()
+    assert resolve_action(each, {"fruit": "pear"}) == each
+    assert action_variables(each) == frozenset()
 
 
 def test_a_name_that_is_not_declared_is_a_text() -> None:
     """A mission that typed braces types them again."""
     typed = Fill(target=FIELD, text="{{fruit}} {{other}}")
 
-    assert resolved_action(typed, {"other": None}) == typed
-    assert resolved_action(typed, {}) == typed
+    assert resolve_action(typed, {"other": None}) == typed
+    assert resolve_action(typed, {}) == typed
 
 
 def test_a_value_is_not_looked_at_again() -> None:
     """A value that looks like a variable is a text."""
-    filled = resolved_action(Fill(target=FIELD, text="{{a}}{{b}}"), {"a": "{{b}}", "b": "{{a}}"})
+    filled = resolve_action(Fill(target=FIELD, text="{{a}}{{b}}"), {"a": "{{b}}", "b": "{{a}}"})
 
     assert filled == Fill(target=FIELD, text="{{b}}{{a}}")
 
 
 def test_a_trace_is_filled_with_its_recorded_values() -> None:
     """Without other values the mission is the recorded one; a trace without variables stays the same object."""
-    filled = resolved_trace(USING)
+    filled = resolve_trace(USING)
     plain = trace()
 
     assert used_variables(USING) == ("fruit",)
     assert getattr(filled.subgoal_traces[0].actions_taken[0].action, "url") == "a pear"  # noqa: B009 - of the union
-    assert resolved_trace(plain) is plain
+    assert resolve_trace(plain) is plain
 
 
 @pytest.mark.parametrize("name", ["frut", "idle"])
 def test_a_value_for_nothing_is_refused(name: str) -> None:
     """A mistyped name, and one that no action uses, end with a line that lists the variables."""
     with pytest.raises(UsageError, match=f"--var {name}: .* its variables are fruit"):
-        demand_values(USING, {name: "x"})
+        require_values(USING, {name: "x"})
 
 
 def test_a_variable_without_a_value_is_asked_for() -> None:
@@ -111,9 +111,9 @@ def test_a_variable_without_a_value_is_asked_for() -> None:
     needed = USING.model_copy(update={"variables": {"fruit": None, "idle": None}})
 
     with pytest.raises(VariableMissingError, match="--var fruit="):
-        demand_values(needed, {})
-    demand_values(needed, {"fruit": "plum"})
-    demand_values(USING, {})
+        require_values(needed, {})
+    require_values(needed, {"fruit": "plum"})
+    require_values(USING, {})
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_any_text_is_a_value(value: str) -> None:
     """Whatever stands after the first equals sign is the value, and comes out of the action as it is."""
     values = parse_variables([f"name={value}"])
 
-    assert resolved_action(Fill(target=FIELD, text="<{{name}}>"), values) == Fill(target=FIELD, text=f"<{value}>")
+    assert resolve_action(Fill(target=FIELD, text="<{{name}}>"), values) == Fill(target=FIELD, text=f"<{value}>")

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
 from tests.unit.trace.trace_values import trace
 
 GOOD = {"kind": "query_key", "name": "_", "reason": "a cache buster"}
 
 
 def _with_rule(**rule: object) -> bytes:
-    plain = json.loads(trace_bytes(trace()))
+    plain = json.loads(serialize_trace(trace()))
     plain["network"] = {"folder": "network", "rules": [GOOD, rule]}
     return json.dumps(plain).encode()
 

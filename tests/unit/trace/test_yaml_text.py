@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from pydantic import Field, JsonValue, StringConstraints
 
 from eikon_engine.errors import YamlError
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.yaml_text import Place, read_yaml
+from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.yaml_text import TextPosition, read_yaml
 from tests.unit.outcome.event_values import json_values
 
 TEXT = """\
@@ -30,7 +30,7 @@ sizes: [0x1F, 0o17, 1e3, -2, .5, 1_000, 1:30, "3", yes, True, ~]
 Lower: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
 
 
-class Bounded(Record):
+class Bounded(FileModel):
     """A model with bounds."""
 
     some: tuple[str, ...] = Field(min_length=1)
@@ -38,7 +38,7 @@ class Bounded(Record):
     counts: dict[Lower, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
 
 
-class Wanted(Record):
+class Wanted(FileModel):
     """A model to read as."""
 
     name: str
@@ -61,10 +61,10 @@ def test_every_value_knows_its_place() -> None:
     """A path leads to line and column; what is not there, to what is around it."""
     text = read_yaml(TEXT, "t.yaml")
 
-    assert text.place(("steps", 0, "wait")) == Place(line=6, column=29)
-    assert text.keys["steps", 0, "wait"] == Place(line=6, column=23)
-    assert text.place(("steps", 0, "missing", 3)) == Place(line=6, column=5)
-    assert str(text.error(("on",), "expected less")) == "t.yaml: line 3, column 5: on: expected less"
+    assert text.position_of(("steps", 0, "wait")) == TextPosition(line=6, column=29)
+    assert text.key_positions["steps", 0, "wait"] == TextPosition(line=6, column=23)
+    assert text.position_of(("steps", 0, "missing", 3)) == TextPosition(line=6, column=5)
+    assert str(text.error_at(("on",), "expected less")) == "t.yaml: line 3, column 5: on: expected less"
 
 
 @settings(deadline=None)
@@ -118,7 +118,7 @@ def test_what_json_cannot_say_is_refused_with_its_place(text: str, words: tuple[
 def test_a_model_is_read_strictly(text: str, message: str) -> None:
     """What does not fit a model is told with its place."""
     with pytest.raises(YamlError) as caught:
-        read_yaml(text, "t").read_as(Wanted, ("in",))
+        read_yaml(text, "t").parse_as(Wanted, ("in",))
 
     assert caught.value.message.startswith(message)
 
@@ -141,6 +141,6 @@ def test_a_model_is_read_strictly(text: str, message: str) -> None:
 def test_what_a_model_bounds_is_told_in_our_words(text: str, message: str) -> None:
     """What a model bounds is told in our words, with line and column, whatever the text is as a whole."""
     with pytest.raises(YamlError) as caught:
-        read_yaml(text, "t").read_as(Bounded)
+        read_yaml(text, "t").parse_as(Bounded)
 
     assert caught.value.message.startswith(message)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.fix.missions.proposers.proposer import Proposed
-from eikon_engine.fix.missions.refusal import LOST_TARGET, other_deed
+from eikon_engine.fix.missions.proposers.proposer import ProposedRepair
+from eikon_engine.fix.missions.refusal import LOST_TARGET_CODES, changed_write_request
 from eikon_engine.fix.missions.report import Repair
 from eikon_engine.trace.patch import TracePatch
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from eikon_engine.fix.missions.options import RepairOptions
 
 
-async def accepted_baseline(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
+async def accept_baseline(diagnosis: Diagnosis, options: RepairOptions) -> ProposedRepair | None:
     """Propose to re-record the unchanged mission; None unless requested, or if more than appearance differs."""
-    lost = any(found.code in LOST_TARGET for each in diagnosis.steps for found in each.found)
-    if not options.accept_baseline or lost or other_deed(diagnosis) is not None:
+    lost = any(found.code in LOST_TARGET_CODES for each in diagnosis.steps for found in each.findings)
+    if not options.accept_baseline or lost or changed_write_request(diagnosis) is not None:
         return None
     reason = f"--accept-baseline: {diagnosis.steps[0].explanation.sentence}"
-    return Proposed(
-        repair=Repair(proposer="accept-baseline", patch=TracePatch(), reason=reason), comparing=TracePatch()
+    return ProposedRepair(
+        repair=Repair(proposer="accept-baseline", patch=TracePatch(), reason=reason), comparison_patch=TracePatch()
     )

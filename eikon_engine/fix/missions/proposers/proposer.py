@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from eikon_engine.fix.missions.diagnosis import Diagnosis
-    from eikon_engine.fix.missions.mended_element import Mended
+    from eikon_engine.fix.missions.mended_element import ReplacedElement
     from eikon_engine.fix.missions.options import RepairOptions
     from eikon_engine.fix.missions.report import Repair
     from eikon_engine.trace.patch import TracePatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ProposedRepair:
     """One change of a mission, not proved yet."""
 
     repair: Repair
-    comparing: TracePatch
+    comparison_patch: TracePatch
     """The change for comparison with the old recording: no recorded data is dropped."""
-    mended: Mended | None = None
+    replacement: ReplacedElement | None = None
     """The replaced element; None if no element is replaced."""
 
     @property
     def step(self) -> str:
         """Return the id of the repaired action; empty if there is none."""
-        return "" if self.mended is None else self.mended.step
+        return "" if self.replacement is None else self.replacement.step
 
 
 class Proposer(Protocol):
     """Propose one change, or none."""
 
-    async def __call__(self, diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
+    async def __call__(self, diagnosis: Diagnosis, options: RepairOptions) -> ProposedRepair | None:
         """Examine a diverged mission whose cause may be repaired."""

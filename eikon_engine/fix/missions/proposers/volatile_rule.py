@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
-from eikon_engine.fix.missions.proposers.proposer import Proposed
+from eikon_engine.fix.missions.proposers.proposer import ProposedRepair
 from eikon_engine.fix.missions.report import Repair
-from eikon_engine.trace.patch import AddRule, describe, reason_of
+from eikon_engine.trace.patch import AddRule, describe_operation, operation_reason
 
 if TYPE_CHECKING:
     from eikon_engine.fix.missions.diagnosis import Diagnosis
     from eikon_engine.fix.missions.options import RepairOptions
 
-ASKED_OTHERWISE: Final = frozenset({"request-missing", "request-unexpected", "request-not-recorded"})
+REQUEST_CODES: Final = frozenset({"request-missing", "request-unexpected", "request-not-recorded"})
 
 
-async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
+async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> ProposedRepair | None:
     """Propose the rules that make the recording deterministic; None if something else differs, too."""
     bundle = diagnosis.bundle
-    asked = all(found.code in ASKED_OTHERWISE for found in diagnosis.last.found)
+    asked = all(found.code in REQUEST_CODES for found in diagnosis.last.findings)
     if not asked or bundle.trace.network is None:
         return None
     chosen = CertifyOptions(
@@ -30,8 +30,8 @@ async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> Propose
     operations = report.patch.operations
     if report.status != "proposed" or not all(isinstance(each, AddRule) for each in operations):
         return None
-    reason = "; ".join(f"{describe(each)}: {reason_of(each)}" for each in operations)
-    return Proposed(
+    reason = "; ".join(f"{describe_operation(each)}: {operation_reason(each)}" for each in operations)
+    return ProposedRepair(
         repair=Repair(proposer="volatile-rule", patch=report.patch, reason=reason),
-        comparing=report.patch,
+        comparison_patch=report.patch,
     )

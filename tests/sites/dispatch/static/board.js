@@ -28,7 +28,7 @@ function row(order) {
   const link = document.createElement("a");
   link.href = `/order/${order.id}`;
   link.target = "_blank";
-  link.textContent = `Order ${order.id}`;
+  link.textContent = `DayOrder ${order.id}`;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "ship";

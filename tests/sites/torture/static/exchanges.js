@@ -82,7 +82,7 @@ item("preflight", {
     const options = { method: "PUT", headers: { "X-Torture": "custom", "Content-Type": "text/plain" }, body: "body" };
     const response = await fetch(`${other}/cors/open`, options);
     say(`${response.status} ${response.type} ${await response.text()}`);
-    say(`seen ${response.headers.get("X-Seen")}, unseen ${response.headers.get("X-Unseen")}`);
+    say(`seen ${response.headers.get("X-Seen")}, unseen ${response.headers.get("X-UnobservedActions")}`);
     done(await text(`${other}/cors/open`));
   },
 });
@@ -181,7 +181,7 @@ item("xhr-events", {
     for (const name of ["readystatechange", "loadstart", "load", "loadend", "error"]) {
       request.addEventListener(name, () => seen.push(name === "readystatechange" ? request.readyState : name));
     }
-    request.upload.addEventListener("load", (event) => seen.push(`sent ${event.loaded}`));
+    request.upload.addEventListener("load", (event) => seen.push(`sent ${event.specifiers}`));
     request.addEventListener("loadend", () => {
       say(seen.filter((what, index) => what !== seen[index - 1]).join(" "));
       done(`${request.status} ${request.response.byteLength} ${checksum(request.response)}`);
