@@ -17,7 +17,7 @@ import venv
 from pathlib import Path
 
 from benchmarks.agent_history_script import PASSWORD
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from tests.sites.shop import serve_shop
 
 PACKAGE = "browser-use>=0.13.14,<0.14"

@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.table import table
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.debug.asked_breakpoint import BreakpointTargets, parse_breakpoint, parse_condition
-from eikon_engine.debug.breakpoints import BreakpointTable
+from eikon_engine.debug.breakpoint_hits import hits_after, hits_before
+from eikon_engine.debug.breakpoints import BreakpointTable, BreakpointTargets, parse_breakpoint, parse_condition
 from eikon_engine.debug.selector_watch import find_changes, read_selectors
-from eikon_engine.debug.stops import hits_after, hits_before
 from eikon_engine.outcome.events import ObservationMade
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
@@ -35,7 +34,7 @@ from eikon_engine.trace.execution import ActionTrace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eikon_engine.browser.find import BrowserBinary
+    from eikon_engine.browser.executable import BrowserBinary
     from eikon_engine.outcome.events import Event
     from eikon_engine.replay.plan import Plan, PlannedStep
 

@@ -18,11 +18,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.table import table
-from eikon_engine.completions import CompletionRequest, EchoClient, Message, open_debug_dir
-from eikon_engine.completions.folder import read_complete_folder
+from eikon_engine.llm import CompletionRequest, EchoClient, Message, open_debug_dir
+from eikon_engine.llm.response_folder import read_complete_folder
 
 if TYPE_CHECKING:
-    from eikon_engine.completions import CompletionClient
+    from eikon_engine.llm import CompletionClient
 
 LINE: Final = "The quick brown fox jumps over the lazy dog, and asks a model what it thinks of that.\n"
 THREADS: Final = 8

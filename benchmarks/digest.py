@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.json_diff import diff_json
-from eikon_engine.trace.json_value import canonical_json
+from eikon_engine.files.json_text import canonical_json
+from eikon_engine.outcome.json_diff import diff_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

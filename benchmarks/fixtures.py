@@ -17,11 +17,16 @@ from typing import TYPE_CHECKING
 
 from benchmarks.table import table
 from eikon_engine.errors import FixtureMissingError
-from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.fixture import RECORDING_FILE, Fixture, RecordingInfo, fixture_name
-from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.scenario.fixtures import (
+    RECORDING_FILE,
+    Fixture,
+    FixtureFolder,
+    RecordingInfo,
+    args_hash,
+    digested_text,
+    fixture_name,
+)
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
-from eikon_engine.scenario.sealed import digested_text
 from eikon_engine.scenario.tool_box import ToolBox
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What Playwright's own recording (HAR) replays of the torture site, item by item.
 
-Run: `python -m benchmarks.har_torture [--only BROWSER_TOOL,BROWSER_TOOL] [OURS.json]` in the environment of scripts/test. Every item of
+Run: `python -m benchmarks.har_torture [--only NAME,NAME] [OURS.json]` in the environment of scripts/test. Every item of
 the site is done by hand while Playwright records a HAR; then the server is stopped, and the same is done with
 `route_from_har`. Printed is a Markdown table: whether the text that an item shows is the recorded one, or how it
 differs. `OURS.json` adds a column for another way to replay: `{"recorded": {item: text}, "replayed": {item: text}}`.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import Browser, async_playwright
 
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from tests.sites.torture import ITEMS, Item, serve_torture
 from tests.sites.torture.drive import drive_item, torture_items
 

@@ -23,9 +23,9 @@ from aiohttp import web
 from playwright.async_api import async_playwright
 
 from benchmarks.table import table
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from eikon_engine.record import open_recorder
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.bundle import open_bundle

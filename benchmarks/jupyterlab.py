@@ -38,15 +38,15 @@ from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Action, Click, Navigate, Press, SelectorCondition, WaitFor
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.mask import describe_mask
+from eikon_engine.trace.masks import describe_mask
 from eikon_engine.trace.patch import AddMask, AddRule
+from eikon_engine.trace.rules import describe_rule
 from eikon_engine.trace.target import Target
-from eikon_engine.trace.volatile import describe_rule as describe_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.certify.certification import CertificationReport
+    from eikon_engine.outcome.certification import CertificationReport
 
 SETTLE_MS = 1_500.0
 START_S = 60.0

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.table import counted, table
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.replay.run import Run
+    from eikon_engine.replay.engine import Run
 
 PASSING = Path(__file__).resolve().parent.parent / "tests" / "data" / "traces" / "shop_passing"
 EACH = 10

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks.dom_snapshot import markup
 from benchmarks.table import table
-from eikon_engine.browser.bind import Readiness, bind
+from eikon_engine.browser.actions.targets import Readiness, bind
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
-from eikon_engine.browser.observe import observe
+from eikon_engine.browser.observation import observe
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.divergence.candidates import find_candidates
 from eikon_engine.divergence.dependents import find_dependents
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
     from eikon_engine.browser.worker import BrowserWorker
-    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.dom import PageSnapshot
 
 ALLOWED = {600: 15.0, 9_000: 60.0}
 """Milliseconds that binding and observing may add to an action, by elements of the page."""

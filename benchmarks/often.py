@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.digest import differences, digests_of, what_counts
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchmarks.subjects import Subject
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ReplayOutcome, Verdict
-    from eikon_engine.replay.run import Run
+    from eikon_engine.replay.engine import Run
 
 DETAIL: Final = 240
 """Characters shown of the evidence."""

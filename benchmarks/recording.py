@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import sync_playwright
 
 from benchmarks.table import table
-from eikon_engine.attach import record_mission
-from eikon_engine.attach.options import AttachOptions
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.record import record_mission
+from eikon_engine.record.options import AttachOptions
 from tests.missions.agents import buy, order
 from tests.sites.shop import serve_shop
 

@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.table import table
-from eikon_engine.redact.found import SecretDetector
-from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.secrets.search import RedactionRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Error, async_playwright
 
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from tests.sites.shop import serve_shop
 

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.subjects import Subject, subject
 from benchmarks.table import table
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
-from eikon_engine.debug.parking import PoolSlot
+from eikon_engine.debug.context_pool import ContextOptions, PoolSlot, open_context_pool
 from eikon_engine.errors import EikonError
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.debug.line import ReplayContext
-    from eikon_engine.debug.lines import ContextPool
-    from eikon_engine.debug.way import History
+    from eikon_engine.debug.context_pool import ContextPool
+    from eikon_engine.debug.history import History
+    from eikon_engine.debug.replay_context import ReplayContext
 
 NAMES: Final = ("shop_passing", "shop_failing", "shop_diverging", "django-admin", "dispatch")
 OVER: Final = 20

@@ -17,15 +17,15 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from eikon_engine.rerun.many import RerunOptions, rerun_bundles
-from eikon_engine.rerun.report import RerunReport
+from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, render_plain_html
+from eikon_engine.dom.digest import snapshot_json
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.json_text import JsonValue
 from eikon_engine.skills import SkillInput, default_skills
-from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, render_plain_html
-from eikon_engine.trace.dom.digest import snapshot_json
-from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.skills.rerun.rerun import RerunOptions, rerun_bundles
+from eikon_engine.skills.rerun.results import RerunReport
+from eikon_engine.trace.bundle import store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace, SkillInputRef, SkillUsage, SubgoalTrace, Succeeded
-from eikon_engine.trace.json_value import JsonValue
 from eikon_engine.trace.serializer import TRACE_FILE, write_trace
 
 SIZE: Final = 100_000

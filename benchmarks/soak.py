@@ -1,6 +1,6 @@
 """Proves that sealed replays repeat: hundreds of replays of each mission on a busy machine are equal to the last byte.
 
-Run: `python -m benchmarks.soak [--runs 200] [--parallel 4] [--busy 2] [--only BROWSER_TOOL,BROWSER_TOOL]` in the environment of
+Run: `python -m benchmarks.soak [--runs 200] [--parallel 4] [--busy 2] [--only NAME,NAME]` in the environment of
 scripts/test; `--runs 1000` is the long form. The missions are the bundled ones, all solved pages of MiniWoB++, one in
 Django's admin, an order in our shop, and a control room with a WebSocket and an event stream; all but the bundled ones
 are recorded first, and their servers are stopped before anything is replayed. Then each is replayed sealed, several at

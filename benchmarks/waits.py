@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.table import table
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.bundle import open_bundle

@@ -7,9 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eikon_engine.attach import AttachOptions, record_mission
     from eikon_engine.errors import EikonError, ReplayDivergenceError, ReplayError
-    from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
+    from eikon_engine.record import AttachOptions, MissionRecorder, RecordOptions, open_recorder, record_mission
     from eikon_engine.replay import ReplayEngine, ReplayOptions
     from eikon_engine.scenario import AgentRun, RunOptions, Tool, ToolBox, open_run
     from eikon_engine.trace.serializer import ExecutionTraceSerializer
@@ -35,7 +34,7 @@ __all__ = [
 
 _MODULES = {
     "AgentRun": "scenario",
-    "AttachOptions": "attach",
+    "AttachOptions": "record",
     "EikonError": "errors",
     "ExecutionTraceSerializer": "trace.serializer",
     "MissionRecorder": "record",
@@ -49,7 +48,7 @@ _MODULES = {
     "ToolBox": "scenario",
     "open_recorder": "record",
     "open_run": "scenario",
-    "record_mission": "attach",
+    "record_mission": "record",
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.shell import run_command
+from eikon_engine.cli.shell import run_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

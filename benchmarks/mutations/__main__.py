@@ -1,6 +1,6 @@
 """Proves that nothing that changes passes, that nothing harmless alarms, and that the explanation is right.
 
-Run: `python -m benchmarks.mutations [--per-document 3] [--parallel 4] [--only BROWSER_TOOL,BROWSER_TOOL] [--limit 150]` in the
+Run: `python -m benchmarks.mutations [--per-document 3] [--parallel 4] [--only NAME,NAME] [--limit 150]` in the
 environment of scripts/test. The bundled missions, and missions recorded in our shop, a control room, MiniWoB++ and
 Django's admin, are mutated: operators change one element of a document, an answer, a message, a script, a style sheet,
 a download, or the trace itself, each in many places. Every mutant is replayed sealed, its changed network answering for

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.mutations.json_edits import leaves, lists, with_part
 from benchmarks.mutations.source import Answer
 from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges, spread
-from eikon_engine.network.socket import SocketMessage
+from eikon_engine.network.websocket import SocketMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from benchmarks.mutations.elements import ElementOperator
     from benchmarks.mutations.source import Place, Source
+    from eikon_engine.dom import DomNode
     from eikon_engine.network.exchange import Exchange
-    from eikon_engine.trace.dom import DomNode
 
 HTML = "text/html"
 LOGIN_PAGE = b"<!doctype html><title>Log in</title><form action=/login method=post><input name=user></form>"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.replay.context import launch_replay_browser
+from eikon_engine.replay.engine import find_browser_for, run_replay
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run import find_browser_for, run_replay
-from eikon_engine.replay.worker_for import launch_replay_browser
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from benchmarks.mutations.source import Source
     from benchmarks.mutations.truth import Mutant
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.replay.engine import Run
     from eikon_engine.replay.options import Report
-    from eikon_engine.replay.run import Run
 
 A_BROWSER: Final = 60
 """Mutants in one browser."""

@@ -12,19 +12,18 @@ from urllib.parse import urljoin
 from eikon_engine.network.exchange import Hop
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Fill, TypeText
-from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from eikon_engine.dom import DomNode, FrameSnapshot
+    from eikon_engine.files.blobs import BlobRef
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.trace.blobs import BlobRef
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.dom import DomNode, FrameSnapshot
     from eikon_engine.trace.execution import SubgoalTrace
     from eikon_engine.trace.observation import Observation
 

@@ -1,12 +1,14 @@
-"""Frame paths, and the frame that sent a request."""
+"""Frame paths, the frame that sent a request, and document requests."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.dom import child_frame_path
+from eikon_engine.dom import child_frame_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import Frame, Request
 
 
@@ -56,3 +58,23 @@ def is_main_document(request: Request) -> bool:
         return request.frame.parent_frame is None
     except Error:
         return True  # the first document of a popup
+
+
+_CANCELLED: Final = "net::ERR_ABORTED"
+
+
+class DocumentRequests:
+    """The document requests of one action, evaluated once they have ended."""
+
+    def __init__(self, requests: Iterable[Request]) -> None:
+        """Keep the document requests of main frames."""
+        self._requests = [each for each in requests if _is_main_frame_document(each)]
+
+    def cancelled_urls(self) -> tuple[str, ...]:
+        """Return the URLs of those that another navigation cancelled."""
+        return tuple(each.url for each in self._requests if _CANCELLED in (each.failure or ""))
+
+
+def _is_main_frame_document(request: Request) -> bool:
+    frame = frame_of(request)
+    return request.is_navigation_request() and frame is not None and frame.parent_frame is None

@@ -1,24 +1,108 @@
-"""Launch the browser with the same flags for recording and for replay."""
+"""Launch the browser and its Playwright driver, with the same flags for recording and for replay."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.driver import open_driver
-from eikon_engine.browser.find import BrowserBinary, find_browser
-from eikon_engine.browser.left_behind import ignore_calls_to_gone_browser
-from eikon_engine.browser.sink import SINK_HOST
+from eikon_engine.browser.executable import BrowserBinary, find_browser
+from eikon_engine.browser.playwright_errors import TARGET_GONE
+from eikon_engine.browser.traffic.sink import SINK_HOST
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from playwright.async_api import APIRequest, Browser, ProxySettings
+    from playwright.async_api import APIRequest, Browser, Playwright, ProxySettings
+
+
+class _SharedDriver:
+    """A driver that starts on first use."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.exit_stack = AsyncExitStack()
+        self._lock = asyncio.Lock()
+        self._playwright: Playwright | None = None
+
+    async def playwright(self) -> Playwright:
+        """Return the driver, which runs until the block ends."""
+        async with self._lock:
+            if self._playwright is None:
+                self._playwright = await self.exit_stack.enter_async_context(_new_driver())
+            return self._playwright
+
+
+_SHARED_DRIVER: Final[ContextVar[_SharedDriver | None]] = ContextVar("driver", default=None)
+"""The driver of the enclosing `shared_driver` block."""
+
+
+@asynccontextmanager
+async def open_driver() -> AsyncIterator[Playwright]:
+    """Yield the driver of the enclosing block, or a new one."""
+    shared = _current_driver()
+    if shared is not None:
+        yield await shared.playwright()
+        return
+    async with _new_driver() as playwright:
+        yield playwright
+
+
+@asynccontextmanager
+async def shared_driver() -> AsyncIterator[None]:
+    """Share one driver between all browsers launched in the block.
+
+    For code that launches browsers one after the other. Nested blocks share the outermost driver.
+    """
+    if _current_driver() is not None:
+        yield
+        return
+    shared = _SharedDriver()
+    async with shared.exit_stack:
+        before = _SHARED_DRIVER.set(shared)
+        try:
+            yield
+        finally:
+            _SHARED_DRIVER.reset(before)
+
+
+def _current_driver() -> _SharedDriver | None:
+    """Return the driver of this block; a driver of another event loop cannot be used."""
+    shared = _SHARED_DRIVER.get()
+    return shared if shared is not None and shared.loop is asyncio.get_running_loop() else None
+
+
+@asynccontextmanager
+async def _new_driver() -> AsyncIterator[Playwright]:
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        yield playwright
+
+
+def ignore_calls_to_gone_browser() -> None:
+    """Keep the running loop from logging such failures; code that needed the browser gets an error of ours.
+
+    The same holds for writes to a driver process that has exited. The loop reports them when they are garbage
+    collected, possibly after everything else has ended. A loop with its own exception handler is left alone.
+    """
+    loop = asyncio.get_running_loop()
+    if loop.get_exception_handler() is None:
+        loop.set_exception_handler(_handle_loop_error)
+
+
+def _handle_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    fault = context.get("exception")
+    is_gone = isinstance(fault, BrokenPipeError | ConnectionResetError) or TARGET_GONE.search(str(fault))
+    if fault is None or not is_gone:
+        loop.default_exception_handler(context)
+
 
 _DISABLED_FEATURES: Final = (
     "DeferRendererTasksAfterInput",

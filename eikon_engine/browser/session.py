@@ -7,22 +7,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from eikon_engine.browser.browser_storage import open_page_with_session_storage
 from eikon_engine.browser.launch import proxy_settings
-from eikon_engine.browser.ledger import PageTracker
-from eikon_engine.browser.own_script import load_script, stored_scripts_init
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
+from eikon_engine.browser.page_scripts.loader import load_script, stored_scripts_init, worker_script
+from eikon_engine.browser.page_tracker import PageTracker
 from eikon_engine.browser.playwright_errors import first_line, is_target_gone
-from eikon_engine.browser.rest import PageStabilizer
-from eikon_engine.browser.session_storage import open_page_with_session_storage
-from eikon_engine.browser.worker_script import worker_script
+from eikon_engine.browser.stabilizer import PageStabilizer
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.redact.found import SecretDetector
-from eikon_engine.redact.memory import DigestSources
-from eikon_engine.trace.redaction import PLACEHOLDER_PREFIX, Redactor, secret_names_in
-from eikon_engine.trace.relocated_redaction import build_redactor
-from eikon_engine.trace.secret_text import SecretValues
-from eikon_engine.trace.stand_ins import StandInMap
-from eikon_engine.trace.url_map import BaseUrlMap
+from eikon_engine.redact.digests import DigestSources
+from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.secrets.redaction import PLACEHOLDER_PREFIX, Redactor, secret_names_in
+from eikon_engine.secrets.stand_ins import StandInMap
+from eikon_engine.trace.base_urls import BaseUrlMap, build_redactor
+from eikon_engine.trace.variables import SecretValues
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -30,21 +28,21 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page, Request
     from pydantic import JsonValue
 
-    from eikon_engine.browser.arrivals import DevToolsSession
-    from eikon_engine.browser.traffic import Traffic
-    from eikon_engine.redact.rules import RedactionRules
-    from eikon_engine.trace.blobs import BlobStore
+    from eikon_engine.browser.traffic.live import Traffic
+    from eikon_engine.browser.traffic.streams import DevToolsSession
+    from eikon_engine.files.blobs import BlobStore
+    from eikon_engine.secrets.redaction import FoundSecret
+    from eikon_engine.secrets.search import RedactionRules
     from eikon_engine.trace.environment import Environment
-    from eikon_engine.trace.found_secret import FoundSecret
 
 
 STATIC_INIT_SCRIPTS: Final = (
     "init_streams.js",
-    "init_shadow.js",
-    "init_standstill.js",
+    "init_dom_access.js",
+    "init_blocking_requests.js",
     "init_downloads.js",
-    "init_work.js",
-    "init_look.js",
+    "init_browser_work.js",
+    "init_page_activity.js",
 )
 """Init scripts without parameters."""
 
@@ -308,7 +306,7 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
 
 def machine_script(options: SessionOptions) -> str:
     """Return the script that makes pages see the recorded machine."""
-    source = load_script("init_surroundings.js")
+    source = load_script("init_machine.js")
     machine: dict[str, object] = {
         "hardwareConcurrency": options.environment.cpu_count,
         "deviceMemory": options.environment.device_memory_gb,

@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from eikon_engine.browser.clean import redact_snapshot
-from eikon_engine.browser.observe import CapturedObservation, observe
-from eikon_engine.browser.perform import perform
-from eikon_engine.browser.perform.deed import ActionEffect, require_page
-from eikon_engine.browser.quiet import wait_until_quiet
+from eikon_engine.browser.actions import perform
+from eikon_engine.browser.actions.effect import ActionEffect, require_page
+from eikon_engine.browser.observation import CapturedObservation, capture_page, observe
+from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import SessionOptions, open_session
-from eikon_engine.browser.snapshot import capture_page
+from eikon_engine.browser.stabilizer import wait_until_quiet
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
 from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
 from eikon_engine.trace.execution import Failed, RecordedTiming, Result, Succeeded
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.traffic import Traffic
+    from eikon_engine.browser.traffic.live import Traffic
+    from eikon_engine.browser.traffic.sink import Sink
+    from eikon_engine.dom import PageSnapshot
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
-    from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.target import Identity
-
 
 HANG_TIMEOUT_S: Final = 300.0
 """Wall time after which an action counts as hung: a last resort behind the deadlines in page time."""
@@ -286,3 +285,33 @@ def with_identities(action: Action, performed: PerformedAction) -> Action:
     if isinstance(action, Drag) and performed.identity_second is not None:
         update["to"] = action.to.model_copy(update={"identity": performed.identity_second})
     return action.model_copy(update=update)
+
+
+class SealedWorker:
+    """Delegate to another worker, and report violations."""
+
+    def __init__(self, worker: Worker, session: Session, sink: Sink) -> None:
+        """Wrap the worker of a session whose proxy is `sink`."""
+        self._worker = worker
+        self.session = session
+        self._sink = sink
+
+    async def execute(
+        self,
+        action: Action,
+        recorded: Observation | None = None,
+        matches: MatchesRecording | None = None,
+        timing: RecordedTiming | None = None,
+    ) -> PerformedAction:
+        """Perform exactly one action, see `Worker.execute`."""
+        return await self._worker.execute(action, recorded, matches, timing)
+
+    async def screenshot(self, page: int) -> bytes | None:
+        """Take a PNG of a page; None if it is not open."""
+        return await self._worker.screenshot(page)
+
+    def network_outcome(self) -> NetworkOutcome:
+        """Summarize how requests were answered so far, with those that reached the sink."""
+        redact = self.session.redactor.redact_text
+        violations = tuple(each.model_copy(update={"target": redact(each.target)}) for each in self._sink.violations())
+        return self._worker.network_outcome().model_copy(update={"violations": violations})

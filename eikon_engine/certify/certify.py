@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import hashlib
+import subprocess
+import sys
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.driver import shared_driver
-from eikon_engine.certify.agree import compare_runs, snapshot_lookup
-from eikon_engine.certify.certification import Certification, CertificationReport
+from eikon_engine.browser.launch import shared_driver
+from eikon_engine.certify.agent_timing import find_early_actions, find_timeline, find_unreplayed_requests
+from eikon_engine.certify.compare_runs import compare_runs, snapshot_lookup
 from eikon_engine.certify.draft import Draft
-from eikon_engine.certify.find import collect_findings, status_for
-from eikon_engine.certify.overlay import OverlayBlobStore
-from eikon_engine.certify.overtaken import find_early_actions
+from eikon_engine.certify.findings import collect_findings, status_for
 from eikon_engine.certify.runs import concurrent_replays
-from eikon_engine.certify.settle import find_timeline, find_unreplayed_requests
-from eikon_engine.certify.stress import cpu_load
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import RecordedNetworkMissingError, UsageError
-from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.certification import Certification, CertificationReport
 from eikon_engine.trace.certificate import (
     Certificate,
     CertifiedAction,
@@ -29,21 +31,70 @@ from eikon_engine.trace.certificate import (
     network_sha256,
     write_certificate,
 )
-from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.mask import describe_mask
+from eikon_engine.trace.masks import describe_mask
 from eikon_engine.trace.patch import TracePatch, render_patch, variables_patch
+from eikon_engine.trace.rules import describe_rule
 from eikon_engine.trace.serializer import TRACE_FILE, find_trace_file, read_trace, serialize_trace, write_trace
 from eikon_engine.trace.variables import require_values
-from eikon_engine.trace.volatile import describe_rule as describe_rule
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
-    from eikon_engine.certify.agree import ActionComparison
-    from eikon_engine.certify.certification import CertificationFinding
+    from collections.abc import Iterator
+
+    from eikon_engine.certify.compare_runs import ActionComparison
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.certify.seen import ReplayedRun, RunMany
+    from eikon_engine.certify.runs import ReplayedRun, RunMany
+    from eikon_engine.outcome.certification import CertificationFinding
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
+
+
+class OverlayBlobStore(BlobStore):
+    """Store new blobs in memory, on top of those in a folder."""
+
+    def __init__(self, below: BlobStore) -> None:
+        """Read other blobs from `below`."""
+        super().__init__(below.folder)
+        self._new: dict[BlobRef, bytes] = {}
+
+    @property
+    def new_blobs(self) -> tuple[bytes, ...]:
+        """Return the blobs that are not in the folder yet."""
+        return tuple(data for ref, data in self._new.items() if not super(OverlayBlobStore, self).has(ref))
+
+    def has(self, ref: BlobRef) -> bool:
+        """Return whether a blob exists in memory or in the folder."""
+        return ref in self._new or super().has(ref)
+
+    def put(self, data: bytes) -> BlobRef:
+        """Store a blob in memory."""
+        ref = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+        self._new[ref] = data
+        return ref
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Return the content of a blob."""
+        return self._new[ref] if ref in self._new else super().get(ref)
+
+
+PROCESSES: Final = 2
+BUSY_LOOP: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(1_000_000))"
+"""Loops until its parent exits, so that a killed command leaves no process behind."""
+
+
+@contextmanager
+def cpu_load() -> Iterator[tuple[int, ...]]:
+    """Run CPU-bound processes inside the block; yield their process ids."""
+    busy: list[subprocess.Popen[bytes]] = []
+    try:
+        # Own session: Ctrl-C reaches only this process, which kills them.
+        command = [sys.executable, "-c", BUSY_LOOP]
+        busy.extend(subprocess.Popen(command, start_new_session=True) for _ in range(PROCESSES))  # noqa: S603 - our own
+        yield tuple(each.pid for each in busy)
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
 
 MIN_RUNS: Final = 2
 

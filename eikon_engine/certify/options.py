@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from eikon_engine.trace.wall_clock import utc_now
+from eikon_engine.files.wall_clock import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.trace.mask import (
+from eikon_engine.trace.masks import (
     NODE_PATH,
     SHADOW_ROOT,
     AttributePart,
@@ -24,9 +24,9 @@ from eikon_engine.trace.mask import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.certify.agree import ActionComparison, PageChange
+    from eikon_engine.certify.compare_runs import ActionComparison, PageChange
     from eikon_engine.divergence.dom_diff import DomChange
-    from eikon_engine.trace.mask import MaskedPart
+    from eikon_engine.trace.masks import MaskedPart
 
 SHOWN_VALUES: Final = 3
 SHORTEST_PREFIX: Final = 10

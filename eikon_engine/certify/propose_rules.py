@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.network.rules import SOCKET_METHOD
-from eikon_engine.trace.volatile import (
+from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
     JsonPathRule,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from eikon_engine.outcome.outcomes import NetworkMiss
-    from eikon_engine.trace.volatile import VolatileRule
+    from eikon_engine.trace.rules import VolatileRule
 
 _DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header|times) (?P<name>.+?): (?P<values>recorded .*)", re.DOTALL)
 _REPEATED: Final = re.compile(r"\[\d+\]$")

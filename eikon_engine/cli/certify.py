@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from eikon_engine.replay.mission_options import browser_option, secret_options, variable_option
+from eikon_engine.cli.shared_options import browser_option, secret_options, variable_option
 
 if TYPE_CHECKING:
-    from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.outcome.certification import CertificationReport
 
 
 @click.command("certify", context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,7 +52,7 @@ def certify_command(
     others as `eikon replay`.
     """
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.replay.secret_sources import collect_secrets
+    from eikon_engine.secrets.sources import collect_secrets
     from eikon_engine.trace.variables import parse_variables
 
     chosen = CertifyOptions(
@@ -89,8 +89,8 @@ def _certify(path: Path, options: CertifyOptions, *, accepted: bool) -> Certific
 
 
 def _show(report: CertificationReport, *, as_json: bool) -> None:
-    from eikon_engine.certify.render import render_certification
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.report.certification import render_certification
 
     click.echo(render_certification(report), err=True)
     if as_json:
@@ -100,6 +100,6 @@ def _show(report: CertificationReport, *, as_json: bool) -> None:
 
 
 def _progress(line: str) -> None:
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
 
     click.echo(escape_control_characters(f"[CERTIFY] {line}"), err=True)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _START = "eikon_engine.cli.debug_start"
-_RECORDED = "eikon_engine.cli.debug_read"
-_CONTROL = "eikon_engine.cli.debug_drive"
+_RECORDED = "eikon_engine.cli.debug_recorded"
+_CONTROL = "eikon_engine.cli.debug_control"
 
 DEBUG_COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""`eikon debug attach`: run the session commands from a prompt or from standard input."""
+"""`eikon debug attach`: run the session commands from a prompt or from standard input, with completion."""
 
 from __future__ import annotations
 
@@ -8,16 +8,88 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from eikon_engine.cli.debug_completion import complete_line
-from eikon_engine.cli.debug_words import SESSION_COMMANDS
-from eikon_engine.errors import EikonError, InterruptedRunError, PlaintextSecretError, SessionEndedError, UsageError
+from eikon_engine.cli.debug_commands import SESSION_COMMANDS
+from eikon_engine.debug.breakpoints import BREAKPOINT_TYPES
+from eikon_engine.errors import (
+    EikonError,
+    InterruptedRunError,
+    PlaintextSecretError,
+    SessionEndedError,
+    SessionError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from eikon_engine.debug.asked import SessionRequest, UserRequest
+    from eikon_engine.debug.client import SessionRequest, UserRequest
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.timeline import Branch
+
+_TAKES_BRANCH: Final = frozenset({("switch",), ("diff",), ("branch", "delete"), ("branch", "save")})
+_TAKES_CHECKPOINT: Final = frozenset({("rewind",), ("checkpoint", "show"), ("checkpoint", "delete")})
+_PROMPT_COMMANDS: Final = ("help", "detach")
+
+
+def complete_line(folder: SessionFolder, text: str) -> tuple[str, ...]:
+    """Return completions of the last word of a line, in the order offered."""
+    done, _, begun = text.rpartition(" ")
+    try:
+        words = shlex.split(done)
+    except ValueError:
+        return ()
+    return tuple(word for word in _candidates(folder, words, begun) if word.startswith(begun))
+
+
+def _candidates(folder: SessionFolder, words: Sequence[str], begun: str) -> Iterable[str]:
+    if not words:
+        return (*SESSION_COMMANDS, *_PROMPT_COMMANDS)
+    command: click.Command | None = SESSION_COMMANDS.get(words[0])
+    path = words[:1]
+    for word in words[1:]:
+        if not isinstance(command, click.Group):
+            break
+        command, path = command.commands.get(word), [*path, word]
+    if command is None:
+        return ()
+    if isinstance(command, click.Group):
+        return command.commands
+    if begun.startswith("-"):
+        return (name for option in _options(command) for name in (*option.opts, *option.secondary_opts))
+    return _argument_values(folder, command, tuple(path), words[len(path) :])
+
+
+def _argument_values(
+    folder: SessionFolder, command: click.Command, path: tuple[str, ...], given: Sequence[str]
+) -> Iterator[str]:
+    """Yield the values of an argument or option."""
+    option = next((each for each in _options(command) if given and given[-1] in each.opts and not each.is_flag), None)
+    parameter = option or next((each for each in command.params if isinstance(each, click.Argument)), None)
+    if parameter is not None and isinstance(parameter.type, click.Choice):
+        yield from map(str, parameter.type.choices)
+    elif path == ("breakpoint", "add"):
+        yield from () if given else BREAKPOINT_TYPES
+    elif path in _TAKES_BRANCH:
+        yield from (shlex.quote(branch.name) for branch in _branches(folder))
+    elif path in _TAKES_CHECKPOINT or (option is not None and option.name == "checkpoint"):
+        for branch in _branches(folder):
+            for entry in branch.checkpoints:
+                yield entry.id
+                if entry.label:
+                    yield shlex.quote(entry.label)
+
+
+def _branches(folder: SessionFolder) -> tuple[Branch, ...]:
+    try:
+        return folder.read_timeline().branches
+    except SessionError:
+        return ()
+
+
+def _options(command: click.Command) -> Iterator[click.Option]:
+    yield from (each for each in command.params if isinstance(each, click.Option))
+
 
 _HELP_COMMANDS: Final = ("help", "?")
 _LEAVE_COMMANDS: Final = ("detach", "exit")
@@ -60,7 +132,7 @@ class _CommandInterpreter:
     """Run lines one after the other and track the exit status."""
 
     def __init__(self, folder: SessionFolder, agrees: Callable[[str], bool]) -> None:
-        from eikon_engine.debug.numbering import EventNumbering
+        from eikon_engine.debug.session_events import EventNumbering
 
         self.status = 0
         self._folder = folder
@@ -103,7 +175,7 @@ class _CommandInterpreter:
 
     def redact_line(self, text: str) -> str | None:
         """Return a line as the session redacts it for the history; None if it contains a secret."""
-        from eikon_engine.debug.vetting import request_redacted_text
+        from eikon_engine.debug.command_redaction import request_redacted_text
 
         if self._has_secret:
             return None
@@ -114,9 +186,9 @@ class _CommandInterpreter:
 
     def show_event(self, line: object) -> None:
         """Print an event."""
-        from eikon_engine.debug.shown_result import is_shown_when_following
-        from eikon_engine.outcome.event_text import format_event_line
+        from eikon_engine.debug.result_text import is_shown_when_following
         from eikon_engine.outcome.events import EventLine
+        from eikon_engine.report.event_text import format_event_line
 
         if not isinstance(line, EventLine):
             return
@@ -125,11 +197,10 @@ class _CommandInterpreter:
             print(format_event_line(line, iteration))  # noqa: T201 - above the prompt, which takes what is printed
 
     def _execute(self, request: UserRequest) -> None:
-        from eikon_engine.debug.asked import FileQuery
-        from eikon_engine.debug.client import SessionClient
-        from eikon_engine.debug.shown_result import render_result
+        from eikon_engine.debug.client import FileQuery, SessionClient
+        from eikon_engine.debug.result_text import render_result
         from eikon_engine.outcome.debug_events import CommandFailed
-        from eikon_engine.outcome.printable import escape_control_characters
+        from eikon_engine.outcome.terminal import escape_control_characters
 
         if isinstance(request, FileQuery):
             click.echo(escape_control_characters(request.run(self._folder).text), nl=False)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from eikon_engine.cli.debug_options import HELP_SETTINGS, session_option, sessions_dir_option
-from eikon_engine.replay.mission_options import (
+from eikon_engine.cli.shared_options import (
     browser_option,
     headless_option,
     on_divergence_option,
@@ -16,14 +19,43 @@ from eikon_engine.replay.mission_options import (
     timeout_option,
     variable_values_option,
 )
+from eikon_engine.debug.command_file import append_command
+from eikon_engine.debug.commands import CommandLine, Quit
+from eikon_engine.debug.session_host import run_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eikon_engine.debug.session_folder import SessionFolder
-    from eikon_engine.debug.session_options import SessionOptions
+    from eikon_engine.debug.session_host import SessionEnd, SessionOptions
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.replay.options import ReplayOptions
+
+
+async def run_attached(options: SessionOptions) -> SessionEnd:
+    """Run a session with a prompt in the same terminal; leaving the prompt ends the session.
+
+    Raises:
+        EikonError: see `run_session`.
+    """
+    prompts: list[asyncio.Task[None]] = []
+
+    def begun(folder: SessionFolder) -> None:
+        prompts.append(asyncio.ensure_future(_run_prompt_process(folder, options)))
+
+    try:
+        return await run_session(replace(options, ignore_sigint=True), begun)
+    finally:
+        await asyncio.gather(*prompts)
+
+
+async def _run_prompt_process(folder: SessionFolder, options: SessionOptions) -> None:
+    """Run the prompt until it ends, then end the session."""
+    where = ("--session", folder.name, "--sessions-dir", str(folder.root.parent))
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "eikon_engine", "debug", "attach", *where)
+    await process.wait()
+    if folder.is_running():
+        append_command(folder.commands_path, CommandLine(id=options.new_id(), at=options.now(), command=Quit()))
 
 
 class _StartOptions(TypedDict):
@@ -99,15 +131,13 @@ def start_command(*, attach: bool, **chosen: Unpack[_StartOptions]) -> int:
     """
     import asyncio
 
-    from eikon_engine.debug.host import run_session
     from eikon_engine.debug.session_folder import private_files
+    from eikon_engine.debug.session_host import run_session
     from eikon_engine.errors import InterruptedRunError
 
     options = _session_options(chosen, () if attach else (_print_events(),))
     with private_files():
         if attach:
-            from eikon_engine.cli.debug_attached import run_attached
-
             ended = asyncio.run(run_attached(options))
         else:
             ended = asyncio.run(run_session(options, _print_instructions))
@@ -125,19 +155,18 @@ def attach_command(*, session: str | None, parent: Path) -> int:
     Without a terminal, lines are read from standard input. Exit status: that of the last failed command, else 0.
     """
     from eikon_engine.cli.debug_prompt import run_attached_prompt
-    from eikon_engine.debug.find_session import find_running_session
+    from eikon_engine.debug.session_folder import find_running_session
 
     return run_attached_prompt(find_running_session(parent, session))
 
 
 def _session_options(options: _StartOptions, readers: tuple[Callable[[EventLine], None], ...]) -> SessionOptions:
-    from eikon_engine.debug.asked_breakpoint import parse_breakpoint
+    from eikon_engine.debug.breakpoints import parse_breakpoint
+    from eikon_engine.debug.checkpointing import CheckpointPolicy, RetentionPolicy
     from eikon_engine.debug.commands import BreakpointAdd
-    from eikon_engine.debug.lines import ContextOptions
-    from eikon_engine.debug.marking import CheckpointPolicy
-    from eikon_engine.debug.pruning import RetentionPolicy
+    from eikon_engine.debug.context_pool import ContextOptions
     from eikon_engine.debug.session_folder import require_session_name
-    from eikon_engine.debug.session_options import SessionOptions
+    from eikon_engine.debug.session_host import SessionOptions
 
     trace, before = _trace_source(options)
     breakpoints = tuple(parse_breakpoint(text) for text in options["breaks"])
@@ -165,7 +194,7 @@ def _trace_source(options: _StartOptions) -> tuple[Path, SessionFolder | None]:
     Raises:
         UsageError: both or neither are given; the session is still running.
     """
-    from eikon_engine.debug.find_session import find_ended_session
+    from eikon_engine.debug.session_folder import find_ended_session
     from eikon_engine.errors import UsageError
 
     trace, name = options["trace"], options["from_session"]
@@ -180,7 +209,7 @@ def _trace_source(options: _StartOptions) -> tuple[Path, SessionFolder | None]:
 
 def _replay_options(options: _StartOptions, earlier: SessionFolder | None) -> ReplayOptions:
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.replay.secret_sources import collect_secrets
+    from eikon_engine.secrets.sources import collect_secrets
 
     timeout_ms = None if options["timeout"] is None else options["timeout"] * 1000
     browser_path, variables = options["browser_path"], options["variables"]
@@ -207,9 +236,9 @@ def _print_instructions(folder: SessionFolder) -> None:
 
 def _print_events() -> Callable[[EventLine], None]:
     """Return a callback that prints the events of interest."""
-    from eikon_engine.debug.numbering import EventNumbering
-    from eikon_engine.debug.shown_result import is_shown_when_following
-    from eikon_engine.outcome.event_text import format_event_line
+    from eikon_engine.debug.result_text import is_shown_when_following
+    from eikon_engine.debug.session_events import EventNumbering
+    from eikon_engine.report.event_text import format_event_line
 
     numbering = EventNumbering()
 

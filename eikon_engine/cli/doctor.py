@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.browser.find import BrowserBinary, find_browser
-from eikon_engine.browser.install import install_browser
+from eikon_engine.browser.executable import BrowserBinary, find_browser, install_browser
 from eikon_engine.errors import BrowserMissingError
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_j
     from eikon_engine.errors import UsageError
     from eikon_engine.outcome.event_filter import parse_filters
     from eikon_engine.outcome.event_log import EVENTS_FILE
-    from eikon_engine.outcome.event_text import format_event_line
-    from eikon_engine.outcome.follow_events import follow_events
+    from eikon_engine.outcome.read_events import follow_events
+    from eikon_engine.report.event_text import format_event_line
 
     wanted = parse_filters(filters)
     is_stream = str(source) == "-"

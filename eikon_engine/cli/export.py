@@ -27,11 +27,11 @@ def har_command(bundle: Path, output: Path) -> None:
     Secrets remain replaced by their stand-ins, as in the bundle.
     """
     from eikon_engine.errors import RecordedNetworkMissingError
-    from eikon_engine.network.har_export import render_har
+    from eikon_engine.exporters.har import render_har
+    from eikon_engine.files.paths import resolve_inside
+    from eikon_engine.files.writing import write_atomically
     from eikon_engine.network.store import read_network
     from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.bundle_path import resolve_inside
-    from eikon_engine.trace.whole_file import write_atomically
 
     opened = open_bundle(bundle)
     if opened.trace.network is None:
@@ -70,12 +70,11 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     express are listed.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.exporters.playwright_bundle import export_bundle
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.exporters.playwright_test import export_bundle
+    from eikon_engine.files.writing import write_atomically
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.trace.base_urls import build_url_map, parse_base_url_rules, unused_base_urls
     from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.relocated import unused_base_urls
-    from eikon_engine.trace.url_map import build_url_map, parse_base_url_rules
-    from eikon_engine.trace.whole_file import write_atomically
 
     if output.suffix != ".py":
         raise UsageError(f"--output: expected a Python file such as test_mission.py, got {output}")
@@ -100,10 +99,10 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
 @click.option("--redacted", is_flag=True, help="Replace everything that may be a secret, by strict rules.")
 def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
     """Write BUNDLE (a folder or its trace.json) as one zip file, to attach to a bug report."""
-    from eikon_engine.outcome.printable import escape_control_characters
-    from eikon_engine.redact.archive import export_bundle
-    from eikon_engine.redact.rules import RedactionRules
-    from eikon_engine.trace.wall_clock import random_key
+    from eikon_engine.files.wall_clock import random_key
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.redact.export_bundle import export_bundle
+    from eikon_engine.secrets.search import RedactionRules
 
     done = export_bundle(bundle, output, RedactionRules(), random_key(), is_redacted=redacted)
     for each in done.suspected:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options
+from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _SESSIONS = click.option(

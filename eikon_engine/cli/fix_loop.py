@@ -6,25 +6,42 @@ import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 import click
 from pydantic import Field
 
-from eikon_engine.completions.append import LazyClient
-from eikon_engine.completions.debug_options import debug_dir_session
-from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
-from eikon_engine.fix.appliers.by_kind import choose_applier
-from eikon_engine.fix.loop_options import DEFAULT_MAX_CYCLES, DEFAULT_TIMEOUT_SECONDS, LoopOptions
-from eikon_engine.fix.run_loop import debug_loop
+from eikon_engine.cli.debug_dir_options import debug_dir_session
+from eikon_engine.files.models import FileModel
+from eikon_engine.fix.appliers.aider import AiderApplier, AiderModel
+from eikon_engine.fix.appliers.blocks import BlocksApplier
+from eikon_engine.fix.debug_loop import debug_loop
+from eikon_engine.fix.options import DEFAULT_MAX_CYCLES, DEFAULT_TIMEOUT_SECONDS, LoopOptions
 from eikon_engine.fix.summary import render_summary
-from eikon_engine.outcome.printable import escape_control_characters
-from eikon_engine.trace.record import FileModel
+from eikon_engine.llm.capture import LazyClient
+from eikon_engine.llm.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
+from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
-    from eikon_engine.completions.debug_options import DebugDirChoice
-    from eikon_engine.fix.application import Applier
-    from eikon_engine.fix.task_result import TaskResult
+    from eikon_engine.cli.debug_dir_options import DebugDirChoice
+    from eikon_engine.fix.models import Applier, TaskResult
+
+
+def choose_applier(name: Literal["blocks", "aider"], *, model: str | None, base_url: str | None) -> Applier:
+    """Return an applier; aider uses the same model that generates fixes.
+
+    Raises:
+        AiderMissingError: aider is not installed.
+    """
+    match name:
+        case "blocks":
+            return BlocksApplier()
+        case "aider":
+            aider = AiderApplier(aider_model=AiderModel(model=model, base_url=base_url))
+            aider.require_installed()
+            return aider
+        case _:
+            assert_never(name)
 
 
 _FAILED: Final = 1

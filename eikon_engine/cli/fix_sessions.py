@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from eikon_engine.fix.session import SESSION_FILE, SessionRecord, is_alive, read_session, sessions_folder
-from eikon_engine.fix.unfinished import recover_all
-from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.fix.write_back import recover_all
+from eikon_engine.outcome.terminal import escape_control_characters
 
 
 def list_sessions(chosen: Path | None, *, as_json: bool) -> None:

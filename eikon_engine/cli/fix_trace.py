@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.completions.append import LazyClient
-from eikon_engine.completions.debug_options import debug_dir_session
-from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
+from eikon_engine.cli.debug_dir_options import debug_dir_session
 from eikon_engine.errors import FixRefusedError
-from eikon_engine.fix.missions.options import DEFAULT_RUNS, RepairOptions, parse_against
-from eikon_engine.fix.missions.render import render_repair
-from eikon_engine.fix.missions.repair import repair_trace
-from eikon_engine.outcome.printable import escape_control_characters
-from eikon_engine.replay.secret_sources import collect_secrets
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.url_map import parse_base_url_rules
+from eikon_engine.files.models import FileModel
+from eikon_engine.llm.capture import LazyClient
+from eikon_engine.llm.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, require_http_url
+from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.repair.options import DEFAULT_RUNS, RepairOptions, parse_against
+from eikon_engine.repair.repair import repair_trace
+from eikon_engine.repair.summary import render_repair
+from eikon_engine.secrets.sources import collect_secrets
+from eikon_engine.trace.base_urls import parse_base_url_rules
 from eikon_engine.trace.variables import parse_variables
 
 if TYPE_CHECKING:
-    from eikon_engine.completions.client import CompletionClient
-    from eikon_engine.completions.debug_options import DebugDirChoice
-    from eikon_engine.fix.missions.report import RepairReport
+    from eikon_engine.cli.debug_dir_options import DebugDirChoice
+    from eikon_engine.llm.completion import CompletionClient
+    from eikon_engine.repair.report import RepairReport
 
 
 class RepairCommandOptions(FileModel):

@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from eikon_engine.gates import GateSet
-    from eikon_engine.outcome.gate_result import GateResult
+    from eikon_engine.outcome.outcomes import GateResult
 
 
 @click.command("gate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,7 +49,7 @@ def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> i
 
 
 def _evaluate(gates: GateSet, path: Path) -> tuple[GateResult, ...]:
-    from eikon_engine.gates.subject import read_run_events
+    from eikon_engine.gates.event_sources import read_run_events
 
     subject = read_run_events(path)
     if subject.torn is not None:
@@ -58,7 +58,7 @@ def _evaluate(gates: GateSet, path: Path) -> tuple[GateResult, ...]:
 
 
 def _print_results(judged: dict[Path, tuple[GateResult, ...]]) -> None:
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
 
     width = max((len(each.gate) for results in judged.values() for each in results), default=0)
     for path, results in judged.items():

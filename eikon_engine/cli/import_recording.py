@@ -31,11 +31,11 @@ def import_command(
     The bundle contains the actions, and the network if the file has one. It has no observations until `eikon certify`
     replays it, or `eikon record --trace` records its actions.
     """
+    from eikon_engine.files.wall_clock import random_id, utc_now
     from eikon_engine.importers.foreign_file import open_foreign_file
     from eikon_engine.importers.formats import import_recording
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.record.import_bundle import with_har, write_import
-    from eikon_engine.trace.wall_clock import random_id, utc_now
 
     form, path = _parse_arguments(arguments)
     with open_foreign_file(path) as file:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.shell import run_command
+from eikon_engine.cli.shell import run_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +79,7 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
             summary="Run tasks at a prompt: /task debug:loop …",
         ),
         "replay": LazyCommand(
-            module="eikon_engine.replay.replay_cli",
+            module="eikon_engine.cli.replay",
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
         ),

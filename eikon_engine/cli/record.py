@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 import click
 from click.core import ParameterSource
 
-from eikon_engine.replay.mission_options import browser_option, redact_option, secret_options, variable_option
+from eikon_engine.cli.shared_options import browser_option, redact_option, secret_options, variable_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def record_command(
     Exit status: 0 recorded, and certified unless --no-certify; 1 not certified; the exit status of the script if it
     failed; others as `eikon replay`.
     """
-    from eikon_engine.replay.secret_sources import collect_secrets
+    from eikon_engine.secrets.sources import collect_secrets
 
     source = _require_source(chosen)
     known = collect_secrets(secrets, secret_file)
@@ -95,10 +95,10 @@ def record_command(
 
         return record_with_script(chosen["script"] or "", known, chosen)
     if source == "--url":
-        from eikon_engine.cli.record_by_hand import interactive_options, run_interactive
+        from eikon_engine.cli.record_interactive import interactive_options, run_interactive
 
         return run_interactive(chosen["output"], interactive_options(chosen, known))
-    from eikon_engine.cli.record_again import record_trace
+    from eikon_engine.cli.record_trace import record_trace
 
     return record_trace(chosen["source"] or Path(), known, chosen)
 

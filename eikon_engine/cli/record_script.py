@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eikon_engine.attach.script_request import RecordedContext
+    from eikon_engine.record.record_script import RecordedContext
 
 NOT_CERTIFIED = 1
 
@@ -22,10 +22,9 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     Raises:
         UsageError: the script is missing, or opened no browser context that could be recorded.
     """
-    from eikon_engine.attach.record_script import is_pytest_target, record_script
-    from eikon_engine.attach.script_request import ScriptRequest
     from eikon_engine.errors import UsageError
-    from eikon_engine.redact.rules import RedactionRules
+    from eikon_engine.record.record_script import ScriptRequest, is_pytest_target, record_script
+    from eikon_engine.secrets.search import RedactionRules
 
     request = ScriptRequest(
         script=script,
@@ -55,10 +54,10 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
 
 def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
     """Print the warnings of a recording and certify it; return whether it needs no further work."""
-    from eikon_engine.attach.certified import certify_recording
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.certify.render import render_certification
     from eikon_engine.errors import EikonError
+    from eikon_engine.record.certify_recording import certify_recording
+    from eikon_engine.report.certification import render_certification
     from eikon_engine.trace.bundle import open_bundle
 
     directory = recorded.directory
@@ -84,12 +83,12 @@ def _certify_recording(recorded: RecordedContext, *, certifies: bool) -> bool:
 
 
 def _print_result(line: str) -> None:
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
 
     click.echo(escape_control_characters(line))
 
 
 def _print_diagnostic(line: str) -> None:
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
 
     click.echo(escape_control_characters(line), err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options
+from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options
 
 
 @click.command("repl", context_settings={"help_option_names": ["-h", "--help"]})
@@ -17,6 +17,6 @@ def repl_command(*, model: str | None, base_url: str | None, debug: DebugDirChoi
     Without a terminal, lines are read from standard input; the first failing line ends the command with its exit
     status.
     """
-    from eikon_engine.cli.repl_lines import ReplOptions, run_prompt
+    from eikon_engine.cli.repl_prompt import ReplOptions, run_prompt
 
     return run_prompt(ReplOptions(model=model, base_url=base_url, debug=debug))

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
-from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options, debug_dir_session
-from eikon_engine.replay.mission_options import browser_option, redact_option, secret_options, variable_option
+from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
+from eikon_engine.cli.shared_options import browser_option, redact_option, secret_options, variable_option
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-    from eikon_engine.completions import CompletionClient
-    from eikon_engine.completions.debug_dir import DebugDir
-    from eikon_engine.scenario.open_folder import RunResult
+    from eikon_engine.llm import CompletionClient
+    from eikon_engine.llm.debug_dir import DebugDir
+    from eikon_engine.scenario.model import ScenarioFile
     from eikon_engine.scenario.options import ScenarioOptions
-    from eikon_engine.scenario.read import ScenarioFile
     from eikon_engine.scenario.recording import Recording
+    from eikon_engine.scenario.run_folder import RunResult
     from eikon_engine.scenario.tool_box import ToolBox
 
 
@@ -77,8 +77,8 @@ def run_command(
     usage; 3 unverifiable; 65 unreadable scenario or recording; 69 no browser or model server; 78 missing requirement or
     fixture; 130 interrupted.
     """
-    from eikon_engine.scenario.read import read_scenario
-    from eikon_engine.trace.redaction import Redactor
+    from eikon_engine.scenario.model import read_scenario
+    from eikon_engine.secrets.redaction import Redactor
 
     _require_mode_options(chosen, debug)
     scenario = read_scenario(file)
@@ -149,8 +149,8 @@ def _require_mode_options(chosen: CommandOptions, debug: DebugDirChoice) -> None
 
 
 def _options(chosen: CommandOptions) -> ScenarioOptions:
-    from eikon_engine.replay.secret_sources import collect_secrets
     from eikon_engine.scenario.options import ScenarioOptions
+    from eikon_engine.secrets.sources import collect_secrets
     from eikon_engine.trace.variables import parse_variables, require_utf8
 
     if chosen["run_id"] is not None:
@@ -171,7 +171,7 @@ def _options(chosen: CommandOptions) -> ScenarioOptions:
 
 def _require_run_id(run_id: str) -> None:
     from eikon_engine.errors import UsageError
-    from eikon_engine.trace.file_name import safe_file_name
+    from eikon_engine.files.paths import safe_file_name
 
     if safe_file_name(run_id, "") != run_id:
         message = f"--run-id: expected at most 100 letters, digits, '.', '_' and '-', got {run_id!r}"
@@ -228,7 +228,7 @@ def _model_client_factory(responses: DebugDir | None) -> Iterator[Callable[[], C
     """Yield a factory of the live model client: that of `--debug-dir`, else one configured by the environment."""
     from contextlib import ExitStack
 
-    from eikon_engine.completions.openai_client import OpenAIClient
+    from eikon_engine.llm.openai_client import OpenAIClient
 
     with ExitStack() as held:
         if responses is not None:
@@ -239,10 +239,10 @@ def _model_client_factory(responses: DebugDir | None) -> Iterator[Callable[[], C
 
 async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     """Certify the mission and print the report; on failure, the recording stays uncertified."""
-    from eikon_engine.attach.certified import certify_recording
     from eikon_engine.certify.options import CertifyOptions
-    from eikon_engine.certify.render import render_certification
     from eikon_engine.errors import EikonError
+    from eikon_engine.record.certify_recording import certify_recording
+    from eikon_engine.report.certification import render_certification
 
     chosen = CertifyOptions(secrets=secrets, progress=lambda line: _print_stderr(f"[CERTIFY] {line}"))
     try:
@@ -267,7 +267,7 @@ def _print_result(result: RunResult, *, as_json: bool) -> int:
     """Print the result, and return the exit status."""
     import json
 
-    from eikon_engine.scenario.run_note import SUMMARY_FILE
+    from eikon_engine.outcome.run_record import SUMMARY_FILE
 
     if as_json:
         facts = {**result.record.model_dump(mode="json"), "folder": str(result.folder)}
@@ -282,6 +282,6 @@ def _print_result(result: RunResult, *, as_json: bool) -> int:
 
 
 def _print_stderr(line: str) -> None:
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
 
     click.echo(escape_control_characters(line), err=True)

@@ -21,7 +21,7 @@ def scan_command(*, bundle: Path, allow: Path | None) -> int:
     Exit status: 0 no findings, 1 findings, 2 usage error, 65 unreadable file.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.redact.scan import parse_allow_rules, scan_folder
 
     try:

@@ -18,10 +18,10 @@ import click
 )
 def schema_command(of: str, output: Path | None) -> None:
     """Print the JSON Schema of trace.json, of a line of events.jsonl, or of a scenario."""
-    from eikon_engine.outcome.events_schema import events_schema
-    from eikon_engine.scenario.schema import scenario_schema
+    from eikon_engine.files.writing import write_atomically
+    from eikon_engine.outcome.events import events_schema
+    from eikon_engine.scenario.model import scenario_schema
     from eikon_engine.trace.schema import render_schema, trace_schema
-    from eikon_engine.trace.whole_file import write_atomically
 
     schemas = {"trace": trace_schema, "events": events_schema, "scenario": scenario_schema}
     text = render_schema(schemas[of]())

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eikon_engine.completions.debug_options import DebugDirChoice, debug_dir_options, debug_dir_session
+from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.rerun.many import RerunOptions
-    from eikon_engine.rerun.report import BundleRerun, RerunReport
+    from eikon_engine.skills.rerun.rerun import RerunOptions
+    from eikon_engine.skills.rerun.results import BundleRerun, RerunReport
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
@@ -29,7 +29,7 @@ def skills_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_command(*, as_json: bool) -> None:
     """List all skills with version, origin and description; skills that cannot be used are reported on stderr."""
-    from eikon_engine.cli.skills_shown import list_skills, render_skill_list
+    from eikon_engine.report.skills import list_skills, render_skill_list
 
     rows, broken = list_skills()
     click.echo(render_skill_list(rows, broken, as_json=as_json), nl=False)
@@ -41,7 +41,7 @@ def list_command(*, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print description, schemas and example as JSON.")
 def show_command(*, name: str, as_json: bool) -> None:
     """Show the description of the skill NAME, the JSON Schemas of its parameters and output, and an example."""
-    from eikon_engine.cli.skills_shown import render_skill
+    from eikon_engine.report.skills import render_skill
 
     click.echo(render_skill(name, as_json=as_json), nl=False)
 
@@ -59,7 +59,7 @@ def run_skill_command(
     """Run the skill NAME on PAGE, an HTML file or a bundle, and print its output as JSON."""
     import json
 
-    from eikon_engine.cli.skills_input import parse_parameters, read_page
+    from eikon_engine.cli.skill_input import parse_parameters, read_page
     from eikon_engine.skills import SkillInput, default_skills
 
     skill = default_skills().get(name)
@@ -96,12 +96,12 @@ def rerun_command(
     Exit status: 0 nothing changed or changes were accepted, 1 an output changed, 3 a skill could not be rerun, 65 a
     bundle cannot be read. The remaining bundles are processed in any case.
     """
-    from eikon_engine.outcome.printable import escape_control_characters
-    from eikon_engine.rerun.find import find_bundles
-    from eikon_engine.rerun.many import RerunOptions
-    from eikon_engine.rerun.render import render_rerun_summary
-    from eikon_engine.rerun.report import RerunReport
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.report.rerun import render_rerun_summary
     from eikon_engine.skills import default_skills
+    from eikon_engine.skills.rerun.find_bundles import find_bundles
+    from eikon_engine.skills.rerun.rerun import RerunOptions
+    from eikon_engine.skills.rerun.results import RerunReport
 
     for name in only:
         default_skills().get(name)
@@ -128,7 +128,7 @@ def _require_no_scenario_runs(bundles: Sequence[Path]) -> None:
         UsageError: a bundle is the mission of a run.
     """
     from eikon_engine.errors import UsageError
-    from eikon_engine.scenario.run_note import MISSION_FOLDER, OUTPUTS_FILE, RUN_FILE
+    from eikon_engine.outcome.run_record import MISSION_FOLDER, OUTPUTS_FILE, RUN_FILE
 
     for bundle in bundles:
         folder = (bundle if bundle.is_dir() else bundle.parent).resolve()
@@ -144,10 +144,9 @@ def _rerun_and_print(
     bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, quiet: bool
 ) -> Iterator[BundleRerun]:
     """Rerun bundles, accept changes if requested, and print each result as soon as it is available."""
-    from eikon_engine.outcome.printable import escape_control_characters
-    from eikon_engine.rerun.accept import accept_outputs
-    from eikon_engine.rerun.many import rerun_bundles
-    from eikon_engine.rerun.render import render_rerun
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.report.rerun import render_rerun
+    from eikon_engine.skills.rerun.rerun import accept_outputs, rerun_bundles
 
     for number, rerun in enumerate(rerun_bundles(bundles, options), start=1):
         done = accept_outputs(rerun) if accepted else rerun
@@ -168,7 +167,7 @@ def _progress(text: str) -> None:
 
 
 def _print_next_steps(report: RerunReport, *, accepted: bool) -> None:
-    from eikon_engine.trace.wording import pluralize
+    from eikon_engine.files.text import pluralize
 
     if not sum(len(bundle.uses) for bundle in report.bundles):
         click.echo("no skill use found; nothing was compared", err=True)
@@ -181,7 +180,7 @@ def _print_next_steps(report: RerunReport, *, accepted: bool) -> None:
 
 
 def _print_broken(broken: Sequence[str]) -> None:
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.outcome.terminal import escape_control_characters
 
     for line in broken:
         click.echo(escape_control_characters(f"broken: {line}"), err=True)

@@ -76,8 +76,8 @@ def trace_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the whole trace as JSON.")
 def show_command(bundle: Path, step: str | None, *, as_json: bool) -> None:
     """List the attempts and steps of BUNDLE, or print one of them (STEP, its id) as JSON."""
-    from eikon_engine.edit.listing import render_listing, render_step, require_one_format
-    from eikon_engine.outcome.printable import escape_control_characters
+    from eikon_engine.cli.trace_listing import render_listing, render_step, require_one_format
+    from eikon_engine.outcome.terminal import escape_control_characters
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.serializer import serialize_trace
 
@@ -113,7 +113,7 @@ def set_command(
 
     STEP is an id listed by `eikon trace show`, FIELD a path such as action.target.selector, VALUE JSON or plain text.
     """
-    from eikon_engine.edit.assignments import parse_declarations, parse_field_edits
+    from eikon_engine.trace.edit_arguments import parse_declarations, parse_field_edits
     from eikon_engine.trace.patch import TracePatch, apply_patch
 
     trace = _read_trace(bundle)
@@ -134,7 +134,7 @@ def set_command(
 @_output_options
 def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways: Unpack[_Destinations]) -> None:
     """Delete actions, skills or whole attempts of BUNDLE."""
-    from eikon_engine.edit.assignments import build_edit
+    from eikon_engine.trace.edit_arguments import build_edit
     from eikon_engine.trace.edits import DeleteStep
 
     operations = tuple(build_edit(DeleteStep, step=step, reason=reason) for step in steps)
@@ -152,9 +152,9 @@ def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways:
 def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, **rest: Unpack[_InsertOptions]) -> None:
     """Insert an action into BUNDLE, before or after a step.
 
-    ACTION is JSON as printed by `eikon trace show BUNDLE SLOT_DISTANCE`, such as '{"type": "press", "key": "Tab"}'.
+    ACTION is JSON as printed by `eikon trace show BUNDLE STEP`, such as '{"type": "press", "key": "Tab"}'.
     """
-    from eikon_engine.edit.assignments import build_insertion, parse_action, require_one_side
+    from eikon_engine.trace.edit_arguments import build_insertion, parse_action, require_one_side
 
     beside = require_one_side(rest["before"], rest["after"])
     trace = _read_trace(bundle)
@@ -180,7 +180,7 @@ def split_command(
     **new: Unpack[_NewSubgoal],
 ) -> None:
     """Split a subgoal in two: the steps of ATTEMPT from --before on become a subgoal of their own."""
-    from eikon_engine.edit.assignments import build_edit
+    from eikon_engine.trace.edit_arguments import build_edit
     from eikon_engine.trace.edits import SplitAttempt
 
     edit = build_edit(SplitAttempt, attempt=attempt, reason=reason, **new)
@@ -198,7 +198,7 @@ def merge_command(
     bundle: Path, *, first: str, second: str, description: str | None, reason: str, **ways: Unpack[_Destinations]
 ) -> None:
     """Merge two adjacent attempts."""
-    from eikon_engine.edit.assignments import build_edit
+    from eikon_engine.trace.edit_arguments import build_edit
     from eikon_engine.trace.edits import MergeAttempts
 
     edit = build_edit(MergeAttempts, first=first, second=second, description=description, reason=reason)
@@ -211,7 +211,7 @@ def merge_command(
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a changed copy of the bundle here.")
 def apply_command(bundle: Path, *, patch: Path, output: Path | None) -> None:
     """Apply PATCH, a file written by --save."""
-    from eikon_engine.edit.saved_patch import read_patch
+    from eikon_engine.trace.patch import read_patch
 
     _finish_edit(bundle, _read_trace(bundle), read_patch(patch).operations, {"output": output, "saved": None})
 
@@ -226,12 +226,11 @@ def _finish_edit(
     bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, ...], destinations: _Destinations
 ) -> None:
     """Print a change; save it or apply it to a copy if requested."""
-    from eikon_engine.edit.assignments import undeclared_variables
-    from eikon_engine.edit.changed_copy import copy_bundle
-    from eikon_engine.edit.saved_patch import write_patch
     from eikon_engine.errors import UsageError
-    from eikon_engine.outcome.printable import escape_control_characters
-    from eikon_engine.trace.patch import TracePatch, apply_patch, render_patch
+    from eikon_engine.outcome.terminal import escape_control_characters
+    from eikon_engine.trace.bundle import copy_bundle
+    from eikon_engine.trace.edit_arguments import undeclared_variables
+    from eikon_engine.trace.patch import TracePatch, apply_patch, render_patch, write_patch
 
     patch = TracePatch(operations=operations)
     changed = apply_patch(trace, patch)

@@ -1,18 +1,32 @@
-"""Breakpoints: stop conditions, and the table of a session's breakpoints. Immutable; a change returns a new table."""
+"""Breakpoints: stop conditions, their patterns and syntax, and the table of a session's breakpoints.
+
+All values are immutable; a change returns a new table. A regular expression can take exponential time (`(a+)+$`):
+searches are limited, and an undecided search is reported, never treated as "no match".
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+import re
+import warnings
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never, get_args
 
+import regex
+
+from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import BreakpointError
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import pluralize
+from eikon_engine.network.keys import BODY_MARK
 from eikon_engine.outcome.debug_events import BreakpointRef, BreakpointType
-from eikon_engine.trace.record import FileModel
+from eikon_engine.trace.actions import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from eikon_engine.debug.stop_patterns import RequestPattern, TextPattern
+    from eikon_engine.replay.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +236,297 @@ def _describe(stop_condition: StopCondition) -> tuple[BreakpointType, str | int 
             return "selector", selector
         case _:
             assert_never(stop_condition)
+
+
+SEARCH_TIMEOUT_S: Final = 0.05
+"""Processor time for all texts of a step; the load of the machine does not change results."""
+MIN_SEARCH_S: Final = 0.001
+"""Minimum time per text."""
+MAX_PATTERN_LENGTH: Final = 2_000
+"""In characters."""
+
+
+class SearchResult(Enum):
+    """Result of a search."""
+
+    YES = "yes"
+    NO = "no"
+    UNDECIDED = "undecided"
+    """Aborted after `SEARCH_TIMEOUT_S`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPattern:
+    """A case-insensitive regular expression, searched anywhere in a text."""
+
+    source: str
+    _compiled: regex.Pattern[str] = field(compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, source: str, name: str) -> Self:
+        """Parse the syntax of Python's `re`; `what` names the pattern in messages.
+
+        Raises:
+            BreakpointError: empty, too long, or not a regular expression.
+        """
+        _require_length(source, name)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # deprecated syntax
+                re.compile(source, re.IGNORECASE)
+            return cls(source, regex.compile(_to_regex_syntax(source, name), regex.IGNORECASE))
+        except (re.error, regex.error, OverflowError, RecursionError) as error:
+            message = f"{name}: expected a regular expression, got {source!r} ({error}); escape literal characters"
+            raise BreakpointError(message) from error
+
+    def search(self, text: str, timeout_s: float = SEARCH_TIMEOUT_S) -> SearchResult:
+        """Search a text."""
+        try:
+            return SearchResult.NO if self._compiled.search(text, timeout=timeout_s) is None else SearchResult.YES
+        except TimeoutError:
+            return SearchResult.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPattern:
+    """A URL with `*` for any text, optionally preceded by a method: `*/api/*`, `POST */cart`."""
+
+    source: str
+    _method: str
+    _pieces: tuple[str, ...]
+    """Literal parts between the stars."""
+
+    @classmethod
+    def parse(cls, source: str) -> Self:
+        """Parse a pattern; it must match the whole URL with its query, without its fragment.
+
+        Raises:
+            BreakpointError: empty, too long, or contains a misplaced space.
+        """
+        method, _, url = source.rpartition(" ")
+        if not url or method != method.strip() or " " in method:
+            message = f"request: expected a URL such as '*/api/*' or 'POST */cart', got {source!r}"
+            raise BreakpointError(message)
+        _require_length(source, "request")
+        return cls(source, method.upper(), tuple(url.split("*")))
+
+    def search(self, key: str, _timeout_s: float = SEARCH_TIMEOUT_S) -> SearchResult:
+        """Match a request key; never undecided."""
+        method, _, url = key.partition(BODY_MARK)[0].partition(" ")
+        if self._method and method.upper() != self._method:
+            return SearchResult.NO
+        return SearchResult.YES if self._matches_url(url) else SearchResult.NO
+
+    def _matches_url(self, url: str) -> bool:
+        first, *between = self._pieces
+        if not between:
+            return url == first
+        *between, last = between
+        place, end = len(first), len(url) - len(last)
+        if place > end or not url.startswith(first) or not url.endswith(last):
+            return False
+        for piece in between:
+            found = url.find(piece, place, end)
+            if found < 0:
+                return False
+            place = found + len(piece)
+        return True
+
+
+def search_texts(pattern: TextPattern | RequestPattern, texts: Sequence[str]) -> tuple[SearchResult, str]:
+    """Search texts in order within `SEARCH_TIMEOUT_S`; return the result, with the deciding text."""
+    each_s = max(SEARCH_TIMEOUT_S / max(len(texts), 1), MIN_SEARCH_S)
+    for text in texts:
+        found = pattern.search(text, each_s)
+        if found is not SearchResult.NO:
+            return found, text
+    return SearchResult.NO, ""
+
+
+def _to_regex_syntax(source: str, what: str) -> str:
+    """Rewrite a pattern of Python's `re` so that `regex` reads it the same way.
+
+    `regex` has additional syntax: braces may count errors (`a{e}`), sets may have named parts (`[[:alpha:]]`). In
+    Python these are literal characters.
+
+    Raises:
+        BreakpointError: the pattern uses verbose mode.
+    """
+
+    def same(token: re.Match[str]) -> str:
+        match token.lastgroup:
+            case "set":
+                return token[0][0] + token[0][1:].replace("\\[", "[").replace("[", "\\[")
+            case "brace":
+                return "\\{"
+            case "up_to":
+                return f"{{0{token['up_to']}}}"
+            case "verbose":
+                message = f"{what}: verbose patterns are not supported, got {source!r}; remove the flag x"
+                raise BreakpointError(message)
+            case _:
+                return token[0]
+
+    return _TOKEN.sub(same, source)
+
+
+_TOKEN: Final = re.compile(
+    r"""
+      \\N\{[^}]*\} | \\. | \(\?\#[^)]*\)
+    | (?P<verbose> \(\? [a-zA-Z]*x[a-zA-Z]* (?:-[a-zA-Z]+)? [:)] )
+    | (?P<set> \[\^?\]? (?:\\.|[^]\\])* \] )
+    | \{\d+(?:,\d*)?\}
+    | \{(?P<up_to>,\d*)\}
+    | (?P<brace> \{ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Syntax that `regex` may read differently from Python, and what must be skipped to find it."""
+
+
+def _require_length(source: str, what: str) -> None:
+    if not 1 <= len(source) <= MAX_PATTERN_LENGTH:
+        message = f"{what}: expected a pattern of 1 to {MAX_PATTERN_LENGTH} characters, got {len(source)}"
+        raise BreakpointError(message)
+
+
+BREAKPOINT_TYPES: Final[tuple[BreakpointType, ...]] = get_args(BreakpointType)
+ACTION_TYPES: Final = tuple(sorted(each.model_fields["type"].default for each in get_args(get_args(Action)[0])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakpointTargets:
+    """What the breakpoints of a mission may refer to."""
+
+    tools: tuple[str, ...]
+    """Action types and skill names."""
+    iterations: int
+    """Number of steps."""
+    subgoals: tuple[str, ...]
+    """Ids of the subgoals that have steps, and of their attempts."""
+
+    @classmethod
+    def from_plan(cls, plan: Plan, skills: Iterable[str]) -> BreakpointTargets:
+        """Collect the targets of a plan; `skills` are the names of the installed skills."""
+        attempts = [each.subgoal for each in plan.subgoals if each.steps]
+        names = [name for attempt in attempts for name in (attempt.subgoal_id, attempt.id)]
+        return cls(
+            tools=(*ACTION_TYPES, *sorted(skills)),
+            iterations=plan.step_count,
+            subgoals=tuple(dict.fromkeys(names)),
+        )
+
+
+def parse_breakpoint(text: str) -> BreakpointAdd:
+    """Parse the value of `--break`: a type, or a type and a value such as `tool:click`.
+
+    Raises:
+        BreakpointError: unknown breakpoint type.
+    """
+    kind, colon, value = text.partition(":")
+    return BreakpointAdd(on=require_breakpoint_type(kind), value=value if colon else None)
+
+
+def require_breakpoint_type(name: str) -> BreakpointType:
+    """Return a breakpoint type by name.
+
+    Raises:
+        BreakpointError: unknown breakpoint type.
+    """
+    if name not in BREAKPOINT_TYPES:
+        message = f"breakpoint type: expected one of {', '.join(BREAKPOINT_TYPES)}, got {name!r}"
+        raise BreakpointError(message)
+    return name
+
+
+def parse_condition(command: BreakpointAdd, targets: BreakpointTargets) -> StopCondition:  # noqa: PLR0911 - one case a kind
+    """Build the stop condition of a breakpoint command.
+
+    Does not check that a selector is valid; only the browser can (`require_selector`).
+
+    Raises:
+        BreakpointError: the value is missing, superfluous, or refers to something the mission does not have.
+    """
+    if command.condition is not None and command.on != "tool":
+        message = f"{command.on}: only tool breakpoints take --condition, got {command.condition!r}; remove it"
+        raise BreakpointError(message)
+    match command.on:
+        case "tool":
+            condition = None if command.condition is None else TextPattern.parse(command.condition, "--condition")
+            name = _require_known(
+                _required_value(command), targets.tools, "tool", "an action type or the name of a skill"
+            )
+            return AtTool(name, condition)
+        case "iteration":
+            return AtIteration(_parse_iteration(command, targets))
+        case "pattern":
+            return AtPattern(TextPattern.parse(_required_value(command), "pattern"))
+        case "error":
+            _require_no_value(command)
+            return AtError()
+        case "divergence":
+            _require_no_value(command)
+            return AtDivergence()
+        case "subgoal":
+            return AtSubgoal(
+                _require_known(
+                    _required_value(command), targets.subgoals, "subgoal", "the id of a subgoal that has steps"
+                )
+            )
+        case "request":
+            return AtRequest(RequestPattern.parse(_required_value(command)))
+        case "selector":
+            return AtSelector(_required_value(command))
+        case _:
+            assert_never(command.on)
+
+
+def _required_value(command: BreakpointAdd) -> str:
+    value = "" if command.value is None else str(command.value)
+    if not value.strip():
+        usage = f"eikon debug breakpoint add {command.on} {_VALUE_SYNTAX[command.on]}"
+        message = f"{command.on}: missing value; write {usage}"
+        raise BreakpointError(message)
+    return value
+
+
+def _parse_iteration(command: BreakpointAdd, targets: BreakpointTargets) -> int:
+    text = _required_value(command)
+    number = int(text) if _is_number(text) else 0
+    if not 1 <= number <= targets.iterations:
+        message = (
+            f"iteration: expected a step number from 1 to {targets.iterations}, got {text!r}; "
+            f"the mission has {pluralize(targets.iterations, 'step')}"
+        )
+        raise BreakpointError(message)
+    return number
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < _MAX_DIGITS
+
+
+def _require_known(name: str, known: tuple[str, ...], kind: str, expected: str) -> str:
+    if name in known:
+        return name
+    near = get_close_matches(name, known, n=1)
+    advice = f"did you mean {near[0]!r}?" if near else f"available: {', '.join(known) or 'none'}"
+    message = f"{kind}: expected {expected}, got {name!r}; {advice}"
+    raise BreakpointError(message)
+
+
+def _require_no_value(command: BreakpointAdd) -> None:
+    if command.value is not None:
+        message = f"{command.on}: takes no value because it stops at every {command.on}, got {str(command.value)!r}"
+        raise BreakpointError(message)
+
+
+_MAX_DIGITS: Final = 10
+_VALUE_SYNTAX: Final = {
+    "tool": "NAME",
+    "iteration": "N",
+    "pattern": "REGEX",
+    "subgoal": "ID",
+    "request": "URL-PATTERN",
+    "selector": "CSS",
+}

@@ -13,22 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 
+from eikon_engine.debug.history import Evaluation, History, steps_sha256
 from eikon_engine.debug.state_digest import Sha256, StateDigest
-from eikon_engine.debug.way import Evaluation, History, steps_sha256
 from eikon_engine.errors import CheckpointError, TraceError
+from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.models import FileModel, validation_error
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.debug_events import CheckpointReason
-from eikon_engine.trace.blobs import BlobRef, BlobStore
-from eikon_engine.trace.dom.stored import store_snapshot
-from eikon_engine.trace.field_errors import validation_error
+from eikon_engine.trace.bundle import store_snapshot
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.whole_file import write_atomically
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
 

@@ -1,24 +1,26 @@
-"""Send commands to a session from another process, and wait for the responses."""
+"""Send commands to a session from another process, and wait for the responses.
+
+A user's command line becomes a `SessionRequest`, which the session executes, or a `FileQuery`, which its files answer.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
+from eikon_engine.debug.command_file import append_command
+from eikon_engine.debug.command_redaction import may_contain_secret, request_redacted_command
 from eikon_engine.debug.commands import Command, CommandLine
-from eikon_engine.debug.find_session import session_ended_error
-from eikon_engine.debug.mailbox import append_command
-from eikon_engine.debug.secret_texts import may_contain_secret
-from eikon_engine.debug.vetting import request_redacted_command
+from eikon_engine.debug.session_folder import session_ended_error
 from eikon_engine.errors import EventsError, InterruptedRunError, SessionEndedError, SessionError
+from eikon_engine.files.wall_clock import random_id, utc_now
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.events import EventLine
-from eikon_engine.outcome.stored import ValueStore
-from eikon_engine.trace.wall_clock import random_id, utc_now
+from eikon_engine.outcome.stored_values import ValueStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +28,44 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.debug.session_folder import SessionFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The output of a command, as text and as JSON."""
+
+    text: str
+    """Ends with a newline unless empty."""
+    data: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """A command for the session; it may depend on the session's current position."""
+
+    command: Callable[[SessionFolder], Command]
+    confirmation: Callable[[SessionFolder], str | None] = lambda _folder: None
+    """Question the user must confirm first; None if no confirmation is needed."""
+    confirmed: Callable[[Command], Command] = lambda command: command
+    """Mark the command as confirmed."""
+    run_offline: Callable[[SessionFolder], Output] | None = None
+    """Run the command on the files of a named session that no longer runs; None if that is not possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileQuery:
+    """A query answered from the session's files, whether or not the session runs."""
+
+    run: Callable[[SessionFolder], Output]
+
+
+UserRequest: TypeAlias = SessionRequest | FileQuery
+
+
+def send(command: Command) -> SessionRequest:
+    """Wrap a command that does not depend on the session's position."""
+    return SessionRequest(lambda _folder: command)
+
 
 _POLL_S: Final = 0.01
 _CHUNK: Final = 1 << 16

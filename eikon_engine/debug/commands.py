@@ -6,9 +6,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
+from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.outcome.debug_events import BreakpointType
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.record import FileModel, FiniteJson
 
 
 class Pause(FileModel):

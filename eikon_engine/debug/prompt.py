@@ -15,7 +15,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from eikon_engine.debug.client import EventTail
 from eikon_engine.errors import EventsError, OutputError, SessionError
-from eikon_engine.trace.whole_file import write_error_message
+from eikon_engine.files.writing import write_error_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.matches import find_matches_everywhere
+from eikon_engine.browser.inspection import find_matches_everywhere
 from eikon_engine.errors import ActionError, BreakpointError, BrowserDiedError
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from eikon_engine.browser.matches import SelectorMatches
+    from eikon_engine.browser.inspection import SelectorMatches
     from eikon_engine.browser.session import Session
 
 

@@ -1,7 +1,9 @@
-"""The folders of debug sessions: location, layout, and whether a session is running."""
+"""The folders of debug sessions: location, layout, lock, finding and listing them."""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import re
 from contextlib import contextmanager
@@ -9,23 +11,122 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
-from eikon_engine.debug.session_file import SessionFile, read_session_file
-from eikon_engine.debug.session_lock import is_locked
+from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.debug.timeline import Timeline
-from eikon_engine.errors import OutputError, SessionError, UsageError
+from eikon_engine.errors import (
+    OutputError,
+    SessionAmbiguousError,
+    SessionEndedError,
+    SessionError,
+    SessionMissingError,
+    UsageError,
+)
+from eikon_engine.files.models import FileModel, validation_error
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.event_log import EVENTS_FILE
-from eikon_engine.trace.bundle_path import resolve_inside
-from eikon_engine.trace.field_errors import validation_error
-from eikon_engine.trace.whole_file import write_atomically, write_error_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
     from eikon_engine.debug.timeline import Branch
+
+SESSION_VERSION: Literal[1] = 1
+
+
+class SessionFile(FileModel):
+    """A debug session as it was started."""
+
+    session_version: Literal[1] = SESSION_VERSION
+    id: str
+    mission_id: str
+    mission_text: str
+    trace: str
+    """Absolute path of the bundle."""
+    trace_id: str
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
+    """None while it runs, and if its process was killed or failed."""
+    pid: int
+    """Process id, informational; the lock tells whether it is alive."""
+    headless: bool
+    variables: dict[str, str] = Field(default_factory=dict)
+    """Values of trace variables that were given."""
+    timeout_ms: float | None = None
+    """Deadline of every action, in page time; None uses the recorded ones."""
+    browser_path: str | None = None
+    """Browser that was requested; None if it was searched for."""
+    breakpoints: tuple[BreakpointAdd, ...] = ()
+    """Initial breakpoints, including the one on divergences; redacted."""
+    checkpoint_interval: int
+    keep_checkpoints: int
+    """How many automatic checkpoints are retained."""
+    parked: int
+    from_session: str | None = None
+    """Path of the session whose checkpoints it started with; None if there was none."""
+
+
+def read_session_file(path: Path) -> SessionFile:
+    """Read `session.json`.
+
+    Raises:
+        SessionError: it cannot be read, or is invalid.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SessionError(f"{path}: the session cannot be read ({error.strerror}); check the path") from error
+    try:
+        return SessionFile.model_validate_json(data)
+    except ValidationError as error:
+        raise SessionError(str(validation_error(error, data, str(path)))) from error
+
+
+def write_session_file(path: Path, session: SessionFile) -> None:
+    """Write `session.json` atomically.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    write_atomically(path, session.model_dump_json(indent=1).encode() + b"\n")
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a session; liveness checks do not block, and hold it only briefly.
+
+    Raises:
+        OutputError: the lock file cannot be written.
+    """
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise OutputError(write_error_message(path, error)) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a live process holds the lock."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
 
 SESSIONS_DIR_VARIABLE: Final = "EIKON_DEBUG_DIR"
 """Environment variable that sets the folder of all sessions."""
@@ -250,3 +351,149 @@ def list_session_folders(parent: Path) -> Iterator[SessionFolder]:
         raise SessionError(f"{parent}: the sessions cannot be listed ({error.strerror}); check the folder") from error
     for name in names:
         yield SessionFolder(parent / name)
+
+
+def find_running_session(parent: Path, name: str | None) -> SessionFolder:
+    """Return the session with this name, or the only running one.
+
+    Raises:
+        SessionMissingError: no session has this name, or there are no sessions.
+        SessionEndedError: it is not running.
+        SessionAmbiguousError: several sessions are running, and no name was given.
+    """
+    if name is not None:
+        found = _get_session(parent, name)
+        if not found.is_running():
+            raise session_ended_error(found)
+        return found
+    folders = tuple(list_session_folders(parent))
+    running = tuple(folder for folder in folders if folder.is_running())
+    match running:
+        case (only,):
+            return only
+        case ():
+            if folders:
+                raise session_ended_error(folders[-1])
+            raise SessionMissingError(_no_sessions_message(parent))
+        case _:
+            found_names = " and ".join(folder.name for folder in running)
+            message = f"several sessions are running: {found_names}; choose one with --session"
+            raise SessionAmbiguousError(message)
+
+
+def find_session(parent: Path, name: str | None) -> SessionFolder:
+    """Return the session with this name, the only running one, or else the most recent.
+
+    Raises:
+        SessionMissingError: no session has this name, or there are no sessions.
+        SessionAmbiguousError: several sessions are running, and no name was given.
+    """
+    if name is not None:
+        return _get_session(parent, name)
+    try:
+        return find_running_session(parent, None)
+    except SessionEndedError:
+        return tuple(list_session_folders(parent))[-1]
+
+
+def find_ended_session(parent: Path, name: str) -> SessionFolder:
+    """Return a session that is not running.
+
+    Raises:
+        SessionMissingError: no session has this name.
+        UsageError: it is still running.
+    """
+    found = _get_session(parent, name, option="--from-session")
+    if found.is_running():
+        raise UsageError(f"--from-session {name}: the session is still running; quit it first")
+    return found
+
+
+def _get_session(parent: Path, name: str, *, option: str = "--session") -> SessionFolder:
+    names = [folder.name for folder in list_session_folders(parent)]
+    if name in names:
+        return SessionFolder(parent / name)
+    if not names:
+        raise SessionMissingError(_no_sessions_message(parent))
+    found = ", ".join(names[-3:])
+    raise SessionMissingError(f"{option} {name}: no such session, the latest are {found}; run `eikon debug sessions`")
+
+
+def _no_sessions_message(parent: Path) -> str:
+    return f"{parent}: no debug sessions; start one with `eikon debug start --trace …`"
+
+
+def session_ended_error(folder: SessionFolder) -> SessionEndedError:
+    """Return the error for a session that is not running."""
+    return SessionEndedError(
+        f"session {folder.name} has {folder.state()}; its checkpoints can be used in a new one: "
+        f"eikon debug start --from-session {folder.name}"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSession:
+    """One session of the list."""
+
+    name: str
+    state: SessionState | None
+    """None if its files cannot be read."""
+    session: SessionFile | None = None
+    timeline: Timeline | None = None
+    """None if it does not exist yet."""
+    problem: str | None = None
+    """What is wrong with its files."""
+
+
+def list_sessions(parent: Path) -> tuple[ListedSession, ...]:
+    """Return all sessions, including damaged ones.
+
+    Raises:
+        SessionError: the folder cannot be read.
+    """
+    return tuple(_read_listed(folder) for folder in list_session_folders(parent))
+
+
+def render_sessions_json(sessions: Iterable[ListedSession]) -> str:
+    """Return the list as a JSON array."""
+    rows = [
+        {
+            "id": each.name,
+            "state": each.state,
+            "session": None if each.session is None else each.session.model_dump(mode="json"),
+            "timeline": None if each.timeline is None else each.timeline.model_dump(mode="json"),
+            "problem": each.problem,
+        }
+        for each in sessions
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def render_sessions(parent: Path, sessions: tuple[ListedSession, ...]) -> str:
+    """Return the list as text, one line per session."""
+    if not sessions:
+        return f"no sessions in {parent}; start one with `eikon debug start --trace …`\n"
+    return "".join(f"{_session_line(each)}\n" for each in sessions)
+
+
+def _read_listed(folder: SessionFolder) -> ListedSession:
+    try:
+        session, state = folder.read_session(), folder.state()
+    except SessionError as error:
+        return ListedSession(name=folder.name, state=None, problem=error.message)
+    try:
+        timeline = folder.read_timeline() if folder.timeline_path.exists() else None
+    except SessionError as error:
+        return ListedSession(name=folder.name, state=state, session=session, problem=error.message)
+    return ListedSession(name=folder.name, state=state, session=session, timeline=timeline)
+
+
+def _session_line(each: ListedSession) -> str:
+    if each.session is None:
+        return f"{each.name}  unreadable: {each.problem}"
+    where = ""
+    if each.timeline is not None:
+        active = each.timeline.active
+        where = f", {active.name} at {active.iteration} of {active.step_count}"
+    problem = f"; {each.problem}" if each.problem else ""
+    return f"{each.name}  {each.state}{where}  {each.session.mission_id}: {each.session.mission_text}{problem}"

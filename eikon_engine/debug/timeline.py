@@ -7,12 +7,25 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import AwareDatetime, Field
 
 from eikon_engine.debug.state_digest import Sha256
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, CheckpointReason
 from eikon_engine.outcome.outcomes import Verdict
-from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
+
+
+def describe_doubts(evaluations: Sequence[EvaluationEntry], left_out: Sequence[SkippedStepEntry]) -> tuple[str, ...]:
+    """Return the reasons as short phrases: manual JavaScript and skipped steps."""
+    doubts: list[str] = []
+    if evaluations:
+        places = ", ".join(str(place) for place in dict.fromkeys(each.iteration for each in evaluations))
+        doubts.append(f"JavaScript was run manually at {places}")
+    if left_out:
+        doubts.append(f"{pluralize(len(left_out), 'step')} skipped without replacement")
+    return tuple(doubts)
+
 
 TIMELINE_VERSION: Literal[1] = 1
 

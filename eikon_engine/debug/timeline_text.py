@@ -20,7 +20,7 @@ from eikon_engine.debug.timeline_tree import (
     StepItem,
     build_trees,
 )
-from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
     from eikon_engine.debug.timeline import StepEntry, Timeline

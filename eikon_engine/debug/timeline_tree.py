@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from eikon_engine.debug.passing import left_history_after
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.debug.timeline_queries import left_history_after
+from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

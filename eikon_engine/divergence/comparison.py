@@ -10,9 +10,9 @@ from eikon_engine.outcome.divergence import Divergence
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eikon_engine.dom import PageSnapshot
     from eikon_engine.outcome.divergence import Layer
     from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
-    from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.execution import ActionTrace, Result
     from eikon_engine.trace.observation import Observation
 

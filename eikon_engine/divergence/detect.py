@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.accessibility import detect_accessibility
-from eikon_engine.divergence.because import explain_by_responses
-from eikon_engine.divergence.dom import detect_dom
-from eikon_engine.divergence.lifecycle import detect_lifecycle
-from eikon_engine.divergence.network import detect_network
-from eikon_engine.divergence.pixels import detect_pixels
-from eikon_engine.divergence.result import detect_result
-from eikon_engine.divergence.storage import detect_storage
-from eikon_engine.divergence.value import detect_value
+from eikon_engine.divergence.detectors.accessibility import detect_accessibility
+from eikon_engine.divergence.detectors.dom import detect_dom
+from eikon_engine.divergence.detectors.lifecycle import detect_lifecycle
+from eikon_engine.divergence.detectors.network import detect_network
+from eikon_engine.divergence.detectors.pixels import detect_pixels
+from eikon_engine.divergence.detectors.result import detect_result
+from eikon_engine.divergence.detectors.storage import detect_storage
+from eikon_engine.divergence.detectors.value import detect_value
+from eikon_engine.divergence.related_responses import explain_by_responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,25 +6,191 @@ then by order. The diff explains a difference; the digests alone decide whether 
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from eikon_engine.divergence.body_diff import ABSENT
-from eikon_engine.divergence.data_changes import data_block_texts, diff_data_blocks
-from eikon_engine.divergence.dom_match import match_children
-from eikon_engine.divergence.dom_path import append_step, sibling_steps
-from eikon_engine.trace.dom.digest import node_digest
-from eikon_engine.trace.dom.tree import (
-    HTML_WHITESPACE,
-    DomNode,
-    FrameSnapshot,
-    PageSnapshot,
-    StateValue,
-    is_significant,
-)
+from eikon_engine.divergence.response_diff import ABSENT
+from eikon_engine.dom.digest import node_digest
+from eikon_engine.dom.html import block_texts
+from eikon_engine.dom.paths import append_step, sibling_steps
+from eikon_engine.dom.tree import HTML_WHITESPACE, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.files.json_text import canonical_json
+from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from eikon_engine.files.json_text import JsonValue
+    from eikon_engine.outcome.json_diff import JsonChange
+
+MAX_SHOWN_VALUES: Final = 3
+"""Maximum number of values shown; the others are counted."""
+
+
+def data_block_texts(frame: FrameSnapshot) -> dict[int, str]:
+    """Return the stored texts of the data blocks of a document, by `id(node)`."""
+    texts = block_texts(frame.extras)
+    if not texts:
+        return {}
+    found = ((node, texts.get(place)) for place, node in enumerate(frame.root.walk()))
+    return {id(node): text for node, text in found if isinstance(text, str)}
+
+
+def diff_data_blocks(expected: str, observed: str) -> tuple[str, str]:
+    """Return the differing values of two data blocks; the whole texts if they cannot be compared as JSON."""
+    try:
+        changes = diff_json(json.loads(expected), json.loads(observed))
+    except (ValueError, RecursionError, TraceFieldError):
+        return expected, observed
+    if not changes:
+        return expected, observed
+    more = f"; {len(changes) - MAX_SHOWN_VALUES} more" if len(changes) > MAX_SHOWN_VALUES else ""
+    before = "; ".join(_format_side(each, JsonChangeKind.ADDED, each.expected) for each in changes[:MAX_SHOWN_VALUES])
+    after = "; ".join(_format_side(each, JsonChangeKind.REMOVED, each.observed) for each in changes[:MAX_SHOWN_VALUES])
+    return f"{before}{more}", f"{after}{more}"
+
+
+def _format_side(change: JsonChange, absent: JsonChangeKind, value: JsonValue) -> str:
+    return f"{change.path} {ABSENT if change.kind is absent else canonical_json(value)}"
+
+
+_KEY_ATTRIBUTES: Final = frozenset({"id", "name", "data-key", "data-id", "data-testid", "key"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildMatch:
+    """The matched children of two elements."""
+
+    partner: dict[int, int]
+    """Index of the observed child by index of the expected child."""
+    moved: frozenset[int]
+    """Indices of expected children that are in a different order."""
+
+
+def match_children(
+    before: Sequence[DomNode], after: Sequence[DomNode], digests: tuple[list[bytes], list[bytes]]
+) -> ChildMatch:
+    """Match children by digest, then by key, then by order."""
+    partner: dict[int, int] = {}
+    end = _match_ends(digests, partner)
+    rest = (range(len(partner) - end, len(before) - end), range(len(partner) - end, len(after) - end))
+    _match_unique([digests[0][i] for i in rest[0]], [digests[1][i] for i in rest[1]], rest, partner)
+    left = _unmatched(rest, partner)
+    _match_unique([_sibling_key(before[i]) for i in left[0]], [_sibling_key(after[i]) for i in left[1]], left, partner)
+    pairs = sorted(partner.items())
+    steady = _longest_increasing_subsequence([found for _, found in pairs])
+    moved = frozenset(pairs[place][0] for place in range(len(pairs)) if place not in steady)
+    anchors = [pair for pair in pairs if pair[0] not in moved]
+    kinds = ([(node.tag, node.namespace) for node in before], [(node.tag, node.namespace) for node in after])
+    anything = ([True] * len(before), [True] * len(after))
+    for values in (digests, kinds, anything):
+        anchors = _match_gaps(values, anchors, partner)
+    return ChildMatch(partner=partner, moved=moved)
+
+
+def _match_ends(digests: tuple[list[bytes], list[bytes]], partner: dict[int, int]) -> int:
+    """Match equal children at both ends; return the number matched at the far end."""
+    shorter = min(map(len, digests))
+    start = 0
+    while start < shorter and digests[0][start] == digests[1][start]:
+        partner[start] = start
+        start += 1
+    end = 0
+    while end < shorter - start and digests[0][-1 - end] == digests[1][-1 - end]:
+        end += 1
+        partner[len(digests[0]) - end] = len(digests[1]) - end
+    return end
+
+
+def _match_unique(
+    before: Sequence[Hashable | None],
+    after: Sequence[Hashable | None],
+    places: tuple[Sequence[int], Sequence[int]],
+    partner: dict[int, int],
+) -> None:
+    """Match values that occur exactly once on both sides; `None` matches nothing."""
+    counted = (_unique_indices(before), _unique_indices(after))
+    for value, place in counted[0].items():
+        found = counted[1].get(value)
+        if found is not None and place is not None:
+            partner[places[0][place]] = places[1][found]
+
+
+def _unique_indices(values: Sequence[Hashable | None]) -> dict[Hashable, int | None]:
+    """Return the index of each value, `None` for repeated values."""
+    seen: dict[Hashable, int | None] = {}
+    for place, value in enumerate(values):
+        if value is not None:
+            seen[value] = None if value in seen else place
+    return seen
+
+
+def _unmatched(rest: tuple[range, range], partner: dict[int, int]) -> tuple[list[int], list[int]]:
+    """Return the indices that have no partner yet."""
+    taken = set(partner.values())
+    return [i for i in rest[0] if i not in partner], [i for i in rest[1] if i not in taken]
+
+
+def _sibling_key(node: DomNode) -> tuple[str, str, str] | None:
+    """Return the attribute that identifies an element among its siblings."""
+    for name, value in node.attributes:
+        if name in _KEY_ATTRIBUTES and value:
+            return (node.tag, name, value)
+    return None
+
+
+def _longest_increasing_subsequence(numbers: Sequence[int]) -> set[int]:
+    """Return the indices of a longest increasing subsequence: the items that kept their order."""
+    tails: list[int] = []
+    ends: list[int] = []
+    previous: list[int] = []
+    for place, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        previous.append(ends[length - 1] if length else -1)
+        tails[length : length + 1] = [number]
+        ends[length : length + 1] = [place]
+    kept: set[int] = set()
+    place = ends[-1] if ends else -1
+    while place >= 0:
+        kept.add(place)
+        place = previous[place]
+    return kept
+
+
+def _match_gaps(
+    values: tuple[Sequence[Hashable], Sequence[Hashable]], anchors: list[tuple[int, int]], partner: dict[int, int]
+) -> list[tuple[int, int]]:
+    """Match equal values between two anchors, in order; return the anchors together with the new pairs."""
+    taken = set(partner.values())
+    found: list[tuple[int, int]] = []
+    start = (0, 0)
+    for stop in (*anchors, (len(values[0]), len(values[1]))):
+        left = [i for i in range(start[0], stop[0]) if i not in partner]
+        right = [i for i in range(start[1], stop[1]) if i not in taken]
+        found.extend(_pair_in_order(values, left, right))
+        start = (stop[0] + 1, stop[1] + 1)
+    partner.update(found)
+    return sorted([*anchors, *found])
+
+
+def _pair_in_order(
+    values: tuple[Sequence[Hashable], Sequence[Hashable]], left: list[int], right: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Pair each value with the next equal one on the other side."""
+    places: dict[Hashable, list[int]] = {}
+    for place in right:
+        places.setdefault(values[1][place], []).append(place)
+    last = -1
+    for place in left:
+        same = places.get(values[0][place], [])
+        following = bisect_left(same, last + 1)
+        if following < len(same):
+            last = same[following]
+            yield place, last
+
 
 DomChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
 

@@ -12,7 +12,7 @@ from eikon_engine.divergence.dom_diff import diff_snapshots
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.dom_diff import DomChange
-    from eikon_engine.trace.dom.tree import PageSnapshot
+    from eikon_engine.dom.tree import PageSnapshot
 
 PolicyName: TypeAlias = Literal["strict", "effects"]
 """`strict`: every difference is a divergence. `effects`: DOM changes that do not affect the mission are findings."""

@@ -9,12 +9,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.divergence.cut_extras import renumber_extras
-from eikon_engine.divergence.masked_requests import remove_masked_requests, remove_masked_storage
-from eikon_engine.divergence.selected import NodeRoute, select_nodes
-from eikon_engine.trace.dom.digest import frame_digest, visibility_digest
-from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, child_frame_path, is_significant
-from eikon_engine.trace.mask import (
+from eikon_engine.dom.css import CssSelector, element_positions
+from eikon_engine.dom.digest import frame_digest, visibility_digest
+from eikon_engine.dom.tree import DomNode, PageSnapshot, child_frame_path, is_significant
+from eikon_engine.trace.masks import (
     ANY_DEPTH,
     SHADOW_ROOT,
     TEXT_NODE,
@@ -22,8 +20,10 @@ from eikon_engine.trace.mask import (
     ConsoleErrorPart,
     NodePart,
     PathStep,
+    RequestPart,
     SelectorPart,
     SiblingPosition,
+    StoragePart,
     SubtreePart,
     TextPart,
     TitlePart,
@@ -32,13 +32,139 @@ from eikon_engine.trace.mask import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eikon_engine.divergence.comparison import Comparison
-    from eikon_engine.divergence.cut_extras import NodeSlot
-    from eikon_engine.trace.dom.tree import FrameSnapshot
-    from eikon_engine.trace.mask import Mask
+    from eikon_engine.dom.css import ElementPosition
+    from eikon_engine.dom.tree import FrameExtras, FrameSnapshot
+    from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
+    from eikon_engine.trace.masks import Mask
     from eikon_engine.trace.observation import Observation, PageObservation
+
+ChildListKind: TypeAlias = Literal["child", "shadow"]
+NodeSlot: TypeAlias = tuple[int, ChildListKind, int]
+"""`id` of the parent element, which of its lists of nodes, and the index in it."""
+
+
+def renumber_extras(root: DomNode, extras: FrameExtras, removed: set[NodeSlot]) -> tuple[FrameExtras, tuple[int, ...]]:
+    """Renumber the extras without the nodes that are `gone`; also return the indices of the removed frames."""
+    blocks = extras.data or ()
+    rows: tuple[tuple[int, object] | tuple[int, object, object], ...]
+    rows = (*extras.canvas, *blocks, *extras.frames, *extras.scroll)
+    noted = {*(extras.flips or ()), *(row[0] for row in rows)}
+    kept = dict(_remaining_numbers(root, removed, noted))
+    lost = tuple(place for number, place in extras.frames if number not in kept)
+    left = replace(
+        extras,
+        canvas=tuple((kept[number], digest) for number, digest in extras.canvas if number in kept),
+        data=None
+        if extras.data is None
+        else tuple((kept[number], text) for number, text in extras.data if number in kept),
+        flips=None if extras.flips is None else tuple(kept[number] for number in extras.flips if number in kept),
+        frames=tuple((kept[number], place) for number, place in extras.frames if number in kept),
+        scroll=tuple((kept[number], right, down) for number, right, down in extras.scroll if number in kept),
+    )
+    return left, lost
+
+
+def _remaining_numbers(root: DomNode, gone: set[NodeSlot], noted: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield the old and the new number of each noted node that stays; nodes are numbered in document order."""
+    old, new = 0, 0
+    waiting: list[tuple[DomNode, bool]] = [(root, True)]
+    while waiting:
+        node, stays = waiting.pop()
+        if stays and old in noted:
+            yield old, new
+        old, new = old + 1, new + stays
+        below: list[tuple[DomNode, bool]] = []
+        for kind, nodes in _child_lists(node):
+            below.extend((each, stays and (id(node), kind, place) not in gone) for place, each in enumerate(nodes))
+        waiting.extend(reversed(below))
+
+
+def _child_lists(node: DomNode) -> tuple[tuple[ChildListKind, tuple[DomNode, ...]], ...]:
+    return ("shadow", node.shadow or ()), ("child", node.children)
+
+
+def remove_masked_requests(
+    sides: tuple[Observation, Observation], misses: tuple[NetworkMiss, ...], masks: Sequence[Mask], names: set[str]
+) -> tuple[Observation, Observation, tuple[NetworkMiss, ...]]:
+    """Remove masked requests from both sides if they differ, and from the requests without a recorded response.
+
+    The names of the masks that matched are added to `names`.
+    """
+    parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, RequestPart)]
+    before, after = sides
+    if not parts or (before.requests == after.requests and before.writes == after.writes and not misses):
+        return before, after, misses
+
+    def is_compared(key: str) -> bool:
+        found = {name for name, part in parts if part.matches(key)}
+        names.update(found)
+        return not found
+
+    def compared(side: Observation) -> Observation:
+        writes = None if side.writes is None else tuple(filter(is_compared, side.writes))
+        return side.model_copy(update={"requests": tuple(filter(is_compared, side.requests)), "writes": writes})
+
+    left, right = compared(before), compared(after)
+    return left, right, tuple(miss for miss in misses if is_compared(miss.key))
+
+
+def unmasked_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> tuple[NetworkMiss, ...]:
+    """Return the requests without a recorded response that no mask matches."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    return tuple(miss for miss in misses if not any(part.matches(miss.key) for part in parts))
+
+
+def unmasked_keys(keys: Iterable[str], masks: Sequence[Mask]) -> tuple[str, ...]:
+    """Return the request keys that no mask matches."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    return tuple(key for key in keys if not any(part.matches(key) for part in parts))
+
+
+def unmasked_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -> tuple[ResponseChange, ...]:
+    """Return the changed responses to requests that no mask matches."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    return tuple(change for change in changes if not any(part.matches(change.key) for part in parts))
+
+
+def remove_masked_storage(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:
+    """Remove masked cookies and storage items; add the names of the masks that matched to `names`."""
+    parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, StoragePart)]
+    if not parts or observation.storage is None:
+        return observation
+    kept = []
+    for item in observation.storage:
+        found = {name for name, part in parts if part.matches(item.name)}
+        names |= found
+        if not found:
+            kept.append(item)
+    return observation.model_copy(update={"storage": tuple(kept)})
+
+
+NodeRoute: TypeAlias = tuple[tuple[Literal["child", "shadow"], int], ...]
+"""Path from the root to a node: at each level, the list of nodes and the index in it."""
+
+
+def select_nodes(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[NodeRoute, list[Mask]]]:
+    """Yield each node that masks select, with its masks; shadow roots are included."""
+    selectors = [(mask, CssSelector(mask.part.selector)) for mask in masks if isinstance(mask.part, SelectorPart)]
+    waiting: list[tuple[NodeRoute, Literal["child", "shadow"], tuple[DomNode, ...], ElementPosition | None]]
+    waiting = [((), "child", (root,), None)] if selectors else []
+    while waiting:
+        route, kind, nodes, parent = waiting.pop()
+        places = [place for place, node in enumerate(nodes) if not node.is_text]
+        for place, spot in zip(places, element_positions(nodes, parent), strict=True):
+            way = (*route, (kind, place))
+            here = [mask for mask, selector in selectors if selector.matches(spot)]
+            if here:
+                yield way, here
+            if spot.node.children:
+                waiting.append((way, "child", spot.node.children, spot))
+            if spot.node.shadow:
+                waiting.append((way, "shadow", spot.node.shadow, None))
+
 
 _PendingPath: TypeAlias = "tuple[Mask, tuple[PathStep, ...]]"
 _PATH_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart)

@@ -9,15 +9,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.roles import FIELD_TAGS, collapse_whitespace
+from eikon_engine.dom.roles import FIELD_TAGS, collapse_whitespace
 from eikon_engine.exporters.python_source import call_source, string_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eikon_engine.divergence.identities import LocatedElement
+    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.dom.tree import DomNode
     from eikon_engine.exporters.recorded_document import RecordedDocument
-    from eikon_engine.trace.dom.tree import DomNode
     from eikon_engine.trace.target import Target
 
 _PLAIN_ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

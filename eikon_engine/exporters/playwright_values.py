@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.exporters.python_source import call_source, regex_literal, string_literal
+from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace.actions import Navigate, SecretRef
-from eikon_engine.trace.secret_text import ENVIRONMENT_PREFIX
 
 if TYPE_CHECKING:
     from eikon_engine.trace.actions import Text

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.identities import locate_elements
-from eikon_engine.divergence.roles import (
+from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.dom.roles import (
     FIELD_TAGS,
     MAX_TEXT_LENGTH,
     ROLES_NAMED_BY_CONTENT,
@@ -23,8 +23,8 @@ from eikon_engine.divergence.roles import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.divergence.identities import LocatedElement
-    from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
+    from eikon_engine.divergence.element_identity import LocatedElement
+    from eikon_engine.dom.tree import DomNode, FrameSnapshot
     from eikon_engine.trace.target import Identity
 
 _INPUT_ROLES: Final = {

@@ -1,4 +1,4 @@
-"""Run git."""
+"""Run git, in a repository or isolated from any repository and configuration."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import FixError, GitMissingError
-from eikon_engine.outcome.printable import escape_control_characters
+from eikon_engine.errors import ApplierFailedError, FixError, GitMissingError
+from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,3 +75,25 @@ def without_git_variables(environ: Mapping[str, str]) -> dict[str, str]:
 def split_names(output: bytes) -> tuple[str, ...]:
     """Split `-z` output of git into names."""
     return tuple(os.fsdecode(each) for each in output.split(b"\0") if each)
+
+
+_NO_CONVERSION_OPTIONS: Final = ("-c", "core.quotePath=false", "-c", "core.autocrlf=false", "-c", "core.safecrlf=false")
+_STDERR_SHOWN: Final = 300
+
+
+def run_isolated_git(
+    arguments: Sequence[str], cwd: Path, *, env: Mapping[str, str] | None = None, allowed_statuses: Sequence[int] = (0,)
+) -> bytes:
+    """Run git outside any repository, or with the repository that `settings` name; return its output.
+
+    Raises:
+        GitMissingError: git is not installed.
+        ApplierFailedError: the exit status is not in `may`.
+    """
+    apart = {**ISOLATED_ENV, "GIT_CEILING_DIRECTORIES": str(cwd.resolve().parent), **(env or {})}
+    done = try_git(cwd, *_NO_CONVERSION_OPTIONS, *arguments, env=apart)
+    if done.returncode not in allowed_statuses:
+        stderr = escape_control_characters(" ".join(done.stderr.decode("utf-8", "replace").split()))[:_STDERR_SHOWN]
+        message = f"git {subcommand(arguments)}: failed with exit status {done.returncode}: {stderr or 'no message'}"
+        raise ApplierFailedError(message)
+    return done.stdout

@@ -6,39 +6,41 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixTaskFailedError, NoFixError
-from eikon_engine.fix.deciding_files import OriginalProject, require_unprotected
-from eikon_engine.fix.demands import join_names, one_line, require_output, require_target_files, require_usable_command
-from eikon_engine.fix.hand_over import require_regular_files
-from eikon_engine.fix.judging import judge_fix
-from eikon_engine.fix.own_files import original_files_used, original_files_warning
-from eikon_engine.fix.programs import scan_project
-from eikon_engine.fix.proposal import NoFix
-from eikon_engine.fix.session import cycle_folder
-from eikon_engine.fix.shadowed import missing_modules
-from eikon_engine.fix.step_values import (
+from eikon_engine.files.text import pluralize
+from eikon_engine.fix.models import (
     AnalysisInput,
     ApplyFixInput,
     ContextQuery,
     FixRequest,
+    NoFix,
     RolledBackFix,
     RunScriptInput,
+    Verification,
+    step_failure,
 )
-from eikon_engine.fix.task_result import Verification, step_failure
+from eikon_engine.fix.protected_files import OriginalProject, missing_modules, require_unprotected, scan_project
+from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
+from eikon_engine.fix.verification import (
+    join_names,
+    judge_fix,
+    one_line,
+    original_files_used,
+    original_files_warning,
+    require_output,
+    require_target_files,
+    require_usable_command,
+)
 from eikon_engine.fix.work_copy import ABSENT
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.fix.write_back import require_regular_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.application import AppliedFix
-    from eikon_engine.fix.cycle_log import CycleLog
-    from eikon_engine.fix.failure import Analysis
-    from eikon_engine.fix.loop_options import LoopOptions
-    from eikon_engine.fix.proposal import Fix
-    from eikon_engine.fix.task_result import LoopOutcome, StepFailure
+    from eikon_engine.fix.models import Analysis, AppliedFix, Fix, LoopOutcome, StepFailure, TestRun
+    from eikon_engine.fix.options import LoopOptions
+    from eikon_engine.fix.session import CycleLog
     from eikon_engine.fix.tasks import TaskRegistry
-    from eikon_engine.fix.test_run import TestRun
     from eikon_engine.fix.user_tree import UserTree
     from eikon_engine.fix.work_copy import WorkCopy
 

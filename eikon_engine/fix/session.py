@@ -7,29 +7,31 @@ result.json      the `TaskResult`
 summary.txt      the same for people
 tree/, states.git    the copy in which tests run; removed at the end
 session.lock     locked while the process lives
-ending.json, ending/    journal while the user's tree is changed; see `ending.py`
+ending.json, ending/    journal while the user's tree is changed; see `write_back.py`
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from eikon_engine.errors import OutputError, SessionError
-from eikon_engine.fix.known_secrets import EnvironmentSecrets
-from eikon_engine.fix.proposal import TextFix
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.whole_file import write_atomically, write_error_message
+from eikon_engine.errors import EikonError, FixTaskFailedError, OutputError, SessionError
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.fix.models import CycleRecord, TextFix
+from eikon_engine.secrets.environment import EnvironmentSecrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from eikon_engine.fix.task_result import CycleRecord, TaskResult
+    from eikon_engine.fix.models import Analysis, AppliedFix, Context, Proposal, TaskResult, TestRun, Verification
+    from eikon_engine.fix.options import LoopOptions
 
 SESSION_VERSION: Final = 1
 SESSION_FILE: Final = "session.json"
@@ -208,3 +210,94 @@ def read_session(folder: Path) -> SessionRecord:
         where = ".".join(str(part) for part in first["loc"]) or "its start"
         message = f"{path}: invalid session of a debug loop at {where}: {first['msg']}. Restore the file."
         raise SessionError(message) from error
+
+
+PROGRESS_INTERVAL_SECONDS: Final = 10.0
+"""Interval of the "still running" messages of a slow step, in seconds."""
+
+
+class CycleFields(TypedDict, total=False):
+    """Fields that can be recorded for a cycle."""
+
+    test: TestRun
+    analysis: Analysis
+    context: Context
+    proposal: Proposal
+    application: AppliedFix
+    verification: Verification
+
+
+class CycleLog:
+    """The cycles of one loop; each update is written to the session immediately."""
+
+    def __init__(self, session: FixSession, options: LoopOptions) -> None:
+        """Write records to `session` and progress messages to `options.tell`."""
+        self._session = session
+        self._options = options
+        self._records: list[CycleRecord] = []
+
+    @property
+    def records(self) -> tuple[CycleRecord, ...]:
+        """Return the cycles so far."""
+        return tuple(self._records)
+
+    @property
+    def cycle(self) -> int:
+        """Return the number of the current cycle, from 1; 0 before the first."""
+        return len(self._records)
+
+    def start_cycle(self) -> None:
+        """Start the next cycle."""
+        self._records.append(CycleRecord(cycle=len(self._records) + 1))
+
+    def update(self, cycle: int, **known: Unpack[CycleFields]) -> None:
+        """Update the record of a cycle."""
+        record = self._records[cycle - 1].model_copy(update=dict(known))
+        self._records[cycle - 1] = record
+        self._session.write_cycle(record)
+
+    def report(self, text: str) -> None:
+        """Report progress of the current cycle."""
+        self._options.on_progress(f"cycle {self.cycle} of {self._options.max_cycles}: {text}")
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Run the block as one step of the current cycle, and record its duration.
+
+        Raises:
+            FixTaskFailedError: the block raised an `EikonError`.
+        """
+        self._session.update_progress(cycle=self.cycle, step=name)
+        self.report(name)
+        clock = self._options.clock
+        begun = clock()
+        try:
+            with _report_while_running(lambda seconds: self.report(f"{name} still running after {seconds:.0f} s")):
+                yield
+        except FixTaskFailedError:
+            raise
+        except EikonError as error:
+            raise FixTaskFailedError(name, error) from error
+        finally:
+            record = self._records[-1]
+            taken = record.durations_ms.get(name, 0) + round((clock() - begun) * 1000)
+            self._records[-1] = record.model_copy(update={"durations_ms": {**record.durations_ms, name: taken}})
+
+
+@contextmanager
+def _report_while_running(report: Callable[[float], None]) -> Iterator[None]:
+    done = threading.Event()
+
+    def wait() -> None:
+        seconds = 0.0
+        while not done.wait(PROGRESS_INTERVAL_SECONDS):
+            seconds += PROGRESS_INTERVAL_SECONDS
+            report(seconds)
+
+    thread = threading.Thread(target=wait, name="eikon-fix-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

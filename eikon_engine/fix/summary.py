@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from eikon_engine.outcome.printable import escape_control_characters
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.fix.task_result import CycleRecord, LoopNotes, LoopOutcome, StepFailure, TaskResult
+    from eikon_engine.fix.models import CycleRecord, LoopNotes, LoopOutcome, StepFailure, TaskResult
 
 
 def end_reason(outcome: LoopOutcome, cycles: int, failure: StepFailure | None) -> str:

@@ -1,4 +1,4 @@
-"""The user's project tree; read only."""
+"""The user's project tree, which is only read: its files, their names, and its symbolic links."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import DirtyTreeError, UsageError
+from eikon_engine.files.text import pluralize
 from eikon_engine.fix.git import run_git, split_names, try_git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MAX_FILES: Final = 50_000
 """Maximum number of files of a tree without git; more suggests a home folder."""
@@ -33,7 +34,7 @@ class UserTree:
     """Our own folders inside the root, excluded from the tree."""
 
     def contains(self, relative: str) -> bool:
-        """Return whether a path belongs to the tree: not in `.run_git`, not in an excluded folder."""
+        """Return whether a path belongs to the tree: not in `.git`, not in an excluded folder."""
         path = self.root / relative
         return ".git" not in Path(relative).parts and not any(
             path.is_relative_to(each) for each in self.excluded_folders
@@ -103,7 +104,7 @@ def relative_paths(tree: UserTree, paths: tuple[str, ...], option: str) -> tuple
     """Convert paths relative to the working directory into paths relative to the root.
 
     Raises:
-        UsageError: a path is outside the tree or in `.run_git`.
+        UsageError: a path is outside the tree or in `.git`.
     """
     return tuple(dict.fromkeys(_relative_path(tree, path, option) for path in paths))
 
@@ -188,3 +189,87 @@ def _is_copied(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def require_links_inside(root: Path, files: Iterable[str]) -> None:
+    """Check that no symlink points outside the tree.
+
+    Raises:
+        UsageError: one does.
+    """
+    for each in files:
+        if (root / each).is_symlink():
+            link_target_in_copy(root, each)
+
+
+def link_target_in_copy(root: Path, name: str) -> str:
+    """Return the target of a symlink in the copy: unchanged if it stays inside, otherwise a relative path.
+
+    Raises:
+        UsageError: the link points outside the tree or to itself.
+    """
+    link = root / name
+    text = os.readlink(link)  # noqa: PTH115 - the raw text; a Path would normalize it
+    place = _resolve_link(link)
+    if place is None or not place.is_relative_to(root):
+        found = "a link to itself" if place is None else f"a link to {place}"
+        message = (
+            f"{name}: expected a symlink that stays inside {root}, got {found}: tests of a fix could write to your "
+            "files through it. Remove the link, or add it to .gitignore."
+        )
+        raise UsageError(message)
+    if os.path.isabs(text) or not _stays_inside(name, text):  # noqa: PTH117 - as above
+        return os.path.relpath(place, link.parent.resolve())
+    return text
+
+
+def _resolve_link(link: Path) -> Path | None:
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
+def _stays_inside(name: str, text: str) -> bool:
+    """Return whether a relative link never leaves the root on the way."""
+    depth = name.count("/")
+    for part in text.split("/"):
+        depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
+        if depth < 0:
+            return False
+    return True
+
+
+_NAMES_SHOWN = 3
+
+
+def is_utf8(name: str) -> bool:
+    """Return whether a name is UTF-8; other bytes appear in it as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def require_utf8(option: str, value: str) -> None:
+    """Check that an option value is valid text for JSON and for process arguments.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not is_utf8(value):
+        message = f"{option}: expected UTF-8 text, got {value!r}. Rename it."
+        raise UsageError(message)
+    if "\0" in value:
+        message = f"{option}: expected text without null bytes, got {value!r}."
+        raise UsageError(message)
+
+
+def non_utf8_warnings(files: Iterable[str]) -> tuple[str, ...]:
+    """Return a warning if there are file names that are not UTF-8."""
+    found = [repr(each) for each in files if not is_utf8(each)]
+    if not found:
+        return ()
+    shown = ", ".join(found[:_NAMES_SHOWN]) + (", …" if len(found) > _NAMES_SHOWN else "")
+    return (f"{pluralize(len(found), 'file')} with a non-UTF-8 name cannot be shown to the model: {shown}",)

@@ -1,6 +1,6 @@
 """The copy of the user's tree in which tests run and fixes are tried.
 
-Its states are stored in a separate git folder, so that the copy's own `.run_git`, if any, is left to the tests. A state is
+Its states are stored in a separate git folder, so that the copy's own `.git`, if any, is left to the tests. A state is
 the id of a git tree that contains every file, including ignored ones.
 """
 
@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from eikon_engine.errors import FixError, OutputError
+from eikon_engine.files.writing import write_error_message
 from eikon_engine.fix.git import ISOLATED_ENV, run_git, try_git
-from eikon_engine.fix.links import link_target_in_copy
-from eikon_engine.fix.user_tree import UserTree, tree_files
-from eikon_engine.trace.whole_file import write_error_message
+from eikon_engine.fix.user_tree import UserTree, link_target_in_copy, tree_files
 
 _STATES: Final = "states.git"
 _TREE: Final = "tree"
@@ -82,7 +81,7 @@ class WorkCopy:
         )
 
     def diff(self, before: str, after: str) -> str:
-        """Return the diff of two states in `run_git apply` format."""
+        """Return the diff of two states in `git apply` format."""
         told = self._git(
             "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after
         )
@@ -167,7 +166,7 @@ def _clone(root: Path, copy: Path) -> None:
 
 
 def _parse_change(fact: str, path: str) -> Change:
-    """Read one line of `run_git diff --raw`: `:100644 100644 <blob> <blob> M`.
+    """Read one line of `git diff --raw`: `:100644 100644 <blob> <blob> M`.
 
     Source: https://git-scm.com/docs/diff-format
     """

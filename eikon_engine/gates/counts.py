@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import pluralize
 from eikon_engine.gates.meter import GateReading, RunState, was_performed
 from eikon_engine.outcome.events import (
     ActionPerformed,
@@ -16,8 +18,6 @@ from eikon_engine.outcome.events import (
     EventLine,
     ToolCall,
 )
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from eikon_engine.gates.meter import ResolveValue

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
+from eikon_engine.files.models import FileModel
 from eikon_engine.gates.meter import GateReading, UnobservedActions
 from eikon_engine.outcome.events import EventLine, ObservationMade, RunEnd, ToolCall
-from eikon_engine.trace.record import FileModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.events import ActionPerformed, ObservationMade, RecordedAction, RunEnd, RunStart
 from eikon_engine.trace.execution import Blocked
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.events import Event, EventLine, RunKind
     from eikon_engine.outcome.outcomes import ActionOutcome
-    from eikon_engine.outcome.stored import StoredValue
+    from eikon_engine.outcome.stored_values import StoredValue
 
     ResolveValue = Callable[[StoredValue], JsonValue]
     """Resolves the value of an event, which may be stored in a file."""

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from eikon_engine.errors import RequirementError
+from eikon_engine.files.models import FileModel, FiniteJson
+from eikon_engine.files.text import pluralize
 from eikon_engine.gates.meter import GateReading, RunState
 from eikon_engine.outcome.events import EventLine, RecordedSkill, SkillRun, ToolResult
 from eikon_engine.trace.execution import Succeeded
-from eikon_engine.trace.record import FileModel, FiniteJson
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.gates.meter import ResolveValue
-    from eikon_engine.outcome.stored import StoredValue
+    from eikon_engine.outcome.stored_values import StoredValue
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import pluralize
 from eikon_engine.gates.meter import GateReading, RunState, UnobservedActions
 from eikon_engine.outcome.events import EventLine, ObservationMade
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.text import pluralize
 from eikon_engine.gates.meter import GateReading, was_performed
 from eikon_engine.outcome.events import (
     ActionPerformed,
@@ -17,8 +19,6 @@ from eikon_engine.outcome.events import (
     SkillRun,
     ToolResult,
 )
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.foreign_shape import ForeignModel
-from eikon_engine.importers.mission import ImportedMission, ImportedSubgoal, MissionBuilder
-from eikon_engine.importers.selectors import TEST_IDS, RankedSelector, attribute, best_selector, role, xpath
-from eikon_engine.importers.target import build_target
+from eikon_engine.importers.foreign_file import ForeignModel
+from eikon_engine.importers.imported_mission import ImportedMission, ImportedSubgoal, MissionBuilder
+from eikon_engine.importers.selectors import (
+    TEST_IDS,
+    RankedSelector,
+    attribute,
+    best_selector,
+    build_target,
+    role,
+    xpath,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.record import FileModel
+    from eikon_engine.files.models import FileModel
     from eikon_engine.trace.target import Target
 
 _READ_ONLY_ACTIONS: Final = frozenset(

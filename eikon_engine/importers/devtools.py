@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_n
 from pydantic import Field, TypeAdapter, ValidationError
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.foreign_shape import ForeignModel, unknown_fields
-from eikon_engine.importers.keys import Keyboard
-from eikon_engine.importers.mission import ImportedEnvironment, ImportedMission, ImportedSubgoal, MissionBuilder
-from eikon_engine.importers.selectors import TEST_IDS, best_selector, convert_devtools
-from eikon_engine.importers.target import build_target
+from eikon_engine.importers.foreign_file import ForeignModel, unknown_fields
+from eikon_engine.importers.imported_mission import (
+    ImportedEnvironment,
+    ImportedMission,
+    ImportedSubgoal,
+    MissionBuilder,
+)
+from eikon_engine.importers.keyboard import Keyboard
+from eikon_engine.importers.selectors import TEST_IDS, best_selector, build_target, convert_devtools
 from eikon_engine.trace.actions import FunctionCondition, Point, SelectorCondition, UrlCondition
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from eikon_engine.trace.record import FileModel
+    from eikon_engine.files.models import FileModel
     from eikon_engine.trace.target import Target
 
 _BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import ForeignFormatError, UsageError
 from eikon_engine.importers.browser_use import import_browser_use, is_browser_use
 from eikon_engine.importers.devtools import import_devtools, is_devtools
+from eikon_engine.importers.eikon import import_eikon, is_eikon_trace
 from eikon_engine.importers.har import import_har, is_har
-from eikon_engine.importers.mission import ImportedMission
-from eikon_engine.importers.older_trace import import_eikon, is_eikon_trace
-from eikon_engine.importers.playwright_trace import import_playwright, is_playwright_trace
+from eikon_engine.importers.imported_mission import ImportedMission
+from eikon_engine.importers.playwright import import_playwright, is_playwright_trace
 from eikon_engine.importers.secrets import replace_secrets
-from eikon_engine.importers.side import import_selenium_ide, is_selenium_ide
+from eikon_engine.importers.selenium_ide import import_selenium_ide, is_selenium_ide
 from eikon_engine.importers.stagehand import import_stagehand, is_stagehand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from eikon_engine.importers.eikon import MigratedTrace
     from eikon_engine.importers.foreign_file import ForeignFile
-    from eikon_engine.importers.older_trace import MigratedTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

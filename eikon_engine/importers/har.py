@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.importers.foreign_file import parse_json
-from eikon_engine.importers.mission import ImportedMission, ImportedSubgoal, MissionBuilder
+from eikon_engine.importers.imported_mission import ImportedMission, ImportedSubgoal, MissionBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

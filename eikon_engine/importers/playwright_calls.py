@@ -9,25 +9,67 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.importers.keys import Keyboard
-from eikon_engine.importers.playwright_expect import convert_assertion
-from eikon_engine.importers.playwright_lines import get_number, get_text
-from eikon_engine.importers.selectors import RankedSelector, rank_of
-from eikon_engine.importers.target import build_target
-from eikon_engine.trace.actions import FileInput, FunctionCondition, SelectorCondition
-from eikon_engine.trace.blobs import blob_ref
-from eikon_engine.trace.deadlines import UNBOUNDED_TIMEOUT_MS
+from eikon_engine.files.blobs import blob_ref
+from eikon_engine.importers.keyboard import Keyboard
+from eikon_engine.importers.playwright_trace_file import get_number, get_text
+from eikon_engine.importers.selectors import RankedSelector, build_target, rank_of
+from eikon_engine.trace.actions import (
+    UNBOUNDED_TIMEOUT_MS,
+    AssertCount,
+    AssertText,
+    FileInput,
+    FunctionCondition,
+    SelectorCondition,
+    UrlCondition,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pydantic import JsonValue
 
-    from eikon_engine.importers.mission import MissionBuilder
-    from eikon_engine.importers.playwright_frames import FrameTree
-    from eikon_engine.importers.playwright_lines import Call
-    from eikon_engine.trace.record import FileModel
+    from eikon_engine.files.models import FileModel
+    from eikon_engine.importers.imported_mission import MissionBuilder
+    from eikon_engine.importers.playwright_trace_file import Call, FrameTree
     from eikon_engine.trace.target import Target
+
+_NEGATED: Final = {"to.be.visible": "to.be.hidden", "to.be.hidden": "to.be.visible"}
+
+ConvertedAssertion = tuple[str, dict[str, "JsonValue | FileModel | None"]]
+
+
+def convert_assertion(params: Mapping[str, JsonValue], target: Target | None) -> ConvertedAssertion | None:
+    """Return type and fields of the equivalent action, or None if there is none.
+
+    Playwright retries assertions. `wait_for` actions also wait; texts and counts are asserted immediately.
+    """
+    expression = get_text(params, "expression")
+    if params.get("isNot"):
+        expression = _NEGATED.get(expression, "")
+    text = _single_text(params)
+    match expression:
+        case "to.be.visible" | "to.be.hidden" if target is not None:
+            condition = SelectorCondition(target=target, state="visible" if expression == "to.be.visible" else "hidden")
+            return "wait_for", {"condition": condition}
+        case "to.have.url" if text is not None and "*" not in text[0]:
+            return "wait_for", {"condition": UrlCondition(url=text[0])}
+        case "to.have.text" if target is not None and text is not None:
+            return "assert", {"expectation": AssertText(target=target, text=text[0], contains=text[1])}
+        case "to.have.count" if target is not None:
+            count = max(0, int(get_number(params, "expectedNumber") or 0))
+            return "assert", {"expectation": AssertCount(target=target, count=count)}
+        case _:
+            return None
+
+
+def _single_text(params: Mapping[str, JsonValue]) -> tuple[str, bool] | None:
+    """Return the expected text and whether a substring matches; None for several texts and for patterns."""
+    texts = params.get("expectedText")
+    only = texts[0] if isinstance(texts, list) and len(texts) == 1 else None
+    if not isinstance(only, dict) or not isinstance(only.get("string"), str) or only.get("ignoreCase"):
+        return None
+    return get_text(only, "string"), bool(only.get("matchSubstring"))
+
 
 ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
 """Selector part that enters the document of an iframe."""

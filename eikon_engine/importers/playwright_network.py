@@ -6,17 +6,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.importers.mission import ImportedNetwork
-from eikon_engine.importers.playwright_lines import get_text, parse_line
+from eikon_engine.importers.imported_mission import ImportedNetwork
+from eikon_engine.importers.playwright_trace_file import get_text, parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import JsonValue
 
-    from eikon_engine.importers.archive import Archive
-    from eikon_engine.importers.foreign_file import ForeignFile
-    from eikon_engine.importers.playwright_lines import JsonObject
+    from eikon_engine.importers.foreign_file import Archive, ForeignFile
+    from eikon_engine.importers.playwright_trace_file import JsonObject
 
 NETWORK_SUFFIX: Final = ".network"
 _RESOURCE_FOLDER: Final = "resources/"

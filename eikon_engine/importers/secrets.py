@@ -10,15 +10,20 @@ from urllib.parse import unquote_plus
 
 from pydantic import TypeAdapter
 
+from eikon_engine.secrets.detection import (
+    find_tokens,
+    is_password_name,
+    is_secret_parameter,
+    looks_random,
+    random_segments,
+)
+from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.actions import Action, Fill, Navigate, SecretRef, SetValue, TypeText
-from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.secret_names import is_password_name, is_secret_parameter, looks_random, random_segments
-from eikon_engine.trace.token_shapes import find_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.importers.mission import ImportedMission
+    from eikon_engine.importers.imported_mission import ImportedMission
 
 _ACTION_ADAPTER: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 _URL_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{1,64})=([^&#;\s]+)")

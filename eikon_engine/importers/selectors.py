@@ -1,6 +1,6 @@
 """Convert selectors of other tools to Playwright selectors, ranked by how well they identify an element.
 
-Playwright: https://playwright.dev/docs/other-locators, Puppeteer and the DevToolsSession Recorder:
+Playwright: https://playwright.dev/docs/other-locators, Puppeteer and the DevTools Recorder:
 https://pptr.dev/guides/page-interactions#selectors, Selenium IDE: https://www.selenium.dev/selenium-ide/docs/en/api/arguments
 """
 
@@ -11,8 +11,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.trace.target import Target
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from eikon_engine.importers.imported_mission import MissionBuilder
 
 TEST_IDS: Final = ("data-testid", "data-test-id", "data-test", "data-cy", "data-qa")
 _POSITIONAL: Final = re.compile(r":nth-|:(first|last|only)-(child|of-type)|\[\d+\]|\bnth=")
@@ -138,3 +142,17 @@ def convert_selenium(locator: str) -> RankedSelector | None:  # noqa: PLR0911 - 
             return css(f".{value}")
         case _:
             return None
+
+
+def build_target(
+    selector: RankedSelector,
+    others: Iterable[RankedSelector],
+    builder: MissionBuilder,
+    step: int,
+    frames: tuple[str, ...] = (),
+) -> Target:
+    """Return the target of a step, and note a weak selector."""
+    if selector.is_weak:
+        builder.add_note(step, f"the target {selector.text} is weak: it depends on position only")
+    alternatives = dict.fromkeys(each.text for each in others if each.text != selector.text)
+    return Target(selector=selector.text, frames=frames, alternatives=tuple(alternatives))

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Final
 from pydantic import Field, ValidationError
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.foreign_shape import ForeignModel
-from eikon_engine.importers.mission import ImportedMission, ImportedSubgoal, MissionBuilder
-from eikon_engine.importers.selectors import css, xpath
-from eikon_engine.importers.target import build_target
+from eikon_engine.importers.foreign_file import ForeignModel
+from eikon_engine.importers.imported_mission import ImportedMission, ImportedSubgoal, MissionBuilder
+from eikon_engine.importers.selectors import build_target, css, xpath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pydantic import JsonValue
 
-    from eikon_engine.trace.record import FileModel
+    from eikon_engine.files.models import FileModel
 
 CACHE_VERSION: Final = 1
 _SKIPPED_STEPS: Final = frozenset({"extract", "observe", "screenshot", "ariaTree", "think", "search", "done", "close"})

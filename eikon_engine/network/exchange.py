@@ -1,16 +1,77 @@
-"""One request of a page with its redirects and its response or failure."""
+"""One request of a page with its redirects and its response or failure, and the moments of delivery."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from eikon_engine.network.header_fields import validate_request_headers, validate_response_headers
+from eikon_engine.files.blobs import BlobRef
+from eikon_engine.files.models import FileModel
 from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
-from eikon_engine.network.moment import Moment
-from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import FileModel
+
+_TOKEN: Final = re.compile(r":?[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A token of RFC 9110, section 5.6.2, with the optional colon of HTTP/2 pseudo-headers (`:method`)."""
+_FORBIDDEN: Final = re.compile(r"[\r\n\0]")
+"""Characters that values must not contain (RFC 9110, section 5.5)."""
+_JOINED_NAME: Final = "set-cookie"
+"""Playwright joins repeated headers of this name into one value, one line each."""
+_MAX_SHOWN: Final = 40
+
+
+def validate_request_headers(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a request after validation.
+
+    Raises:
+        ValueError: a header is not valid in a request.
+    """
+    return _validate_headers(pairs, joined=False)
+
+
+def validate_response_headers(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a response after validation.
+
+    Raises:
+        ValueError: a header is not valid in a response.
+    """
+    return _validate_headers(pairs, joined=True)
+
+
+def _validate_headers(pairs: tuple[tuple[str, str], ...], *, joined: bool) -> tuple[tuple[str, str], ...]:
+    for name, value in pairs:
+        fault = _header_fault(name, value, joined=joined)
+        if fault is not None:
+            raise ValueError(fault)
+    return pairs
+
+
+def _header_fault(name: str, value: str, *, joined: bool) -> str | None:
+    """Describe what makes a header invalid; None if it is valid. `joined` allows several cookies, one per line."""
+    if _TOKEN.fullmatch(name) is None:
+        return f"invalid header name {name[:_MAX_SHOWN]!r}: expected a token of letters, digits and !#$%&'*+-.^_`|~"
+    lines = value.replace("\n", "") if joined and name.lower() == _JOINED_NAME else value
+    if _FORBIDDEN.search(lines) is not None:
+        return f"invalid value {value[:_MAX_SHOWN]!r} of header {name}: expected no line breaks and no NUL"
+    return None
+
+
+PHASES_PER_ACTION: Final = 2
+"""Number of phases of an action: during it, and after it."""
+PHASES_PER_ACTION_WITH_LOOKUP: Final = 3
+"""Number of phases of an action if resolving the target is a separate phase."""
+
+
+class Moment(FileModel):
+    """When a response, a chunk of one or a WebSocket event was delivered."""
+
+    order: int = Field(ge=0)
+    """Position in the order of all deliveries of the mission."""
+    at_ms: int = Field(ge=0)
+    """Page time since the start of the mission, in milliseconds."""
+    phase: int = Field(ge=0)
+    """Odd while an action is performed and observed (1 for the first), even between actions."""
+
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 """Header names and values as they were sent; names may repeat."""
@@ -162,3 +223,9 @@ class Exchange(FileModel):
             message = f"key {self.key!r} does not match its request; expected it to start with {expected!r}"
             raise ValueError(message)
         return self
+
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that do not change state: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
+FETCH_TYPES: Final = frozenset({"fetch", "xhr"})
+"""Resource types of requests sent by scripts; the page scripts count them before Playwright reports them."""

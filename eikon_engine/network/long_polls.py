@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.network.kinds import FETCH_TYPES, SAFE_METHODS
+from eikon_engine.network.exchange import FETCH_TYPES, SAFE_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Which recorded exchange answers a request of the replay."""
+"""Match the requests of a replay with recorded exchanges: first exactly, then by rules."""
 
 from __future__ import annotations
 
@@ -6,22 +6,200 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.deciding import HeaderValues, differing_headers, header_values
 from eikon_engine.network.keys import CanonicalRequest, canonical_request
-from eikon_engine.network.loose import Exhausted, RuleHit, RuleMatcher
 from eikon_engine.network.nearest import BodyReader, NearestRequest, RequestIndex
-from eikon_engine.network.rule_use import RuleUsage
-from eikon_engine.network.rules import blank_request
-from eikon_engine.outcome.outcomes import NetworkMiss
-from eikon_engine.trace.volatile import describe_rule_part
+from eikon_engine.network.rules import blank_exchange, blank_request, header_rules
+from eikon_engine.outcome.outcomes import NetworkMiss, RuleApplied
+from eikon_engine.trace.rules import describe_rule, describe_rule_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from eikon_engine.network.exchange import Exchange, HeaderPairs
-    from eikon_engine.trace.volatile import VolatileRule
+    from eikon_engine.network.rules import BlankedRequest
+    from eikon_engine.trace.rules import VolatileRule
+
+VARY_HEADERS: Final = (
+    "accept",
+    "accept-language",
+    "access-control-request-headers",
+    "access-control-request-method",
+    "hx-request",
+    "hx-target",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "next-action",
+    "purpose",
+    "range",
+    "rsc",
+    "sec-purpose",
+    "turbo-frame",
+    "x-inertia",
+    "x-inertia-partial-data",
+    "x-pjax",
+    "x-requested-with",
+)
+
+HeaderValues: TypeAlias = tuple[str | None, ...]
+
+
+def header_values(headers: Iterable[tuple[str, str]], names: tuple[str, ...]) -> HeaderValues:
+    """Return the value of each named header, None if absent; `names` are in lower case."""
+    if not names:
+        return ()
+    found: dict[str, str] = {}
+    for name, value in headers:
+        lower = name.lower()
+        found[lower] = f"{found[lower]}, {value.strip()}" if lower in found else value.strip()
+    return tuple(found.get(name) for name in names)
+
+
+def differing_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
+    """Return the deciding headers in which recorded requests differ."""
+    values = [header_values(exchange.request.headers, VARY_HEADERS) for exchange in exchanges]
+    columns = zip(*values, strict=True)
+    return tuple(name for name, column in zip(VARY_HEADERS, columns, strict=bool(values)) if len(set(column)) > 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleHit:
+    """The next unserved exchange, and the rules that were needed to match it."""
+
+    exchange: Exchange
+    rules: tuple[VolatileRule, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhausted:
+    """Every matching exchange has already been served."""
+
+    exchanges: tuple[Exchange, ...]
+    rules: tuple[VolatileRule, ...]
+
+
+RuleMatch: TypeAlias = RuleHit | Exhausted | None
+
+
+class _RuleGroup:
+    """Exchanges that are equal except for what rules ignore, in the order sent."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...]) -> None:
+        self.exchanges = exchanges
+        self.differing = differing_headers(exchanges)
+        self._by_headers: dict[tuple[str, ...], dict[HeaderValues, list[Exchange]]] = {}
+
+    def with_headers(self, headers: HeaderPairs, names: tuple[str, ...]) -> tuple[Exchange, ...]:
+        """Return the exchanges with the same values of the named headers."""
+        if names not in self._by_headers:
+            parted = self._by_headers[names] = defaultdict(list)
+            for exchange in self.exchanges:
+                parted[header_values(exchange.request.headers, names)].append(exchange)
+        return tuple(self._by_headers[names].get(header_values(headers, names), ()))
+
+
+class RuleMatcher:
+    """Exchanges indexed by their requests without what rules ignore. The index is built on first use."""
+
+    def __init__(
+        self, exchanges: tuple[Exchange, ...], rules: tuple[VolatileRule, ...], read_body: BodyReader | None
+    ) -> None:
+        """Store the exchanges, which must be in the order sent."""
+        self._exchanges = exchanges
+        self._rules = rules
+        self._read_body = read_body
+        self._index: dict[str, _RuleGroup] | None = None
+
+    def find(
+        self, wanted: CanonicalRequest, loosened: BlankedRequest, headers: HeaderPairs, served: Collection[int]
+    ) -> RuleMatch:
+        """Return the first matching exchange not in `served` (ordinals); None if no rule leads to a match."""
+        freed = header_rules(wanted.method, wanted.url, self._rules)
+        if not loosened.rules and not freed:
+            return None
+        group = self._get_index().get(loosened.key)
+        if group is None:
+            return None
+        ignored = {rule.name.lower() for rule in freed}
+        alike = group.with_headers(headers, tuple(name for name in group.differing if name not in ignored))
+        if not alike:
+            return None
+        used = (*loosened.rules, *(rule for rule in freed if rule.name.lower() in group.differing))
+        waiting = next((each for each in alike if each.ordinal not in served), None)
+        return RuleHit(exchange=waiting, rules=used) if waiting is not None else Exhausted(exchanges=alike, rules=used)
+
+    def _get_index(self) -> dict[str, _RuleGroup]:
+        if self._index is None:
+            groups: defaultdict[str, list[Exchange]] = defaultdict(list)
+            for exchange in self._exchanges:
+                loosened = blank_exchange(exchange, self._rules, self._read_body)
+                if loosened.rules or header_rules(*_method_and_url(exchange), self._rules):
+                    groups[loosened.key].append(exchange)
+            self._index = {key: _RuleGroup(_before_first_gap(group)) for key, group in groups.items()}
+        return self._index
+
+
+def _method_and_url(exchange: Exchange) -> tuple[str, str]:
+    method, _, rest = exchange.key.partition(" ")
+    return method, rest.partition(" ")[0]
+
+
+def _before_first_gap(group: list[Exchange]) -> tuple[Exchange, ...]:
+    """Drop exchanges after a request that is missing from the recording, since their occurrence is uncertain."""
+    known: defaultdict[str, list[Exchange]] = defaultdict(list)
+    end: float = float("inf")
+    for exchange in group:
+        of_key = known[exchange.key]
+        if exchange.occurrence != len(of_key):
+            end = min(end, of_key[-1].ordinal if of_key else -1)
+        of_key.append(exchange)
+    return tuple(exchange for exchange in group if exchange.ordinal <= end)
+
+
+class RuleUsage:
+    """Usage counts of the rules of one replay; mutable."""
+
+    def __init__(self, rules: Iterable[VolatileRule]) -> None:
+        """Start with no uses; duplicate rules are merged."""
+        self.rules = tuple(dict.fromkeys(rules))
+        self._found: set[VolatileRule] = set()
+        self._applied: Counter[VolatileRule] = Counter()
+
+    def record_parts(self, wanted: CanonicalRequest, loosened: BlankedRequest, headers: HeaderPairs) -> None:
+        """Record the rules whose part a request contains, whether or not they are needed to match it."""
+        self._found.update(loosened.rules)
+        names = {name.lower() for name, _ in headers} & set(VARY_HEADERS)
+        freed = header_rules(wanted.method, wanted.url, self.rules)
+        self._found.update(rule for rule in freed if rule.name.lower() in names)
+
+    def count_use(self, rules: Iterable[VolatileRule]) -> None:
+        """Count one request or WebSocket message that was matched by these rules."""
+        used = tuple(rules)
+        self._found.update(used)
+        self._applied.update(used)
+
+    def applied(self) -> tuple[tuple[VolatileRule, int], ...]:
+        """Return the rules that were needed for a match, with their counts, in the order of the trace."""
+        return tuple((rule, self._applied[rule]) for rule in self.rules if self._applied[rule])
+
+    def unused(self) -> tuple[VolatileRule, ...]:
+        """Return the rules whose part occurred in no request."""
+        return tuple(rule for rule in self.rules if rule not in self._found)
+
+    def to_outcome(self) -> tuple[RuleApplied, ...]:
+        """Return the value of `NetworkOutcome.rules_applied`."""
+        return tuple(
+            RuleApplied(rule=describe_rule(rule), reason=rule.reason, times=times) for rule, times in self.applied()
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a note for each unused rule."""
+        return tuple(
+            f"unused rule: {describe_rule(rule)} matched no request of this replay. Fix or remove it."
+            for rule in self.unused()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,14 @@ A rule ignores a value, not its presence: a request without the part does not ma
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote_plus
 
-from eikon_engine.network.json_path import set_null
 from eikon_engine.network.keys import (
     BODY_MARK,
     BOUNDARY,
@@ -23,8 +24,8 @@ from eikon_engine.network.keys import (
     read_json,
     write_json,
 )
-from eikon_engine.trace.redaction import strip_encodings
-from eikon_engine.trace.volatile import (
+from eikon_engine.secrets.redaction import strip_encodings
+from eikon_engine.trace.rules import (
     FormFieldRule,
     HeaderRule,
     JsonPathRule,
@@ -38,7 +39,64 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.nearest import BodyReader
-    from eikon_engine.trace.volatile import VolatileRule
+    from eikon_engine.trace.rules import VolatileRule
+
+_PATH_STEP: Final = re.compile(r'\.([^.\[\]"]+)|\[([0-9]+)\]|(\[\*\])|\[("[^"\\]+")\]')
+
+
+class Wildcard(Enum):
+    """Wildcard steps of a path."""
+
+    KEY = auto()
+    INDEX = auto()
+
+
+PathStep: TypeAlias = str | int | Wildcard
+
+
+@cache
+def parse_json_path(path: str) -> tuple[PathStep, ...]:
+    """Parse a path in the syntax of `JsonPathRule.path`."""
+    steps: list[PathStep] = []
+    for found in _PATH_STEP.finditer(path):
+        name, index, any_index, quoted = found.groups()
+        if any_index:
+            steps.append(Wildcard.INDEX)
+        elif index:
+            steps.append(int(index))
+        elif quoted:
+            steps.append(json.loads(quoted))
+        else:
+            steps.append(Wildcard.KEY if name == "*" else name)
+    return tuple(steps)
+
+
+def set_null(document: object, path: str) -> bool:
+    """Set every value at the path to null, in place; return whether there was one."""
+    *way, last = parse_json_path(path)
+    places = [document]
+    for step in way:
+        places = [place[key] for place in places for key in _matching_keys(place, step)]  # type: ignore[index] # has the key
+    found = False
+    for place in places:
+        for key in _matching_keys(place, last):
+            place[key] = None  # type: ignore[index] # as above
+            found = True
+    return found
+
+
+def _matching_keys(place: object, step: PathStep) -> tuple[str | int, ...]:
+    """Return the keys or indices of a value that a step matches."""
+    if isinstance(place, dict):
+        if step is Wildcard.KEY:
+            return tuple(place)
+        return (step,) if isinstance(step, str) and step in place else ()
+    if isinstance(place, list):
+        if step is Wildcard.INDEX:
+            return tuple(range(len(place)))
+        return (step,) if isinstance(step, int) and step < len(place) else ()
+    return ()
+
 
 SOCKET_METHOD: Final = "WEBSOCKET"
 URLENCODED: Final = "application/x-www-form-urlencoded"

@@ -2,22 +2,110 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Final, Self, TypeVar
+from os import SEEK_END
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import AttachmentMissingError, OutputError, TraceFieldError, TraceSyntaxError
-from eikon_engine.network.exchange import Exchange
-from eikon_engine.network.places import UsedNumbers
-from eikon_engine.network.socket import SocketEvent, SocketMessage
-from eikon_engine.network.written import find_missing_field
-from eikon_engine.trace.blobs import BlobRef, BlobStore
-from eikon_engine.trace.record import FileModel
+from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.models import FileModel
+from eikon_engine.network.exchange import Exchange, Moment
+from eikon_engine.network.websocket import SocketEvent, SocketMessage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
+
+
+class _Claim(NamedTuple):
+    """A number that must be unique, its namespace, and its field."""
+
+    namespace: str
+    number: int
+    field: str
+
+
+class UsedNumbers:
+    """The used ordinals, occurrences per key, and delivery positions.
+
+    Completed exchanges, chunks of bodies and WebSocket events share one delivery order.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing used."""
+        self._owners: dict[tuple[str, int], str] = {}
+
+    def claim_exchange(self, exchange: Exchange, where: str) -> None:
+        """Register the numbers of an exchange.
+
+        Raises:
+            TraceFieldError: a number is already used.
+        """
+        self._claim(
+            _claims(exchange),
+            f"exchange {exchange.ordinal} ({exchange.request.method} {exchange.request.url})",
+            where,
+        )
+
+    def claim_event(self, event: SocketEvent, where: str) -> None:
+        """Register the delivery position of a WebSocket event.
+
+        Raises:
+            TraceFieldError: the position is already used.
+        """
+        name = f"event {event.kind!r} of socket {event.socket}"
+        self._claim(iter((_Claim("", event.moment.order, "moment.order"),)), name, where)
+
+    def _claim(self, claims: Iterator[_Claim], name: str, where: str) -> None:
+        new: dict[tuple[str, int], str] = {}
+        for claim in claims:
+            place = (claim.namespace, claim.number)
+            owner = name if place in new else self._owners.get(place)
+            if owner is not None:
+                of_key = f" of {claim.namespace}" if claim.field == "occurrence" else ""
+                message = f"{where}: {claim.field}: {claim.number}{of_key} is already used by {owner}. Remove one."
+                raise TraceFieldError(message)
+            new[place] = name
+        self._owners.update(new)
+
+
+def _claims(exchange: Exchange) -> Iterator[_Claim]:
+    yield _Claim("ordinal", exchange.ordinal, "ordinal")
+    yield _Claim(exchange.key, exchange.occurrence, "occurrence")
+    if exchange.completion is not None:
+        yield _Claim("", exchange.completion, "completion")
+    pieces = exchange.pieces
+    for number, piece in enumerate(pieces):
+        if number == 1 and piece.moment == pieces[0].moment and pieces[0].length == 0:
+            continue  # the first bytes may be received together with the headers
+        yield _Claim("", piece.moment.order, f"pieces.{number}.moment.order")
+
+
+ADDED_FIELDS: Final = frozenset({"phase", "pieces"})
+"""Fields that the first recordings did not have; a file has both or neither."""
+
+
+def find_missing_field(record: FileModel) -> str | None:
+    """Return the path of the first field that the file does not contain; None if it contains all.
+
+    Defaults exist for code that creates records. Files contain every field, so a missing one means data loss.
+    """
+    optional = ADDED_FIELDS if record.model_fields_set.isdisjoint(ADDED_FIELDS) else frozenset()
+    for name in type(record).model_fields:
+        if name not in record.model_fields_set and name not in optional:
+            return name
+        value: object = getattr(record, name)
+        inner = {name: value} if not isinstance(value, tuple) else {f"{name}.{n}": each for n, each in enumerate(value)}
+        for path, each in inner.items():
+            missing = find_missing_field(each) if isinstance(each, FileModel) else None
+            if missing is not None:
+                return f"{path}.{missing}"
+    return None
+
 
 INDEX_NAME: Final = "index.jsonl"
 SOCKETS_NAME: Final = "sockets.jsonl"
@@ -245,3 +333,69 @@ def _shorten_line(line: bytes) -> str:
 def unwritable_message(path: Path, error: OSError) -> str:
     """Return the message for a recording file that cannot be written."""
     return f"{path}: cannot write the network recording: {error.strerror}. Choose a writable folder."
+
+
+class NetworkAppender(IndexWriter):
+    """Append to an existing recording; not safe for several threads or processes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the index in `folder`; a truncated last line is removed first.
+
+        Raises:
+            TraceError: the recording cannot be read.
+            OutputError: the recording cannot be written.
+        """
+        recording = read_network(folder)
+        self._path = folder / INDEX_NAME
+        self._blobs = BlobStore(folder / BLOBS_NAME)
+        self._places = UsedNumbers()
+        for exchange in recording.exchanges:
+            self._places.claim_exchange(exchange, str(self._path))
+        for event in recording.sockets:
+            self._places.claim_event(event, str(self._path))
+        try:
+            self._index = self._path.open("r+b")
+            *lines, rest = self._index.read().split(b"\n")
+            if rest and len(recording.exchanges) > len(lines):
+                self._index.write(b"\n")  # the line is complete except for its line break
+            elif rest:
+                self._index.seek(-len(rest), SEEK_END)
+                self._index.truncate()
+        except OSError as error:
+            raise OutputError(unwritable_message(self._path, error)) from error
+
+
+class NumberAllocator:
+    """Allocate ordinals, occurrences and delivery positions after those of a recording; mutable."""
+
+    def __init__(self, *recordings: NetworkRecording) -> None:
+        """Start after all of the recordings, which are the same network as stored and as replayed."""
+        exchanges = [each for recording in recordings for each in recording.exchanges]
+        self._ordinal = max((each.ordinal for each in exchanges), default=-1)
+        self._order = max((order for recording in recordings for order in _delivery_orders(recording)), default=-1)
+        self._occurrences: Counter[str] = Counter()
+        for each in exchanges:
+            self._occurrences[each.key] = max(self._occurrences[each.key], each.occurrence + 1)
+
+    def next_ordinal(self) -> int:
+        """Return the ordinal of the next request."""
+        self._ordinal += 1
+        return self._ordinal
+
+    def next_occurrence(self, key: str) -> int:
+        """Return the occurrence of the next request with a key."""
+        self._occurrences[key] += 1
+        return self._occurrences[key] - 1
+
+    def next_moment(self, at_ms: float, phase: int) -> Moment:
+        """Return the moment of the next delivery, at a page time and in a phase."""
+        self._order += 1
+        return Moment(order=self._order, at_ms=max(0, round(at_ms)), phase=phase)
+
+
+def _delivery_orders(recording: NetworkRecording) -> Iterator[int]:
+    for exchange in recording.exchanges:
+        if exchange.completion is not None:
+            yield exchange.completion
+        yield from (piece.moment.order for piece in exchange.pieces)
+    yield from (event.moment.order for event in recording.sockets)

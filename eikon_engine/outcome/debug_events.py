@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.outcome.stored import StoredValue
-from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.files.models import FileModel, FiniteJson
+from eikon_engine.outcome.stored_values import StoredValue
 
 MAIN_BRANCH: Literal["main"] = "main"
 """Name of the branch that holds the recording itself."""

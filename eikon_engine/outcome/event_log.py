@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from eikon_engine.errors import OutputError
+from eikon_engine.files.writing import AppendOnlyFile
 from eikon_engine.outcome.debug_events import CommandDone, Evaluated
 from eikon_engine.outcome.events import (
     CompletionReceived,
@@ -18,8 +19,7 @@ from eikon_engine.outcome.events import (
     ToolCall,
     ToolResult,
 )
-from eikon_engine.outcome.stored import ValueStore
-from eikon_engine.trace.appended_file import AppendOnlyFile
+from eikon_engine.outcome.stored_values import ValueStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from eikon_engine.outcome.gate_result import GateResult
+    from eikon_engine.outcome.outcomes import GateResult
 
 EVENTS_FILE: Final = "events.jsonl"
 

@@ -1,31 +1,33 @@
 """The events of a run: one stream for `events.jsonl`, the progress display, the gates and the collector.
 
-Replays, debug sessions and scenario runs share the same events. `docs/events.md` describes the format.
+Replays, debug sessions and scenario runs share the same events. `docs/events.md` describes the format, and
+`events_schema` returns its JSON Schema.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
+from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.outcome.debug_events import DebugEvent
 from eikon_engine.outcome.divergence import Divergence
-from eikon_engine.outcome.gate_result import GateResult
 from eikon_engine.outcome.outcomes import (
     ActionOutcome,
     FailedRequest,
+    GateResult,
     NetworkMode,
     NetworkOutcome,
     SecondPart,
     SkillOutcome,
     Verdict,
 )
-from eikon_engine.outcome.stored import InlineValue, StoredValue
+from eikon_engine.outcome.stored_values import InlineValue, StoredValue
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, MissionStatus, Result
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.trace.schema import build_schema
 
 EVENTS_VERSION: Literal[2] = 2
 
@@ -316,3 +318,16 @@ def restore_outputs(outcome: SkillOutcome, event: SkillRun) -> SkillOutcome:
         if isinstance(stored, InlineValue)
     }
     return outcome.model_copy(update=values)
+
+
+EVENTS_SCHEMA_ID: Final = f"urn:eikon-engine:events:{EVENTS_VERSION}"
+
+
+def events_schema() -> dict[str, object]:
+    """Return the schema of version 2 of a line, in JSON Schema 2020-12."""
+    return build_schema(
+        EventLine,
+        schema_id=EVENTS_SCHEMA_ID,
+        title="Eikon event",
+        description="One line of events.jsonl: an event of a run, in the order of occurrence. See docs/events.md.",
+    )

@@ -1,4 +1,4 @@
-"""The result of a replay, written to `outcome.json`. Reports need nothing else."""
+"""The result of a replay, written to `outcome.json`, including the results of its gates. Reports need nothing else."""
 
 from __future__ import annotations
 
@@ -6,15 +6,42 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from eikon_engine.outcome.divergence import Divergence
-from eikon_engine.outcome.explanation import Consequence, Explanation
-from eikon_engine.outcome.gate_result import GateResult
+from eikon_engine.files.models import FileModel, FiniteJson
+from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
 from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FileModel
+
+
+class GateResult(FileModel):
+    """The result of one gate."""
+
+    gate: str
+    """Name of the gate, with its scope in brackets if it has one: `latency_ms[tool=web_fetch]`."""
+    passed: bool | None
+    """None if the data is not sufficient to decide, which is not a pass."""
+    limit: FiniteJson
+    observed: FiniteJson
+    """In the unit of the limit; None if nothing was observed."""
+    message: str
+    """One sentence that explains the result."""
+    while_running: bool = False
+    """Whether the limit was exceeded during the run, which stops the run."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return the result as a verdict, to combine it with the verdicts of steps."""
+        if self.passed is None:
+            return "unverifiable"
+        return "faithful" if self.passed else "diverged"
+
+    @property
+    def word(self) -> str:
+        """Return `passed`, `failed` or `unverifiable`."""
+        return {True: "passed", False: "failed", None: "unverifiable"}[self.passed]
+
 
 OUTCOME_VERSION: Literal[1] = 1
 
@@ -246,7 +273,7 @@ class ReplayOutcome(FileModel):
     started_at: AwareDatetime
     ended_at: AwareDatetime
     plan_digest: str | None = None
-    """SHA-256 of the planned steps, see `eikon_engine.replay.plan_digest`; None in outcomes of older versions."""
+    """SHA-256 of the planned steps, see `eikon_engine.replay.plan`; None in outcomes of older versions."""
     second_part: SecondPart | None = None
     """The second part of the run; None if it has only one."""
     headless: bool

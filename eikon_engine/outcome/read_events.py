@@ -1,9 +1,14 @@
-"""Read `events.jsonl` at once or incrementally. A file left by a killed process is read up to its last whole line."""
+"""Read `events.jsonl` at once, incrementally, or while another process writes it; migrate version 1.
+
+A file left by a killed process is read up to its last whole line.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,13 +16,47 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json
 
 from eikon_engine.errors import EventsError, EventsVersionError
+from eikon_engine.files.models import describe_value, validation_error
 from eikon_engine.outcome.events import EVENTS_VERSION, EventLine, RunEnd
-from eikon_engine.outcome.events_v1 import migrate_v1
-from eikon_engine.trace.field_errors import describe_value, validation_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+
+def migrate_v1(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+    """Yield the version 2 events for one version 1 event; invalid parts are left for validation."""
+    match event.get("type"):
+        case "run_start":
+            yield {**event, "events_version": 2, "kind": "bundle_replay"}
+        case "action_end":
+            yield from _migrate_action(event)
+        case "skill_end":
+            yield _migrate_skill(event)
+        case "run_end":
+            yield {**event, "how": "complete" if event.get("ended_early") is None else "stopped"}
+        case _:
+            yield dict(event)
+
+
+def _migrate_action(event: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+    outcome = event.get("outcome")
+    if isinstance(outcome, dict) and outcome.get("observation") is not None:
+        place = {"subgoal": event.get("subgoal"), "sequence": outcome.get("sequence")}
+        yield {"type": "observation", **place, "observation": outcome["observation"]}
+        outcome = {**outcome, "observation": None}
+    yield {**event, "type": "action", "outcome": outcome}
+
+
+def _migrate_skill(event: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    outcome = event.get("outcome")
+    if not isinstance(outcome, dict):
+        return {**event, "type": "skill"}
+    outputs: dict[str, JsonValue] = {
+        name: {"kind": "inline", "value": outcome.get(name)} for name in ("output", "expected_output")
+    }
+    return {**event, "type": "skill", "outcome": {**outcome, "output": None, "expected_output": None}, **outputs}
+
 
 _COLUMN: Final = re.compile(r" at line \d+ column (\d+)$")
 
@@ -179,3 +218,43 @@ def _parse_event_line(text: bytes, place: str) -> EventLine:
         return EventLine.model_validate_json(text)
     except ValidationError as error:
         raise EventsError(str(validation_error(error, text, place))) from error
+
+
+POLL_INTERVAL_S: Final = 0.1
+"""Seconds between two reads when there is no new data."""
+_CHUNK_SIZE: Final = 1 << 20
+
+
+def follow_events(path: Path) -> Iterator[ParsedLine]:
+    """Yield the lines of a run as they are written, until its end; wait for a file that does not exist yet.
+
+    Raises:
+        EventsError: a line is invalid, the file cannot be read, or it was replaced.
+        EventsVersionError: the version of the events is not supported.
+    """
+    nothing = threading.Event()
+    while not path.exists():
+        nothing.wait(POLL_INTERVAL_S)
+    reader = EventsParser(str(path))
+    try:
+        with path.open("rb", buffering=0) as file:
+            while not reader.has_ended:
+                data = file.read(_CHUNK_SIZE)
+                if data:
+                    yield from reader.feed(data)
+                    continue
+                _require_same_file(path, file.fileno(), file.tell())
+                nothing.wait(POLL_INTERVAL_S)
+    except OSError as error:
+        raise EventsError(f"{path}: cannot read events: {error.strerror}. Check the path.") from error
+
+
+def _require_same_file(path: Path, handle: int, read: int) -> None:
+    """Raise if the open file was removed, truncated or replaced by a new run, since nothing will be appended to it."""
+    mine = os.fstat(handle)
+    try:
+        there = path.stat()
+    except FileNotFoundError:
+        there = None
+    if there is None or (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev) or mine.st_size < read:
+        raise EventsError(f"{path}: the file was removed or replaced while following it. Start again.")

@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
-from eikon_engine.record.attempt import Attempt
+from eikon_engine.record.bundle_writer import Attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from eikon_engine.record.write import BundleWriter
+    from eikon_engine.record.bundle_writer import BundleWriter
     from eikon_engine.trace.execution import MissionStatus
 
 

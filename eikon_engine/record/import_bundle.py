@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, UsageError
-from eikon_engine.importers.mission import ImportedMission
-from eikon_engine.importers.trace_of import build_trace
-from eikon_engine.network.har_file import HarFile
-from eikon_engine.network.har_import import import_entries, import_har
-from eikon_engine.network.har_node import HarNode
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.importers.har_file import HarFile, HarNode
+from eikon_engine.importers.har_network import import_entries, import_har
+from eikon_engine.importers.imported_mission import ImportedMission, build_trace
 from eikon_engine.record.mission_id import new_mission_id
-from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import FILES_FOLDER
-from eikon_engine.trace.bundle_path import resolve_inside
 from eikon_engine.trace.execution import NetworkPart
 from eikon_engine.trace.serializer import TRACE_FILE, write_trace
 
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.importers.older_trace import MigratedTrace
-    from eikon_engine.network.har_import import HarImport
+    from eikon_engine.importers.eikon import MigratedTrace
+    from eikon_engine.importers.har_network import HarImport
     from eikon_engine.trace.execution import Artifact, ExecutionTrace
 
 NETWORK_FOLDER: Final = "network"

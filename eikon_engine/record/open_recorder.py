@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.capture import NetworkCapture
 from eikon_engine.browser.environment import (
     browser_kind,
     fonts_digest,
@@ -15,35 +14,34 @@ from eikon_engine.browser.environment import (
 )
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.traffic.capture import NetworkCapture
+from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceFieldError, UsageError
-from eikon_engine.record.keep_out import redact_recording
+from eikon_engine.record.bundle_writer import BundleWriter
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.recorder import MissionRecorder, describe_error
-from eikon_engine.record.responses import CompletionCapture
-from eikon_engine.record.start import read_session_storage, redact_environment, store_start_state
-from eikon_engine.record.write import BundleWriter
-from eikon_engine.redact.found import SecretDetector
+from eikon_engine.record.redaction import redact_recording
+from eikon_engine.record.skill_runs import CompletionCapture
+from eikon_engine.record.start_state import read_session_storage, redact_environment, store_start_state
+from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.stand_ins import StandInMap
 from eikon_engine.skills import default_skills
-from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.environment import Environment, read_storage_state
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
-from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.secret_text import SecretValues
-from eikon_engine.trace.stand_ins import StandInMap
-from eikon_engine.trace.start_state import read_storage_state
-from eikon_engine.trace.variables import require_variable_names
+from eikon_engine.trace.variables import SecretValues, require_variable_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from eikon_engine.browser.launch import LaunchedBrowser
-    from eikon_engine.browser.ledger import PageTracker
+    from eikon_engine.browser.page_tracker import PageTracker
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.skills.registry import SkillRegistry
-    from eikon_engine.trace.start_state import SessionStorage, StorageState
+    from eikon_engine.trace.environment import SessionStorage, StorageState
 
 TICK_MS: Final = 500.0
 NATURAL_TICK_MS: Final = 50.0

@@ -1,20 +1,22 @@
-"""Options of a recording."""
+"""Options of recordings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.files.wall_clock import random_id, random_key, utc_now
+from eikon_engine.secrets.search import RedactionRules
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
-from eikon_engine.trace.wall_clock import random_id, random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.completions import CompletionClient
+    from eikon_engine.llm import CompletionClient
+    from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.environment import Geolocation
 
 
@@ -69,5 +71,28 @@ class RecordOptions:
     """The clock of the recording."""
     new_id: Callable[[], str] = random_id
     """Generates the trace id."""
+    new_key: Callable[[], bytes] = random_key
+    """Generates the key for stand-ins, which is never stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachOptions:
+    """Options for recording an agent."""
+
+    mission_id: str | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values by name that are never written. A typed password becomes a secret as soon as it is typed."""
+    redact: bool = True
+    """Whether undeclared secrets are searched for and replaced by stand-ins; see `docs/redaction.md`."""
+    redaction: RedactionRules = field(default_factory=RedactionRules)
+    """Additional rules and exceptions for secrets."""
+    certify: CertifyOptions | None = field(default_factory=CertifyOptions)
+    """How to certify the recording at its end; None to skip certifying."""
+    skills: SkillRegistry | None = None
+    """Defaults to the built-in and installed skills."""
+    completion_client: CompletionClient | None = None
+    """Model client for skills; its responses are stored in the bundle for replays."""
+    now: Callable[[], datetime] = utc_now
+    new_id: Callable[[], str] = random_id
     new_key: Callable[[], bytes] = random_key
     """Generates the key for stand-ins, which is never stored."""

@@ -7,13 +7,15 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
-from eikon_engine.completions.in_trace import usage_from_response
+from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import EikonError, InternalError, UsageError
+from eikon_engine.files.paths import safe_file_name
+from eikon_engine.llm.completion_usage import usage_from_response
 from eikon_engine.record.attempts import Attempts
-from eikon_engine.record.hidden import redact_action
+from eikon_engine.record.redaction import redact_action
 from eikon_engine.record.skill_runs import SkillCall, SkillRunner, find_document
+from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.actions import FileInput, Navigate
-from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
@@ -21,9 +23,7 @@ from eikon_engine.trace.execution import (
     Succeeded,
     ToolUsage,
 )
-from eikon_engine.trace.file_name import safe_file_name
-from eikon_engine.trace.found_secret import Redaction
-from eikon_engine.trace.identity import identity_weakness
+from eikon_engine.trace.target import identity_weakness
 from eikon_engine.trace.variables import resolve_action
 
 if TYPE_CHECKING:
@@ -32,13 +32,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.capture import NetworkCapture
+    from eikon_engine.browser.traffic.capture import NetworkCapture
     from eikon_engine.browser.worker import PerformedAction
-    from eikon_engine.completions import CompletionClient, ModelResponse
+    from eikon_engine.llm import CompletionClient, ModelResponse
     from eikon_engine.outcome.outcomes import FailedRequest
-    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.record.bundle_writer import Attempt, BundleWriter
     from eikon_engine.record.options import RecordOptions
-    from eikon_engine.record.write import BundleWriter
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.execution import MissionStatus

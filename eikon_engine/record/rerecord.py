@@ -1,31 +1,101 @@
-"""Record a bundle again by performing its actions once, live."""
+"""Record a bundle again, in its recorded environment, by performing its actions and skills once, live."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, cast
 
-from eikon_engine.errors import ActionError
+from eikon_engine.errors import ActionError, CompletionError, SkillError, UsageError
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import pluralize
+from eikon_engine.llm import ReplayClient
+from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
 from eikon_engine.record.open_recorder import open_recorder
-from eikon_engine.record.skills_again import find_skill_page, recorded_completions, rerun_skill
+from eikon_engine.secrets.redaction import Redactor
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
-from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.patch import EDIT_WARNING_PREFIX, apply_patch, variables_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.steps import iter_steps
 from eikon_engine.trace.variables import require_values, used_variables
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pydantic import JsonValue
+
+    from eikon_engine.llm import CompletionClient
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.recorder import MissionRecorder
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.observation import Observation
+
+
+async def rerun_skill(
+    mission: MissionRecorder, usage: SkillUsage, last_observation: Observation | None, secrets: Mapping[str, str]
+) -> None:
+    """Re-run a skill on the page it was used on; `seen` is the last observation recorded before it.
+
+    A skill that was recorded as failed may fail again.
+
+    Raises:
+        UnknownSkillError: it is not installed.
+        SkillError: it failed, unlike in the recording.
+        CompletionError: its model failed, unlike in the recording.
+        NoReplayDataError: recorded completions are used, and none matches this page.
+        UsageError: the page it was used on is ambiguous, or the page has no such frame any more.
+    """
+    frame = "" if usage.source is None else usage.source.frame
+    parameters = Redactor(secrets).restore_json(usage.parameters)
+    try:
+        await mission.skill(
+            usage.skill,
+            page=find_skill_page(usage, last_observation),
+            frame=frame,
+            parameters=cast("dict[str, JsonValue]", parameters),
+        )
+    except (SkillError, CompletionError):
+        if not isinstance(usage.result, Failed):
+            raise
+
+
+def find_skill_page(usage: SkillUsage, last_observation: Observation | None) -> int:
+    """Return the ordinal of the page a skill was used on, identified by its document or else by its URL.
+
+    Raises:
+        UsageError: several pages were open and none of them is a unique match.
+    """
+    pages = () if last_observation is None else last_observation.pages
+    source = usage.source
+    if source is not None:
+        found = [each.page for each in pages if each.snapshot == source.snapshot] or [
+            each.page for each in pages if source.url in {each.url, *(frame.url for frame in each.frames)}
+        ]
+        if len(found) == 1:
+            return found[0]
+    if len(pages) == 1:
+        return pages[0].page
+    message = (
+        f"cannot determine the page of skill {usage.skill} ({usage.id}): {len(pages)} pages were open, and none is a "
+        "unique match; record the mission again"
+    )
+    raise UsageError(message)
+
+
+def recorded_completions(bundle: Bundle, secrets: Mapping[str, str]) -> CompletionClient | None:
+    """Return a client for the completions recorded in the bundle; None if there are none.
+
+    Raises:
+        ResponseFolderError: the recorded responses are unreadable, corrupt or incomplete.
+    """
+    responses = read_complete_folder(resolve_inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
+    return ReplayClient(responses, redact=Redactor(secrets).redact_text) if responses else None
+
 
 OMITTED_PREFIX: Final = "not recorded again: "
 """Prefix of warnings about parts of the older recording that the new one does not have."""
@@ -130,3 +200,53 @@ def _with_files(mission: MissionRecorder, action: Action, bundle: Bundle) -> Act
         mission.attach_content(each.name, each.mime_type, bundle.files.get(each.content)) for each in action.files
     )
     return action.model_copy(update={"files": files})
+
+
+def with_recorded_environment(bundle: Bundle, options: RecordOptions) -> RecordOptions:
+    """Return options with the environment, clock, seed and storage of a bundle.
+
+    An explicit storage state takes precedence. Headers get the values of their secrets.
+
+    Raises:
+        BundlePathError: the start state lies outside the bundle.
+    """
+    start = bundle.trace.start
+    stored = options.storage_state
+    if stored is None and start.storage_state is not None:
+        stored = resolve_inside(bundle.root, start.storage_state, "start.storage_state")
+    session = options.session_storage
+    if session is None and start.session_storage is not None:
+        session = resolve_inside(bundle.root, start.session_storage, "start.session_storage")
+    options = replace(options, storage_state=stored, session_storage=session)
+    environment = bundle.trace.environment
+    return options if environment is None else _with_environment(options, environment)
+
+
+def _with_environment(options: RecordOptions, environment: Environment) -> RecordOptions:
+    return replace(
+        options,
+        viewport=environment.viewport,
+        device_scale_factor=environment.device_scale_factor,
+        locale=environment.locale,
+        timezone=environment.timezone,
+        color_scheme=environment.color_scheme,
+        user_agent=environment.user_agent or None,
+        reduced_motion=environment.reduced_motion,
+        forced_colors=environment.forced_colors,
+        has_touch=environment.has_touch,
+        is_mobile=environment.is_mobile,
+        permissions=environment.permissions,
+        geolocation=environment.geolocation,
+        extra_http_headers=_headers(environment, options),
+        clock_start=datetime.fromtimestamp(environment.clock_start_ms / 1000, UTC),
+        clock=environment.clock,
+        random_seed=environment.random_seed,
+        settle_ms=environment.settle_ms,
+    )
+
+
+def _headers(environment: Environment, options: RecordOptions) -> dict[str, str]:
+    redactor = Redactor(options.secrets)
+    return {
+        name: redactor.restore_bytes(value.encode()).decode() for name, value in environment.extra_http_headers.items()
+    }

@@ -1,4 +1,4 @@
-"""Run skills during a recording and record their use."""
+"""Run skills during a recording, and capture the completions they request."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING, cast
 
 from anyio import to_thread
 
+from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import CompletionError, SkillError, UsageError
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.llm.capture import CapturingClient
+from eikon_engine.llm.response_folder import RESPONSES_FOLDER, ResponseWriter
+from eikon_engine.skills.skill import SkillInput
 from eikon_engine.trace.execution import Failed, SkillInputRef, SkillUsage, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
 
     from pydantic import JsonValue
 
-    from eikon_engine.completions import CompletionClient
-    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.dom import FrameSnapshot, PageSnapshot
+    from eikon_engine.llm import CompletionClient
+    from eikon_engine.llm.completion import RedactText
     from eikon_engine.record.attempts import Attempts
-    from eikon_engine.record.write import BundleWriter
-    from eikon_engine.skills.protocol import Skill
-    from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot
+    from eikon_engine.record.bundle_writer import Attempt, BundleWriter
+    from eikon_engine.skills.skill import Skill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,3 +109,38 @@ def find_document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapsho
         message = f"page {page} has no frame {frame!r}; its frames: {listing}"
         raise UsageError(message)
     return document
+
+
+class CompletionCapture:
+    """Capture completions into the bundle until the block ends; without requests no folder is created.
+
+    The capture is complete however the mission ends: it holds the response to every skill run in the trace. A response
+    still pending at the end belongs to a cancelled skill and is dropped.
+    """
+
+    def __init__(
+        self, directory: Path, ask: CompletionClient | None, redact: RedactText, new_id: Callable[[], str]
+    ) -> None:
+        """Capture the responses of `ask`, redacted, into the bundle at `directory`; None disables models."""
+        self._writer = ResponseWriter(directory / RESPONSES_FOLDER, new_id()) if ask is not None else None
+        self.client: CompletionClient | None = None
+        """The client that skills use."""
+        if ask is not None and self._writer is not None:
+            self.client = CapturingClient(ask, self._writer, redact=redact)
+
+    def close(self) -> None:
+        """Close the capture.
+
+        Raises:
+            OutputError: the end cannot be written.
+        """
+        if self._writer is not None:
+            self._writer.end(finished=self._writer.count > 0, ignore_pending=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -9,20 +9,61 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import TraceMissingError, UsageError
-from eikon_engine.redact.discover import AUTHORIZATION_HEADERS, SecretMatch, SecretSearch
-from eikon_engine.redact.files import unpacked_files
-from eikon_engine.redact.found import secret_segments
-from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.trace.secret_names import MIN_SECRET_LENGTH, has_high_entropy, is_password_name
-from eikon_engine.trace.stand_in import looks_like_stand_in
-from eikon_engine.trace.token_shapes import find_tokens
+import zstandard
+
+from eikon_engine.errors import AttachmentCorruptError, TraceMissingError, UsageError
+from eikon_engine.redact.secret_detector import secret_segments
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, find_tokens, has_high_entropy, is_password_name
+from eikon_engine.secrets.search import AUTHORIZATION_HEADERS, RedactionRules, SecretMatch, SecretSearch
+from eikon_engine.secrets.stand_ins import looks_like_stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
+
+MAX_UNPACKED_BYTES: Final = 1 << 30
+"""Maximum decompressed size of a file, in bytes."""
+
+
+def unpacked_files(root: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield each file below a folder with its decompressed content, sorted by path; symbolic links are skipped.
+
+    Raises:
+        AttachmentCorruptError: a file cannot be read, or decompresses to more than 1 GiB.
+    """
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or not path.is_file():
+            continue
+        try:
+            content = path.read_bytes()
+            if path.suffix == ".zst":
+                content = _decompress(content)
+        except (OSError, ValueError, zstandard.ZstdError) as error:
+            reason = (str(error).splitlines() or ["unknown reason"])[0]
+            message = f"{path}: cannot read the file: {reason}; restore it"
+            raise AttachmentCorruptError(message) from error
+        yield path, content
+
+
+def find_in_files(root: Path, needles: set[bytes]) -> set[bytes]:
+    """Return the needles that occur in a file below a folder, blobs decompressed."""
+    left, present = {each for each in needles if each}, set()
+    for _, content in unpacked_files(root):
+        found = {each for each in left if each in content}
+        present |= found
+        left -= found
+    return present
+
+
+def _decompress(content: bytes) -> bytes:
+    size = zstandard.frame_content_size(content)
+    if size > MAX_UNPACKED_BYTES:
+        message = f"blob of {size} bytes exceeds the limit of {MAX_UNPACKED_BYTES}"
+        raise ValueError(message)
+    return zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_UNPACKED_BYTES)
+
 
 MARKER_FILES: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
 """Every bundle and every run folder has one of these."""
@@ -68,7 +109,7 @@ class AllowRule:
 
 
 def parse_allow_rules(text: str, source: str) -> tuple[AllowRule, ...]:
-    """Parse allow rules: `KIND BROWSER_TOOL` per line; lines that start with `#` are comments.
+    """Parse allow rules: `KIND NAME` per line; lines that start with `#` are comments.
 
     Raises:
         UsageError: a line is malformed.

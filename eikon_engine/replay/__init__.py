@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from eikon_engine.replay.engine import ReplayEngine
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.replay.replay_engine import ReplayEngine
 
 __all__ = ["ReplayEngine", "ReplayOptions"]
 
-_MODULES = {"ReplayEngine": "replay_engine", "ReplayOptions": "options"}
+_MODULES = {"ReplayEngine": "engine", "ReplayOptions": "options"}
 
 
 def __getattr__(name: str) -> object:

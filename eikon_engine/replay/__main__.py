@@ -2,8 +2,8 @@
 
 import sys
 
-from eikon_engine.replay.replay_cli import replay_command
-from eikon_engine.shell import run_command
+from eikon_engine.cli.replay import replay_command
+from eikon_engine.cli.shell import run_command
 
 if __name__ == "__main__":
     sys.exit(run_command(replay_command, sys.argv[1:], "python -m eikon_engine.replay"))

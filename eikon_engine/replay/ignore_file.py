@@ -1,4 +1,4 @@
-"""Read the masks of `--ignore_response FILE`: a TOML file of `[[ignore_response]]` tables."""
+"""Read the masks of `--ignore FILE`: a TOML file of `[[ignore]]` tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from eikon_engine.errors import UsageError
-from eikon_engine.trace.mask import Mask
+from eikon_engine.trace.masks import Mask
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Options of a replay."""
+"""Options of a replay, and controllers, which decide before each step whether the run proceeds."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from eikon_engine.replay.control import Controller, ProceedAlways
+from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.skills import SkillRegistry, default_skills
-from eikon_engine.trace.wall_clock import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -16,14 +15,45 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import PerformedAction
-    from eikon_engine.completions import CompletionClient
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import GateSet
-    from eikon_engine.network.moment import Moment
+    from eikon_engine.llm import CompletionClient
+    from eikon_engine.network.exchange import Moment
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, SecondPartNetwork
     from eikon_engine.replay.plan import PlannedStep
-    from eikon_engine.trace.mask import Mask
+    from eikon_engine.trace.masks import Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """Perform the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """End the run before the step."""
+
+    reason: str
+
+
+Decision: TypeAlias = Proceed | Halt
+
+
+class Controller(Protocol):
+    """Decide before each step whether the run proceeds."""
+
+    async def decide(self, step: PlannedStep) -> Decision:
+        """Return the decision on the next step; the run waits for it."""
+
+
+class ProceedAlways:
+    """Perform every step."""
+
+    async def decide(self, step: PlannedStep) -> Decision:  # noqa: ARG002 - same for every step
+        """Return `Proceed`."""
+        return Proceed()
+
 
 OnDivergence: TypeAlias = Literal["stop", "continue"]
 

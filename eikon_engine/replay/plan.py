@@ -1,31 +1,268 @@
-"""Plan a replay before a browser starts: the steps in order, and everything they need."""
+"""Plan a replay before a browser starts: the ordered steps, everything they need, and where to resume."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import RecordedNetworkMissingError, SecretMissingError, UsageError
-from eikon_engine.replay.model_answers import recorded_responses
-from eikon_engine.replay.second_part import find_resume_point, require_resumable
-from eikon_engine.replay.stand_ins import require_live_start_state, secrets_for, stand_in_warnings
-from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.errors import PlanChangedError, RecordedNetworkMissingError, SecretMissingError, UsageError
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.gates.event_sources import read_outcome
+from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.network.rules import SOCKET_METHOD
+from eikon_engine.outcome.outcomes import SecondPart
+from eikon_engine.replay.model_responses import recorded_responses
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
+from eikon_engine.secrets.redaction import secret_names_in
+from eikon_engine.trace.actions import Note
+from eikon_engine.trace.base_urls import BaseUrlMap, build_url_map, unused_base_urls
+from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage
 from eikon_engine.trace.patch import apply_patch, variables_patch
-from eikon_engine.trace.redaction import secret_names_in
-from eikon_engine.trace.relocated import unused_base_urls
-from eikon_engine.trace.secret_text import action_secret_names, missing_secret_message
-from eikon_engine.trace.url_map import BaseUrlMap, build_url_map
-from eikon_engine.trace.variables import require_values, resolve_trace
+from eikon_engine.trace.variables import action_secret_names, missing_secret_message, require_values, resolve_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from eikon_engine.completions import ModelResponse
-    from eikon_engine.outcome.outcomes import NetworkMode, SecondPart
+    from pydantic import JsonValue
+
+    from eikon_engine.llm import ModelResponse
+    from eikon_engine.outcome.outcomes import NetworkMode
+    from eikon_engine.replay.context import NetworkSource
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.replay.other_answers import NetworkSource
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
+    from eikon_engine.trace.observation import Observation, StoredItem
+
+
+def plan_digest(plan: Plan) -> str:
+    """Return the SHA-256, in hex, of a plan: its ordered steps, start state and environment.
+
+    Secrets count by name, variables by value. Recorded effects, descriptions, masks and rules do not count. The
+    digested text is JSON with sorted keys and no spaces.
+    """
+    trace = plan.trace
+    environment = None if trace.environment is None else trace.environment.model_dump(mode="json")
+    content: JsonValue = {
+        "plan": 1,
+        "mission": trace.mission_id,
+        "start": trace.start.model_dump(mode="json"),
+        "environment": environment,
+        "steps": [_digested_step(planned) for subgoal in plan.subgoals for planned in subgoal.steps],
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _digested_step(planned: PlannedStep) -> JsonValue:
+    step = planned.step
+    place: dict[str, JsonValue] = {"attempt": planned.subgoal.id, "sequence": step.sequence}
+    if isinstance(step, ActionTrace):
+        is_done = not isinstance(step.result, Blocked)
+        return {**place, "action": step.action.model_dump(mode="json"), "done": is_done}
+    source = None if step.source is None else step.source.model_dump(mode="json")
+    return {**place, "skill": step.skill, "version": step.version, "parameters": step.parameters, "source": source}
+
+
+SHOWN_DIGEST_DIGITS: Final = 12
+"""Hex digits of a digest shown in messages."""
+
+
+def require_resumable(options: ReplayOptions) -> None:
+    """Check that the steps before the one to resume at can be served from the recording.
+
+    Raises:
+        UsageError: another option contradicts this, or `--then live` lacks `--from`.
+    """
+    if options.from_step is None:
+        if options.then_network != "sealed":
+            message = "--then live requires --from N. Add it, or use --network live for the whole mission."
+            raise UsageError(message)
+        return
+    if options.network not in {None, "sealed"} or options.base_urls:
+        found = "--base-url" if options.base_urls else f"--network {options.network}"
+        message = f"--from replays the earlier steps from the recording, got {found}. Drop one, or add --then live."
+        raise UsageError(message)
+    other = "--har" if options.har is not None else "--responses-from" if options.responses_from is not None else None
+    if options.then_network == "live" and other is not None:
+        message = f"--then live sends requests to the site, but {other} serves them. Drop one of them."
+        raise UsageError(message)
+
+
+def find_resume_point(
+    subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trace: ExecutionTrace
+) -> SecondPart | None:
+    """Return where a replay resumes; None without `--from`.
+
+    Raises:
+        UsageError: the step does not exist.
+    """
+    if options.from_step is None:
+        return None
+    steps = [planned for subgoal in subgoals for planned in subgoal.steps]
+    if not 1 <= options.from_step <= len(steps):
+        message = f"--from: expected a step number from 1 to {len(steps)}, got {options.from_step}"
+        raise UsageError(message)
+    found = steps[options.from_step - 1]
+    place = SecondPart(
+        step=found.position, subgoal=found.subgoal.id, sequence=found.step.sequence, network=options.then_network
+    )
+    return (
+        place if options.then_network == "sealed" else _with_recorded_state(place, steps[: found.position - 1], trace)
+    )
+
+
+def resume_notes(second: SecondPart) -> Iterator[str]:
+    """Yield notes about the resumed part before its first request: what the live site has not received."""
+    is_live = second.network == "live"
+    how = "all requests are sent to the site" if is_live else "still served from the recording"
+    yield f"resumed at step {second.step}: {how}"
+    if not is_live or second.step == 1:
+        return
+    yield from (f"the site did not receive {key}" for key in second.unseen)
+    yield from (
+        f"the site did not receive the requests of step {number}, which are unknown" for number in second.unknown
+    )
+    yield from (f"carried over from the recording: {each}" for each in second.carried)
+    if not second.carried and not second.unknown:
+        yield "carried over from the recording: no cookies, no storage"
+
+
+def _with_recorded_state(place: SecondPart, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> SecondPart:
+    """Add the recorded writes and storage of the earlier steps, which the live site did not see."""
+    performed = [(each.position, each.step) for each in lead if isinstance(each.step, ActionTrace)]
+    seen = [action.observation for _, action in performed if action.observation is not None]
+    unknown = tuple(
+        number
+        for number, action in performed
+        if action.observation is None and not isinstance(action.result, Blocked) and not isinstance(action.action, Note)
+    )
+    stored = next((each.storage for each in reversed(seen) if each.storage is not None), None)
+    replaced = {each.name for each in trace.redaction.found}
+    carried = (
+        () if stored is None else tuple(_stored_item_label(item, is_real=item.name not in replaced) for item in stored)
+    )
+    writes = tuple(key for each in seen for key in _unsafe_requests(each))
+    return place.model_copy(update={"unseen": writes, "unknown": unknown, "carried": carried})
+
+
+def _unsafe_requests(observation: Observation) -> tuple[str, ...]:
+    """Return the keys of requests with unsafe methods; older recordings list them among all others."""
+    if observation.writes is not None:
+        return observation.writes
+    return tuple(key for key in observation.requests if key.partition(" ")[0] not in {*SAFE_METHODS, SOCKET_METHOD})
+
+
+def _stored_item_label(item: StoredItem, *, is_real: bool) -> str:
+    what = {"cookie": "cookie", "local": "localStorage", "session": "sessionStorage"}[item.kind]
+    stand_in = "" if is_real else ", a stand-in for a secret, which the site does not accept"
+    return f"{what} {item.name} of {item.place}{stand_in}"
+
+
+def require_same_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str, ...]:
+    """Check that a resumed run uses the plan of the earlier run; return warnings about what could not be checked.
+
+    The expected plan is the one of `--plan-digest`, else that of the outcome file `earlier`, if it exists.
+
+    Raises:
+        PlanChangedError: the plan has changed.
+        TraceError: the outcome of the earlier run cannot be read.
+    """
+    now = plan_digest(plan)
+    if options.plan_digest is not None:
+        if options.plan_digest.lower() != now:
+            raise PlanChangedError(_plan_changed_message("--plan-digest", options.plan_digest, now))
+        return ()
+    if plan.resume_point is None or not earlier.is_file():
+        return ()
+    outcome = read_outcome(earlier)
+    if outcome.mission_id != plan.trace.mission_id:
+        return ()
+    if outcome.plan_digest is None:
+        return (f"{earlier} holds no plan digest, so changes of the mission since that run go unnoticed",)
+    if outcome.plan_digest != now:
+        raise PlanChangedError(_plan_changed_message(str(earlier), outcome.plan_digest, now))
+    return ()
+
+
+def _plan_changed_message(where: str, begun: str, now: str) -> str:
+    return (
+        f"the plan has changed: expected {begun[:SHOWN_DIGEST_DIGITS]} ({where}), got {now[:SHOWN_DIGEST_DIGITS]}. "
+        f"Replay from the first step, or accept the new plan with --plan-digest {now}."
+    )
+
+
+def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkMode) -> Mapping[str, str]:
+    """Return the values of secrets: the supplied ones, and stand-ins where no live site sees them.
+
+    A HAR from another program holds the real values, so it gets no stand-ins.
+    """
+    if network == "live" or options.har is not None:
+        return options.secrets
+    return {**{each.name: each.stand_in for each in trace.redaction.typed}, **options.secrets}
+
+
+def require_live_start_state(bundle: Bundle, options: ReplayOptions, network: NetworkMode) -> None:
+    """Check that the start state of the session works on a live site.
+
+    Raises:
+        SecretMissingError: the start state is redacted, and no replacement was supplied.
+        UsageError: a storage state was supplied to a replay that is not live.
+    """
+    if network != "live":
+        if options.storage_state is not None:
+            message = f"--storage-state requires --network live, got --network {network}. Drop one of them."
+            raise UsageError(message)
+        return
+    missing = tuple(_redacted_start_parts(bundle, is_given=options.storage_state is not None))
+    if missing:
+        message = f"{bundle.root}: the recorded start state is redacted: {'; '.join(missing)}"
+        raise SecretMissingError(message)
+
+
+def stand_in_warnings(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[str]:
+    """Yield a warning for each action that sends a stand-in to a live site."""
+    if not visits_site:
+        return
+    known = [each for each in trace.redaction.found if len(each.stand_in) >= MIN_SECRET_LENGTH]
+    for subgoal in trace.subgoal_traces:
+        for action in subgoal.actions_taken:
+            text = action.action.model_dump_json()
+            names = sorted({each.name for each in known if each.stand_in in text})
+            if names:
+                listed = ", ".join(names)
+                yield f"{action.id} sends stand-ins for {listed} to the site. Name the values in RecordOptions.secrets."
+
+
+def stand_ins_as_cause(stood_in: tuple[str, ...]) -> str | None:
+    """Describe the stand-ins that may explain the first divergence; None if every value was supplied."""
+    if not stood_in:
+        return None
+    names = ", ".join(stood_in)
+    return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ. Use --secret."
+
+
+def _redacted_start_parts(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
+    trace = bundle.trace
+    stand_ins = tuple(each.stand_in for each in trace.redaction.found if len(each.stand_in) >= MIN_SECRET_LENGTH)
+    for name, relative in (
+        ("storage state", trace.start.storage_state),
+        ("session storage", trace.start.session_storage),
+    ):
+        if relative is None or (is_given and name == "storage state"):
+            continue
+        text = resolve_inside(bundle.root, relative, f"start.{name.replace(' ', '_')}").read_text(encoding="utf-8")
+        if any(each in text for each in stand_ins):
+            advice = (
+                "supply one with --storage-state FILE" if name == "storage state" else "replay sealed, or record again"
+            )
+            yield f"{name} ({advice})"
+    headers = trace.environment.extra_http_headers if trace.environment else {}
+    for header, value in headers.items():
+        if any(each in value for each in stand_ins):
+            yield f"header {header} (name the value in RecordOptions.secrets and record again)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,49 +3,122 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
 from eikon_engine.divergence.dependents import find_dependents
 from eikon_engine.divergence.detect import detect_divergences
-from eikon_engine.divergence.environment import detect_environment, is_comparable
-from eikon_engine.divergence.masked_requests import unmasked_changes
-from eikon_engine.divergence.masks import apply_masks
-from eikon_engine.divergence.result import UNKNOWN_FAILURE
-from eikon_engine.divergence.skill import detect_skill
+from eikon_engine.divergence.detectors.environment import detect_environment, is_comparable
+from eikon_engine.divergence.detectors.result import UNKNOWN_FAILURE
+from eikon_engine.divergence.detectors.skill import detect_page_intent, detect_skill
+from eikon_engine.divergence.masks import apply_masks, unmasked_changes
+from eikon_engine.dom import render_plain_html
+from eikon_engine.dom.html import without_unrecorded_blocks
 from eikon_engine.errors import CompletionError, SkillError
-from eikon_engine.outcome.explanation import Consequence
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.divergence import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
-from eikon_engine.replay.agreement import has_recorded_effects
-from eikon_engine.replay.label import action_label, step_label
-from eikon_engine.replay.model_answers import model_client_for
-from eikon_engine.replay.page_intents import PageIntentComparer
-from eikon_engine.replay.policy import EffectsPolicy
-from eikon_engine.replay.unanswered import unanswered_notes
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.bundle_path import resolve_inside
-from eikon_engine.trace.dom import render_plain_html
-from eikon_engine.trace.dom.stored import load_page, load_snapshot
+from eikon_engine.replay.collect import unanswered_notes
+from eikon_engine.replay.effects_policy import EffectsPolicy
+from eikon_engine.replay.model_responses import model_client_for
+from eikon_engine.skills.skill import SkillInput
+from eikon_engine.trace.base_urls import map_action_urls
+from eikon_engine.trace.bundle import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
-from eikon_engine.trace.outdated import MISSING_DOCUMENT
-from eikon_engine.trace.relocated import map_action_urls
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.trace.labels import action_label, step_label
+from eikon_engine.trace.steps import MISSING_DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pydantic import JsonValue
 
     from eikon_engine.browser.worker import MatchesRecording, PerformedAction, Worker
+    from eikon_engine.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
-    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.environment import Environment
-    from eikon_engine.trace.execution import ActionTrace, Result, SkillUsage
+    from eikon_engine.trace.execution import ActionTrace, PageIntent, Result, SkillUsage
     from eikon_engine.trace.observation import Observation
+
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "assertion-failed",
+        "option-missing",
+        "page-missing",
+        "target-ambiguous",
+        "target-changed",
+        "target-missing",
+        "target-not-actionable",
+        "wait-timeout",
+    }
+)
+"""Failures of actions that had no effect on the page, or that already used up their timeout."""
+
+
+def has_recorded_effects(recorded: ActionTrace, performed: PerformedAction) -> bool:
+    """Return whether the pages have issued every recorded request and opened every recorded page.
+
+    An action that succeeded in the recording and has no effect now cannot cause its recorded requests.
+    """
+    before, now = recorded.baseline, performed.observation
+    if before is None or now is None:
+        return True
+    failed = performed.result
+    if isinstance(failed, Failed) and failed.code in _WITHOUT_EFFECT and isinstance(recorded.result, Succeeded):
+        return True
+    missing = Counter(before.requests) - Counter(now.requests)
+    return not missing and set(before.opened) <= set(now.opened)
+
+
+PAGE_INTENT_SKILL: Final = "detect_page_intent"
+
+
+class PageIntentComparer:
+    """Compare page intents where the recorded page is stored."""
+
+    def __init__(self, intents: Iterable[PageIntent], skills: SkillRegistry) -> None:
+        """Use the page intents of a trace."""
+        self._intents = tuple(intents)
+        self._skills = skills
+
+    def has_intent(self, action: str) -> bool:
+        """Return whether a page intent was recorded for an action."""
+        return any(intent.step_id == action for intent in self._intents)
+
+    def compare(
+        self, place: StepPosition, action: str, recorded: PageSnapshot | None, observed: PageSnapshot | None
+    ) -> Iterator[Divergence]:
+        """Yield a divergence for each page intent of an action that changed.
+
+        A page is compared only if the detector reproduces the recorded intent on the recorded page; otherwise the
+        detectors differ, which `eikon skills rerun` reports.
+        """
+        named = [intent for intent in self._intents if intent.step_id == action]
+        if not named or recorded is None or observed is None:
+            return
+        known, now = (
+            self._detect_intent(recorded.main),
+            self._detect_intent(without_unrecorded_blocks(recorded.main, observed.main)),
+        )
+        for intent in named:
+            if known == intent.intent:
+                yield from detect_page_intent(place, intent, now)
+
+    def _detect_intent(self, document: FrameSnapshot) -> str:
+        given = SkillInput(html=render_plain_html(document), url=document.url)
+        try:
+            output = self._skills.get(PAGE_INTENT_SKILL).run(given)
+        except SkillError:
+            return "unknown"
+        found = output.get("intent") if isinstance(output, dict) else None
+        return str(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

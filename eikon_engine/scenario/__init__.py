@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from eikon_engine.scenario.agent_run import AgentRun, RunOptions, open_run
-    from eikon_engine.scenario.tool import Tool
-    from eikon_engine.scenario.tool_box import ToolBox
+    from eikon_engine.scenario.tool_box import Tool, ToolBox
 
 __all__ = ["AgentRun", "RunOptions", "Tool", "ToolBox", "open_run"]
 
 _MODULES = {
     "AgentRun": "agent_run",
     "RunOptions": "agent_run",
-    "Tool": "tool",
+    "Tool": "tool_box",
     "ToolBox": "tool_box",
     "open_run": "agent_run",
 }

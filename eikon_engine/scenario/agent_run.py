@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from eikon_engine.errors import EikonError, InterruptedRunError, ScenarioError, UsageError
+from eikon_engine.files.wall_clock import random_key, utc_now
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.scenario.finding_secrets import SecretFinder
-from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.open_folder import RunFolder
-from eikon_engine.scenario.readers import CallObservers
+from eikon_engine.outcome.run_record import FIXTURES_FOLDER, RunRecord, make_run_folder, versions
+from eikon_engine.scenario.calls import CallObservers
+from eikon_engine.scenario.fixtures import FixtureFolder
 from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.redaction import SecretFinder
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
-from eikon_engine.scenario.run_note import FIXTURES_FOLDER, RunRecord, make_run_folder, versions
-from eikon_engine.trace.wall_clock import random_key, utc_now
+from eikon_engine.scenario.run_folder import RunFolder
+from eikon_engine.secrets.search import RedactionRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.completions import ServedResponse
+    from eikon_engine.llm import ServedResponse
+    from eikon_engine.outcome.run_record import RunMode
     from eikon_engine.scenario.calls import ToolCallEnd, ToolCallStart
-    from eikon_engine.scenario.run_note import RunMode
     from eikon_engine.scenario.tool_box import ToolBox
 
 

@@ -1,13 +1,26 @@
-"""The models of a scenario file, `scenarios/BROWSER_TOOL.yaml`."""
+"""The models of a scenario file, `scenarios/NAME.yaml`, its reader and its JSON Schema."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints, model_validator
 
-from eikon_engine.completions.completion import Message
-from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.errors import YamlError
+from eikon_engine.files.models import FileModel, FiniteJson
+from eikon_engine.files.yaml import YamlDocument, read_yaml
+from eikon_engine.llm.completion import Message
+from eikon_engine.trace.schema import build_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.files.yaml import ValuePath as Place
 
 FORMAT_VERSION: Final = 1
 
@@ -123,3 +136,71 @@ class Scenario(FileModel):
     subgoals: tuple[Subgoal, ...] = Field(min_length=1)
     gates: dict[str, Any] = Field(default_factory=dict)
     """Limits of the run (docs/gates.md)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """A scenario with its source text."""
+
+    path: Path
+    scenario: Scenario
+    text: YamlDocument
+    digest: str
+    """SHA-256 of the file, hexadecimal."""
+
+    @property
+    def folder(self) -> Path:
+        """Return the base folder of its relative paths."""
+        return self.path.parent
+
+
+def read_scenario(path: Path) -> ScenarioFile:
+    """Read a scenario.
+
+    Raises:
+        YamlError: it is not valid YAML, or not a scenario.
+        RequirementError: the YAML library is not installed.
+    """
+    try:
+        data = path.read_bytes()
+        text = read_yaml(data.decode("utf-8-sig"), str(path))
+    except OSError as error:
+        message = f"{path}: the scenario cannot be read ({error.strerror}). Check the path."
+        raise YamlError(message) from error
+    except UnicodeDecodeError as error:
+        message = f"{path}: expected UTF-8 text, got invalid bytes at offset {error.start}. Save the file as UTF-8."
+        raise YamlError(message) from error
+    for place, step in _raw_steps(text.data):
+        _check_step_kind(text, place, step)
+    scenario = text.parse_as(Scenario)
+    return ScenarioFile(path=path, scenario=scenario, text=text, digest=hashlib.sha256(data).hexdigest())
+
+
+def _raw_steps(data: JsonValue) -> Iterator[tuple[Place, JsonValue]]:
+    """Yield the raw steps; validating each by its own model gives precise errors."""
+    subgoals = data.get("subgoals") if isinstance(data, dict) else None
+    for number, subgoal in enumerate(subgoals if isinstance(subgoals, list) else ()):
+        steps = subgoal.get("steps") if isinstance(subgoal, dict) else None
+        for place, step in enumerate(steps if isinstance(steps, list) else ()):
+            yield ("subgoals", number, "steps", place), step
+
+
+def _check_step_kind(text: YamlDocument, place: Place, step: JsonValue) -> None:
+    kinds = [kind for kind in STEP_KINDS if isinstance(step, dict) and kind in step]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none of them"
+        raise text.error_at(place, f"expected exactly one of the keys {', '.join(STEP_KINDS)}, got {found}")
+    text.parse_as(STEP_KINDS[kinds[0]], place)
+
+
+SCHEMA_ID: Final = f"urn:eikon-engine:scenario:{FORMAT_VERSION}"
+
+
+def scenario_schema() -> dict[str, object]:
+    """Describe version 1 of a scenario, in JSON Schema 2020-12."""
+    return build_schema(
+        Scenario,
+        schema_id=SCHEMA_ID,
+        title="Eikon scenario",
+        description="A mission with its tools, models and limits, as YAML or JSON. See docs/scenarios.md.",
+    )

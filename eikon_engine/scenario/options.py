@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.errors import ModelClientMissingError
+from eikon_engine.files.wall_clock import random_id, random_key, utc_now
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.trace.wall_clock import random_id, random_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from eikon_engine.completions import CompletionClient
+    from eikon_engine.llm import CompletionClient
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.skills import SkillRegistry
 

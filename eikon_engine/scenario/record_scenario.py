@@ -6,23 +6,11 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from eikon_engine.completions import open_debug_dir
-from eikon_engine.completions.debug_dir import DebugDirOptions
 from eikon_engine.errors import EikonError
+from eikon_engine.llm import open_debug_dir
+from eikon_engine.llm.debug_dir import DebugDirOptions
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.scenario.check import check_scenario, may_call_model, needs_browser, scenario_gates, scenario_steps
-from eikon_engine.scenario.finding_secrets import SecretFinder
-from eikon_engine.scenario.given import available_tools, require_secrets, resolve_variables
-from eikon_engine.scenario.hidden_secrets import redact_args
-from eikon_engine.scenario.model import SkillStep
-from eikon_engine.scenario.open_folder import RunFolder
-from eikon_engine.scenario.options import scenario_skills
-from eikon_engine.scenario.pages import NoPages
-from eikon_engine.scenario.readers import CallObservers
-from eikon_engine.scenario.recorded_calls import RecordingCalls
-from eikon_engine.scenario.recorded_pages import RecordingPages
-from eikon_engine.scenario.run_note import (
+from eikon_engine.outcome.run_record import (
     FIXTURES_FOLDER,
     MISSION_FOLDER,
     RUN_RESPONSES_FOLDER,
@@ -31,20 +19,38 @@ from eikon_engine.scenario.run_note import (
     make_run_folder,
     versions,
 )
+from eikon_engine.scenario.calls import CallObservers
+from eikon_engine.scenario.check import (
+    available_tools,
+    check_scenario,
+    may_call_model,
+    needs_browser,
+    require_secrets,
+    resolve_variables,
+    scenario_gates,
+    scenario_steps,
+)
+from eikon_engine.scenario.model import SkillStep
+from eikon_engine.scenario.options import scenario_skills
+from eikon_engine.scenario.pages import NoPages, RecordingPages
+from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.redaction import SecretFinder, redact_args
+from eikon_engine.scenario.run_folder import RunFolder
+from eikon_engine.scenario.runner import ScenarioRunner, ScenarioServices
 from eikon_engine.scenario.tools.browser import BROWSER_TOOL as BROWSER
 from eikon_engine.scenario.tools.browser import make_browser_tool
-from eikon_engine.scenario.walk import ScenarioRunner, ScenarioServices
+from eikon_engine.secrets.search import RedactionRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eikon_engine.completions import CompletionClient, ServedResponse
+    from eikon_engine.llm import CompletionClient, ServedResponse
     from eikon_engine.outcome.event_log import Watch
-    from eikon_engine.scenario.open_folder import RunResult
+    from eikon_engine.scenario.model import ScenarioFile
     from eikon_engine.scenario.options import ScenarioOptions
     from eikon_engine.scenario.pages import Pages
-    from eikon_engine.scenario.read import ScenarioFile
+    from eikon_engine.scenario.run_folder import RunResult
     from eikon_engine.scenario.tool_box import ToolBox
 
 

@@ -8,16 +8,20 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import EikonError, ResultNotStorableError
-from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.calls import NullObserver, ToolCallEnd, ToolCallStart
-from eikon_engine.scenario.executed import describe_failure, tool_error
-from eikon_engine.scenario.fixture import BLOBS_FOLDER, RECORDING_FILE, Fixture, RecordingInfo, fixture_name
-from eikon_engine.scenario.hidden_secrets import redact_args, redact_value
-from eikon_engine.scenario.rehidden import redact_fixtures_again
-from eikon_engine.scenario.sealed import digested_text
-from eikon_engine.scenario.stored_result import store_result
-from eikon_engine.trace.blobs import BlobStore, blob_ref
-from eikon_engine.trace.whole_file import write_atomically
+from eikon_engine.files.blobs import BlobStore, blob_ref
+from eikon_engine.files.writing import write_atomically
+from eikon_engine.scenario.calls import NullObserver, ToolCallEnd, ToolCallStart, describe_failure, tool_error
+from eikon_engine.scenario.fixtures import (
+    BLOBS_FOLDER,
+    RECORDING_FILE,
+    Fixture,
+    RecordingInfo,
+    args_hash,
+    digested_text,
+    fixture_name,
+    store_result,
+)
+from eikon_engine.scenario.redaction import redact_args, redact_fixtures_again, redact_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,9 +32,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.errors import ToolError
     from eikon_engine.scenario.calls import ToolCallObserver
-    from eikon_engine.scenario.finding_secrets import SecretFinder
-    from eikon_engine.scenario.fixture import ToolFailureRecord
-    from eikon_engine.scenario.stored_result import ToolResultValue
+    from eikon_engine.scenario.fixtures import ToolFailureRecord, ToolResultValue
+    from eikon_engine.scenario.redaction import SecretFinder
 
 
 class RecordingCalls:

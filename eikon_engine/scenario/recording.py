@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import FixtureFolderError, FixturesIncompleteError
-from eikon_engine.scenario.fixture import RECORDING_FILE
-from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.run_note import (
+from eikon_engine.outcome.run_record import (
     FIXTURES_FOLDER,
     MISSION_FOLDER,
     RUN_FILE,
@@ -16,6 +14,7 @@ from eikon_engine.scenario.run_note import (
     RunRecord,
     read_run_record,
 )
+from eikon_engine.scenario.fixtures import RECORDING_FILE, FixtureFolder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ScenarioError
-from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.redaction import secret_names_in
+from eikon_engine.files.json_text import canonical_json
+from eikon_engine.secrets.redaction import secret_names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
-from eikon_engine.completions import ReplayClient
-from eikon_engine.completions.folder import read_complete_folder
-from eikon_engine.divergence.json_diff import diff_json
 from eikon_engine.errors import FixtureFolderError, ReplayDivergenceError, ScenarioDivergedError
+from eikon_engine.llm import ReplayClient
+from eikon_engine.llm.response_folder import read_complete_folder
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.scenario.check import check_scenario, needs_browser, scenario_gates, scenario_steps
-from eikon_engine.scenario.given import resolve_variables
-from eikon_engine.scenario.hidden_secrets import redact_args
-from eikon_engine.scenario.model import CompletionStep
-from eikon_engine.scenario.nearest_call import format_changes
-from eikon_engine.scenario.open_folder import RunFolder, serialize_outputs
-from eikon_engine.scenario.options import scenario_skills
-from eikon_engine.scenario.pages import NoPages
-from eikon_engine.scenario.replayed_calls import ReplayingCalls
-from eikon_engine.scenario.replayed_pages import ReplayedPages
-from eikon_engine.scenario.run_note import (
+from eikon_engine.outcome.json_diff import diff_json
+from eikon_engine.outcome.run_record import (
     FIXTURES_FOLDER,
     OUTPUTS_FILE,
     REPLAY_FOLDER,
@@ -34,8 +24,16 @@ from eikon_engine.scenario.run_note import (
     make_run_folder,
     versions,
 )
+from eikon_engine.scenario.check import check_scenario, needs_browser, resolve_variables, scenario_gates, scenario_steps
+from eikon_engine.scenario.mismatch import format_changes
+from eikon_engine.scenario.model import CompletionStep
+from eikon_engine.scenario.options import scenario_skills
+from eikon_engine.scenario.pages import NoPages, ReplayedPages
+from eikon_engine.scenario.redaction import redact_args
+from eikon_engine.scenario.replayed_calls import ReplayingCalls
+from eikon_engine.scenario.run_folder import RunFolder, serialize_outputs
+from eikon_engine.scenario.runner import ScenarioRunner, ScenarioServices
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.scenario.walk import ScenarioRunner, ScenarioServices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,11 +42,11 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.event_log import Watch
     from eikon_engine.outcome.outcomes import ReplayOutcome
-    from eikon_engine.scenario.open_folder import RunResult
+    from eikon_engine.scenario.model import ScenarioFile
     from eikon_engine.scenario.options import ScenarioOptions
-    from eikon_engine.scenario.read import ScenarioFile
+    from eikon_engine.scenario.pages import LockstepController
     from eikon_engine.scenario.recording import Recording
-    from eikon_engine.scenario.replayed_pages import LockstepController
+    from eikon_engine.scenario.run_folder import RunResult
 
 
 async def replay_scenario(file: ScenarioFile, recording: Recording, options: ScenarioOptions) -> RunResult:
@@ -192,8 +190,8 @@ class _ScenarioReplay:
             return NoPages()
 
         async def replay(turns: LockstepController) -> ReplayOutcome:
+            from eikon_engine.replay.engine import ReplayEngine  # noqa: PLC0415 - as above
             from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - keeps scenarios without pages fast
-            from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
 
             chosen = ReplayOptions(
                 headless=self.options.headless,

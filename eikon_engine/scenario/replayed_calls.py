@@ -8,15 +8,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import EikonError, FixtureMissingError, ToolArgumentsError, ToolCallsDivergedError
-from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.calls import NullObserver, RecordedResult, ToolCallEnd, ToolCallStart
-from eikon_engine.scenario.executed import tool_error
-from eikon_engine.scenario.fixture import BLOBS_FOLDER, RECORDING_FILE
-from eikon_engine.scenario.hidden_secrets import KnownSecrets, redact_args, restore_value
-from eikon_engine.scenario.nearest_call import explain_miss, format_call
-from eikon_engine.scenario.stored_result import restore_result
-from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.text import pluralize
+from eikon_engine.scenario.calls import NullObserver, RecordedResult, ToolCallEnd, ToolCallStart, tool_error
+from eikon_engine.scenario.fixtures import BLOBS_FOLDER, RECORDING_FILE, args_hash, restore_result
+from eikon_engine.scenario.mismatch import explain_miss, format_call
+from eikon_engine.scenario.redaction import KnownSecrets, redact_args, restore_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +21,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.scenario.calls import ToolCallObserver
-    from eikon_engine.scenario.fixture import Fixture
-    from eikon_engine.scenario.fixture_folder import FixtureFolder
-    from eikon_engine.scenario.stored_result import ToolResultValue
+    from eikon_engine.scenario.fixtures import Fixture, FixtureFolder, ToolResultValue
 
 _MAX_LISTED = 5
 """Maximum number of calls listed in one message."""

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field, ValidationError
 
-from eikon_engine.completions import CompletionRequest, Message
 from eikon_engine.errors import ModelClientMissingError, SkillError, TraceFieldError
-from eikon_engine.skills.document import normalize_text, parse_document
-from eikon_engine.skills.page_text import page_text
-from eikon_engine.skills.parameters import Parameters, read_parameters
-from eikon_engine.skills.scope import select_scopes
-from eikon_engine.skills.typed_skill import Output
-from eikon_engine.trace.json_value import canonical_json
-from eikon_engine.trace.record import FiniteJson
+from eikon_engine.files.json_text import canonical_json
+from eikon_engine.files.models import FiniteJson
+from eikon_engine.llm import CompletionRequest, Message
+from eikon_engine.skills.document import normalize_text, parse_document, select_scopes
+from eikon_engine.skills.skill import Output, Parameters, read_parameters
+from eikon_engine.skills.text_runs import page_text
 
 if TYPE_CHECKING:
+    from eikon_engine.files.json_text import JsonValue
     from eikon_engine.skills.document import Document
-    from eikon_engine.skills.protocol import SkillInput
-    from eikon_engine.trace.json_value import JsonValue
+    from eikon_engine.skills.skill import SkillInput
 
 _NAME: Final = "ask_page"
 _SYSTEM_PROMPT: Final = (

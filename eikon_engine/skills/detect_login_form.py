@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.skills.document import Document, parent_element, selector_of
-from eikon_engine.skills.form_owner import form_action, form_owner
-from eikon_engine.skills.login_form import (
+from eikon_engine.skills.forms import (
     Confidence,
     FormScope,
     LoginForm,
     classify_login_form,
     control_type,
+    form_action,
+    form_owner,
     is_button,
 )
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.typed_skill import Output, TypedSkill
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

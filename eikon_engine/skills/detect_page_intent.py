@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from eikon_engine.skills.detect_login_form import find_login_forms
 from eikon_engine.skills.document import text_of
 from eikon_engine.skills.extract_article import article_blocks
-from eikon_engine.skills.listing_group import find_listing
+from eikon_engine.skills.extract_listing import find_listing
+from eikon_engine.skills.json_ld import read_json_ld, types_of
 from eikon_engine.skills.money import find_money
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.structured_data import read_json_ld, types_of
-from eikon_engine.skills.typed_skill import Output, TypedSkill
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
 if TYPE_CHECKING:
     from eikon_engine.skills.document import Document

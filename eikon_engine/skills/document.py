@@ -14,7 +14,7 @@ from eikon_engine.errors import SkillError
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-    from eikon_engine.skills.protocol import SkillInput
+    from eikon_engine.skills.skill import SkillInput
 
 SHADOW_ATTRIBUTE: Final = "shadowrootmode"
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -290,3 +290,29 @@ def _path_step(node: LexborNode) -> str:
 def _siblings(node: LexborNode) -> list[LexborNode]:
     parent = node.parent
     return [node] if parent is None else list(parent.iter())
+
+
+def select_scopes(document: Document, selector: str | None, skill: str) -> tuple[LexborNode, ...]:
+    """Return the outermost elements that match the selector, or the root of the page if it is None.
+
+    Raises:
+        SkillError: the selector is not standard CSS, or matches nothing.
+    """
+    if selector is None:
+        root = document.tree.root
+        return () if root is None else (root,)
+    found = document.select(selector, f"{skill}: parameter 'selector'")
+    if not found:
+        message = f"{skill}: no element matches selector {selector!r}"
+        raise SkillError(message)
+    chosen = {node.mem_id for node in found}
+    return tuple(node for node in found if not _is_inside(node, chosen))
+
+
+def _is_inside(node: LexborNode, chosen: set[int]) -> bool:
+    current = parent_element(node)
+    while current is not None:
+        if current.mem_id in chosen:
+            return True
+        current = parent_element(current)
+    return False

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.errors import SkillError
+from eikon_engine.skills.dates import find_dates, iso_date
 from eikon_engine.skills.document import normalize_text, text_of
+from eikon_engine.skills.json_ld import first_text, read_json_ld, types_of
 from eikon_engine.skills.main_text import Block, find_main_text, read_blocks
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.structured_data import first_text, read_json_ld, types_of
-from eikon_engine.skills.typed_skill import Output, TypedSkill
-from eikon_engine.skills.written_dates import find_dates, iso_date
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
     from eikon_engine.skills.document import Document
-    from eikon_engine.skills.structured_data import JsonLdNode
+    from eikon_engine.skills.json_ld import JsonLdNode
 
 BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "code", "caption"]
 

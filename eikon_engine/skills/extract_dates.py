@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.skills.document import normalize_text
-from eikon_engine.skills.inline_text import text_runs
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import select_scopes
-from eikon_engine.skills.structured_data import read_json_ld
-from eikon_engine.skills.typed_skill import Output, TypedSkill
-from eikon_engine.skills.written_dates import DayOrder, find_dates, iso_date
+from eikon_engine.skills.dates import DayOrder, find_dates, iso_date
+from eikon_engine.skills.document import normalize_text, select_scopes
+from eikon_engine.skills.json_ld import read_json_ld
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
+from eikon_engine.skills.text_runs import text_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
     from eikon_engine.skills.document import Document
-    from eikon_engine.skills.structured_data import JsonLdNode
+    from eikon_engine.skills.json_ld import JsonLdNode
 
 DateSource: TypeAlias = Literal["time", "json-ld", "meta", "text"]
 

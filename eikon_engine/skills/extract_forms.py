@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.skills.document import normalize_text, parent_element, selector_of, text_of
-from eikon_engine.skills.field_label import FormLabels, group_label
-from eikon_engine.skills.form_owner import form_action, form_owner
-from eikon_engine.skills.login_form import control_type
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import select_scopes
-from eikon_engine.skills.typed_skill import Output, TypedSkill
+from eikon_engine.skills.document import normalize_text, parent_element, select_scopes, selector_of, text_of
+from eikon_engine.skills.forms import FormLabels, control_type, form_action, form_owner, group_label
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,11 +9,8 @@ from urllib.parse import urldefrag, urlsplit
 
 from pydantic import Field
 
-from eikon_engine.skills.document import normalize_text, text_of
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import select_scopes
-from eikon_engine.skills.typed_skill import Output, TypedSkill
+from eikon_engine.skills.document import normalize_text, select_scopes, text_of
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

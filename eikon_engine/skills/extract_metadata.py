@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.files.json_text import JsonValue
 from eikon_engine.skills.document import normalize_text
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.structured_data import read_json_ld
-from eikon_engine.skills.typed_skill import Output, TypedSkill
-from eikon_engine.trace.json_value import JsonValue
+from eikon_engine.skills.json_ld import read_json_ld
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

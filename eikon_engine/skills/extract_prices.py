@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from eikon_engine.skills.inline_text import text_runs
+from eikon_engine.skills.document import select_scopes
+from eikon_engine.skills.json_ld import read_json_ld
 from eikon_engine.skills.money import Amount, find_money, read_amount
-from eikon_engine.skills.parameters import Parameters
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.skills.scope import select_scopes
-from eikon_engine.skills.structured_data import read_json_ld
-from eikon_engine.skills.typed_skill import Output, TypedSkill
+from eikon_engine.skills.skill import Output, Parameters, SkillInput, TypedSkill
+from eikon_engine.skills.text_runs import text_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from selectolax.lexbor import LexborNode
 
+    from eikon_engine.files.json_text import JsonValue
     from eikon_engine.skills.document import Document
+    from eikon_engine.skills.json_ld import JsonLdNode
     from eikon_engine.skills.money import Money
-    from eikon_engine.skills.structured_data import JsonLdNode
-    from eikon_engine.trace.json_value import JsonValue
 
 _NAME: Final = "extract_prices"
 _DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")

@@ -1,4 +1,4 @@
-"""An immutable registry of skills by name."""
+"""An immutable registry of skills by name, and the default one with all built-in skills."""
 
 from __future__ import annotations
 
@@ -8,12 +8,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import SkillBrokenError, UnknownSkillError, UsageError
+from eikon_engine.skills.ask_page import AskPage
+from eikon_engine.skills.detect_login_form import DetectLoginForm
+from eikon_engine.skills.detect_page_intent import DetectPageIntent
+from eikon_engine.skills.detect_pagination import DetectPagination
+from eikon_engine.skills.extract_article import ExtractArticle
+from eikon_engine.skills.extract_dates import ExtractDates
+from eikon_engine.skills.extract_forms import ExtractForms
+from eikon_engine.skills.extract_links import ExtractLinks
+from eikon_engine.skills.extract_listing import ExtractListing
+from eikon_engine.skills.extract_metadata import ExtractMetadata
+from eikon_engine.skills.extract_prices import ExtractPrices
+from eikon_engine.skills.extract_table import ExtractTable
+from eikon_engine.skills.installed_skills import SkillEntryPoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eikon_engine.skills.installed import SkillEntryPoints
-    from eikon_engine.skills.protocol import Skill
+    from eikon_engine.skills.skill import Skill
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +117,24 @@ class SkillRegistry:
         nearest = difflib.get_close_matches(name, self.names, n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else "register it or correct the name"
         return f"unknown skill {name!r}. Known skills: {known}; {hint}"
+
+
+BUILT_IN_SKILLS = (
+    AskPage(),
+    DetectLoginForm(),
+    DetectPageIntent(),
+    DetectPagination(),
+    ExtractArticle(),
+    ExtractDates(),
+    ExtractForms(),
+    ExtractLinks(),
+    ExtractListing(),
+    ExtractMetadata(),
+    ExtractPrices(),
+    ExtractTable(),
+)
+
+
+def default_skills() -> SkillRegistry:
+    """Return a registry of the built-in skills; skills of installed distributions are imported on first use."""
+    return SkillRegistry.of(*BUILT_IN_SKILLS, installed=SkillEntryPoints())

@@ -1,1 +1,1 @@
-"""The trace and its bundle: models, files, migrations, patches."""
+"""The trace and its bundle: models, files, migrations, edits."""

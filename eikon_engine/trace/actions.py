@@ -1,4 +1,4 @@
-"""The closed union of actions: everything a mission can do to a page.
+"""The closed union of actions: everything a mission can do to a page, wait for and assert.
 
 An action is complete: it names its page, its target and every option that changes the result. Times are milliseconds
 of page time. A text is either plain or a reference to a secret, never the secret itself.
@@ -6,26 +6,90 @@ of page time. A text is either plain or a reference to a secret, never the secre
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.conditions import (
-    AssertCount,
-    AssertText,
-    AssertUrl,
-    AssertVisible,
-    Condition,
-    Expectation,
-    FunctionCondition,
-    LoadStateCondition,
-    SelectorCondition,
-    UrlCondition,
-)
-from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
-from eikon_engine.trace.record import FileModel, FiniteJson
+from eikon_engine.files.blobs import BlobRef
+from eikon_engine.files.models import FileModel, FiniteJson
 from eikon_engine.trace.target import Identity, Target
+
+
+class SelectorCondition(FileModel):
+    """True when the target is in the given state."""
+
+    kind: Literal["selector"] = "selector"
+    target: Target
+    state: Literal["attached", "detached", "visible", "hidden"] = "visible"
+
+
+class UrlCondition(FileModel):
+    """True when the URL of the page equals `url`; `*` matches any characters."""
+
+    kind: Literal["url"] = "url"
+    url: str
+
+
+class LoadStateCondition(FileModel):
+    """True when the document has reached the load state."""
+
+    kind: Literal["load_state"] = "load_state"
+    state: Literal["domcontentloaded", "load"] = "load"
+
+
+class FunctionCondition(FileModel):
+    """True when a JavaScript expression, or the function it evaluates to, returns a truthy value in the main frame."""
+
+    kind: Literal["function"] = "function"
+    expression: str
+
+
+Condition: TypeAlias = Annotated[
+    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition, Field(discriminator="kind")
+]
+
+
+class AssertVisible(FileModel):
+    """Assert that the target is visible."""
+
+    kind: Literal["visible"] = "visible"
+    target: Target
+
+
+class AssertText(FileModel):
+    """Assert the text of the target, with white space collapsed."""
+
+    kind: Literal["text"] = "text"
+    target: Target
+    text: str
+    contains: bool = False
+
+
+class AssertCount(FileModel):
+    """Assert how many elements a selector matches."""
+
+    kind: Literal["count"] = "count"
+    target: Target
+    count: int = Field(ge=0)
+
+
+class AssertUrl(FileModel):
+    """Assert the URL of the page; `*` matches any characters."""
+
+    kind: Literal["url"] = "url"
+    url: str
+
+
+Expectation: TypeAlias = Annotated[AssertVisible | AssertText | AssertCount | AssertUrl, Field(discriminator="kind")]
+
+
+DEFAULT_TIMEOUT_MS: Final = 5_000.0
+"""For a target or condition, in page time."""
+DEFAULT_NAVIGATION_TIMEOUT_MS: Final = 30_000.0
+"""For a navigation, in wall time."""
+UNBOUNDED_TIMEOUT_MS: Final = 300_000.0
+"""For what was recorded without a timeout, since a replay must end."""
+
 
 __all__ = [
     "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Check", "Click",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import EikonError, OutputError
-from eikon_engine.trace.bundle_path import resolve_inside
-from eikon_engine.trace.record import FileModel
+from eikon_engine.files.models import FileModel
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.files.text import pluralize
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.serializer import find_trace_file
-from eikon_engine.trace.whole_file import write_atomically
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,16 +7,39 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from eikon_engine.files.blobs import BlobRef
+from eikon_engine.files.models import FileModel, FiniteJson
+from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.actions import Action
-from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.environment import Environment
-from eikon_engine.trace.found_secret import Redaction
-from eikon_engine.trace.mask import Mask
+from eikon_engine.trace.masks import Mask
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FileModel, FiniteJson
-from eikon_engine.trace.timeline import MovedDelivery
-from eikon_engine.trace.token_usage import TokenUsage
-from eikon_engine.trace.volatile import VolatileRule
+from eikon_engine.trace.rules import VolatileRule
+
+
+class MovedDelivery(FileModel):
+    """A moment of the recorded network and its replacement.
+
+    An agent that does not wait acts while responses are pending. Replays wait for idle pages after each action, as any
+    comparison requires; `eikon certify` determines what is delivered when.
+    """
+
+    was: int = Field(ge=0)
+    """Position in the order of everything delivered in the recording."""
+    order: int = Field(ge=0)
+    """Position in the order of everything delivered in a replay."""
+    at_ms: int = Field(ge=0)
+    """Page time since the start of the mission."""
+    phase: int = Field(ge=0)
+    """Phase of the mission in which it is delivered, as in the recorded network."""
+
+
+class TokenUsage(FileModel):
+    """Tokens of one response; None if the model did not report them."""
+
+    prompt_tokens: int | None = Field(default=None, ge=0)
+    completion_tokens: int | None = Field(default=None, ge=0)
+
 
 TRACE_VERSION: Final = 4
 

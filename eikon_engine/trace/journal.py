@@ -1,4 +1,4 @@
-"""The journal: an append-only log of a recording, one line per event.
+"""The journal: an append-only log of a recording, one record per line.
 
 If the process is killed, the journal can be read up to its last complete line. When the mission ends, `trace.json` is
 written from the journal and takes precedence over it.
@@ -7,12 +7,14 @@ written from the journal and takes precedence over it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias, assert_never
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 
 from eikon_engine.errors import TraceError, TraceFieldError
-from eikon_engine.trace.appended_file import AppendOnlyFile
+from eikon_engine.files.models import FileModel, syntax_error, validation_error
+from eikon_engine.files.writing import AppendOnlyFile
+from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
@@ -20,33 +22,135 @@ from eikon_engine.trace.execution import (
     ExecutionTrace,
     Extraction,
     Failure,
+    MissionStatus,
     SkillUsage,
     SubgoalTrace,
     ToolUsage,
-)
-from eikon_engine.trace.field_errors import syntax_error, validation_error
-from eikon_engine.trace.journal_records import (
-    ActionRecorded,
-    ArtifactAdded,
-    CompletionRecorded,
-    ExtractionAdded,
-    FailureAdded,
-    JournalHeader,
-    JournalRecord,
-    MissionEnded,
-    SecretsFound,
-    SkillRecorded,
-    SubgoalEnded,
-    SubgoalStarted,
-    ToolRecorded,
-    WarningAdded,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from eikon_engine.trace.found_secret import Redaction
+
+class JournalHeader(FileModel):
+    """Everything about the trace that is known when the mission starts; always the first record."""
+
+    record: Literal["header"] = "header"
+    trace: ExecutionTrace
+
+
+class SubgoalStarted(FileModel):
+    """An attempt at a subgoal started."""
+
+    record: Literal["subgoal_started"] = "subgoal_started"
+    subgoal: SubgoalTrace
+    """Without actions and skills, which have records of their own."""
+
+
+class ActionRecorded(FileModel):
+    """An action was performed and observed."""
+
+    record: Literal["action"] = "action"
+    attempt: str
+    """Id of the subgoal attempt."""
+    action: ActionTrace
+
+
+class SkillRecorded(FileModel):
+    """A skill was called."""
+
+    record: Literal["skill"] = "skill"
+    attempt: str
+    skill: SkillUsage
+
+
+class ToolRecorded(FileModel):
+    """A tool was called."""
+
+    record: Literal["tool"] = "tool"
+    attempt: str
+    tool: ToolUsage
+
+
+class CompletionRecorded(FileModel):
+    """A language model responded."""
+
+    record: Literal["completion"] = "completion"
+    attempt: str
+    completion: CompletionUsage
+
+
+class SubgoalEnded(FileModel):
+    """An attempt at a subgoal ended."""
+
+    record: Literal["subgoal_ended"] = "subgoal_ended"
+    attempt: str
+    ended_at: AwareDatetime | None = None
+    status: MissionStatus
+    error: str | None = None
+
+
+class WarningAdded(FileModel):
+    """Something could not be recorded."""
+
+    record: Literal["warning"] = "warning"
+    text: str
+
+
+class SecretsFound(FileModel):
+    """Secrets were found and replaced; each record lists all found so far."""
+
+    record: Literal["secrets_found"] = "secrets_found"
+    redaction: Redaction
+
+
+class ArtifactAdded(FileModel):
+    """A file was added to the bundle."""
+
+    record: Literal["artifact"] = "artifact"
+    artifact: Artifact
+
+
+class ExtractionAdded(FileModel):
+    """The mission extracted data."""
+
+    record: Literal["extraction"] = "extraction"
+    extraction: Extraction
+
+
+class FailureAdded(FileModel):
+    """The mission failed outside an action."""
+
+    record: Literal["failure"] = "failure"
+    failure: Failure
+
+
+class MissionEnded(FileModel):
+    """The mission ended; always the last record."""
+
+    record: Literal["mission_ended"] = "mission_ended"
+    ended_at: AwareDatetime | None = None
+    status: MissionStatus
+
+
+JournalRecord: TypeAlias = Annotated[
+    JournalHeader
+    | SubgoalStarted
+    | ActionRecorded
+    | SkillRecorded
+    | ToolRecorded
+    | CompletionRecorded
+    | SubgoalEnded
+    | WarningAdded
+    | SecretsFound
+    | ArtifactAdded
+    | ExtractionAdded
+    | FailureAdded
+    | MissionEnded,
+    Field(discriminator="record"),
+]
+
 
 JOURNAL_FILE: Final = "journal.jsonl"
 

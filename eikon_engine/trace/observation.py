@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import FileModel
+from eikon_engine.files.blobs import BlobRef
+from eikon_engine.files.models import FileModel
 
 
 class FrameObservation(FileModel):

@@ -1,15 +1,18 @@
-"""Changes to a trace as data: proposed, shown as a diff, accepted, and applied by one function."""
+"""Changes to a trace as data: proposed, shown as a diff, accepted, applied by one function, saved to a file."""
 
 from __future__ import annotations
 
 import difflib
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from eikon_engine.errors import TraceFieldError
+from eikon_engine.errors import TraceFieldError, TraceMissingError
+from eikon_engine.files.models import FileModel, FiniteJson, validation_error
+from eikon_engine.files.text import pluralize
+from eikon_engine.files.writing import write_atomically
+from eikon_engine.secrets.redaction import FoundSecret
 from eikon_engine.trace.actions import Drag
-from eikon_engine.trace.edit_fields import set_fields, set_variable
 from eikon_engine.trace.edits import (
     DeleteStep,
     Edit,
@@ -18,26 +21,95 @@ from eikon_engine.trace.edits import (
     SetFields,
     SetVariable,
     SplitAttempt,
+    delete_step,
     describe_edit,
+    insert_step,
+    merge_attempts,
+    set_fields,
+    set_variable,
+    split_attempt,
 )
 from eikon_engine.trace.environment import Environment
-from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
-from eikon_engine.trace.found_secret import FoundSecret
-from eikon_engine.trace.insert_step import insert_step
-from eikon_engine.trace.mask import Mask, describe_mask
-from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput, set_page_intent, set_skill_output
+from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, MovedDelivery, Result, SkillUsage, Succeeded
+from eikon_engine.trace.masks import Mask, describe_mask
 from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.record import FileModel
-from eikon_engine.trace.regroup import delete_step, merge_attempts, split_attempt
+from eikon_engine.trace.rules import VolatileRule, describe_rule
 from eikon_engine.trace.serializer import TRACE_FILE, serialize_trace
+from eikon_engine.trace.steps import locate_step, replace_step
 from eikon_engine.trace.target import Identity
-from eikon_engine.trace.timeline import MovedDelivery
-from eikon_engine.trace.volatile import VolatileRule
-from eikon_engine.trace.volatile import describe_rule as describe_rule
-from eikon_engine.trace.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+class SetSkillOutput(FileModel):
+    """Set a new baseline output of a skill."""
+
+    kind: Literal["set_skill_output"] = "set_skill_output"
+    skill: str
+    """Id of the skill usage."""
+    version: int | None
+    """Version of the skill that produced it."""
+    result: Result
+    output: FiniteJson = None
+    """What the skill returned; null if it failed."""
+    reason: str = Field(min_length=1)
+
+
+class SetPageIntent(FileModel):
+    """Change the classification of a page in an older recording."""
+
+    kind: Literal["set_page_intent"] = "set_page_intent"
+    page_intent: str
+    """Id of the page intent."""
+    intent: str
+    confidence: float
+    signals: tuple[FiniteJson, ...] = ()
+    reason: str = Field(min_length=1)
+
+
+def set_skill_output(trace: ExecutionTrace, operation: SetSkillOutput) -> ExecutionTrace:
+    """Return a trace with a new output of a skill.
+
+    Raises:
+        TraceFieldError: there is no such skill usage.
+    """
+    usage = locate_step(trace, operation.skill).step
+    if not isinstance(usage, SkillUsage):
+        message = f"patch: expected a skill usage with the id {operation.skill!r}, got another step; use another id"
+        raise TraceFieldError(message)
+    update = {
+        "version": operation.version,
+        "result": operation.result,
+        "output": operation.output,
+        "output_recorded": isinstance(operation.result, Succeeded),
+    }
+    return replace_step(trace, usage, usage.model_copy(update=update))
+
+
+def set_page_intent(trace: ExecutionTrace, operation: SetPageIntent) -> ExecutionTrace:
+    """Return a trace with a new classification of a page.
+
+    Raises:
+        TraceFieldError: the id is missing or not unique.
+    """
+    found = [each for each in trace.page_intents if each.id == operation.page_intent]
+    if len(found) != 1:
+        message = (
+            f"patch: expected one page intent with the id {operation.page_intent!r} in the trace, got {len(found)}; "
+            "use another id"
+        )
+        raise TraceFieldError(message)
+    update = {
+        "intent": operation.intent,
+        "confidence": operation.confidence,
+        "signals": operation.signals,
+        "strategy": None,
+    }
+    changed = tuple(each.model_copy(update=update) if each is found[0] else each for each in trace.page_intents)
+    return trace.model_copy(update={"page_intents": changed})
+
 
 CONTEXT_LINES: Final = 3
 
@@ -314,3 +386,31 @@ def _with_baseline(action: ActionTrace, operation: SetObservation) -> ActionTrac
         performed = performed.model_copy(update={"to": second})
     update = {"action": performed, "observation": operation.observation, "result": operation.result or action.result}
     return action.model_copy(update=update)
+
+
+def write_patch(path: Path, patch: TracePatch) -> None:
+    """Write a patch as JSON, atomically.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    write_atomically(path, patch.model_dump_json(indent=1).encode() + b"\n")
+
+
+def read_patch(path: Path) -> TracePatch:
+    """Read a patch.
+
+    Raises:
+        TraceMissingError: the file cannot be read.
+        TraceSyntaxError: the text is not JSON.
+        TraceFieldError: the JSON is not a patch.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        message = f"{path}: expected a patch saved by `eikon trace`, got {error.strerror}; check the path"
+        raise TraceMissingError(message) from error
+    try:
+        return TracePatch.model_validate_json(data)
+    except ValidationError as error:
+        raise validation_error(error, data, str(path)) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
 
 if TYPE_CHECKING:
-    from eikon_engine.trace.record import FileModel
+    from eikon_engine.files.models import FileModel
 
 SCHEMA_ID: Final = f"urn:eikon-engine:trace:{TRACE_VERSION}"
 

@@ -1,4 +1,4 @@
-"""Read and write `trace.json`; older versions are migrated."""
+"""Read and write `trace.json`; older versions are migrated, one version at a time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,36 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
-from eikon_engine.trace.collector import gc_paused
+from eikon_engine.files.json_text import gc_paused
+from eikon_engine.files.models import describe_value, field_error, syntax_error, validation_error
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
-from eikon_engine.trace.field_errors import describe_value, field_error, syntax_error, validation_error
 from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
-from eikon_engine.trace.migrations.chain import READABLE_VERSIONS, migrate
-from eikon_engine.trace.whole_file import write_atomically
+from eikon_engine.trace.migrations.v3_1 import migrate_v3_1
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from eikon_engine.trace.migrations.fields import JsonObject
+
+MIGRATIONS: Final[Mapping[int | str, Callable[[JsonObject, str], JsonObject]]] = {"v3.1": migrate_v3_1}
+"""Migration to the next version by older version; its arguments are the data and the name of the file."""
+
+READABLE_VERSIONS: Final[tuple[int | str, ...]] = (*MIGRATIONS, TRACE_VERSION)
+
+
+def migrate(plain: JsonObject, source: str) -> JsonObject:
+    """Migrate plain data of an older version to the current one; the version must be in `STEPS`.
+
+    Raises:
+        TraceFieldError: a field of the older format is missing, unknown or invalid.
+    """
+    while (version := plain["trace_version"]) != TRACE_VERSION:
+        assert isinstance(version, (int, str))  # noqa: S101 - the caller has checked the version
+        plain = MIGRATIONS[version](plain, source)
+    return plain
+
 
 TRACE_FILE: Final = "trace.json"
 

@@ -1,18 +1,22 @@
-"""Variables: parts of texts and URLs of actions that may have a different value in each replay.
+"""Values that a replay is given: variables and secrets.
 
-`{{name}}` is a variable only if the trace declares that name; otherwise it is text that the mission typed. Secrets
-(`{{eikon-secret:BROWSER_TOOL}}`) are different: their names contain a hyphen, and their values are never written.
+A variable is a part of texts and URLs of actions that may have a different value in each replay. `{{name}}` is a
+variable only if the trace declares that name; otherwise it is text that the mission typed. A secret is referenced in a
+trace, provided at replay and never written; its placeholder, `{{eikon-secret:NAME}}`, contains a hyphen.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import UsageError, VariableMissingError
+from eikon_engine.errors import SecretMissingError, UsageError, VariableMissingError
+from eikon_engine.secrets.redaction import secret_names_in
 from eikon_engine.trace import actions
+from eikon_engine.trace.actions import Action, SecretRef, Text
 from eikon_engine.trace.execution import ActionTrace
-from eikon_engine.trace.located import map_actions
+from eikon_engine.trace.steps import map_actions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -122,7 +126,7 @@ def require_variable_names(names: Iterable[str], where: str) -> None:
 
 
 def parse_variables(texts: Iterable[str]) -> dict[str, str]:
-    """Parse `BROWSER_TOOL=VALUE` options.
+    """Parse `NAME=VALUE` options.
 
     Raises:
         UsageError: a text has another form, or a name is given twice.
@@ -164,3 +168,38 @@ def _map_texts(action: actions.Action, change: Callable[[str], str]) -> actions.
             return action.model_copy(update={"expectation": read})
         case _:
             return action
+
+
+@dataclass(frozen=True, slots=True)
+class SecretValues:
+    """The values of secret references; never shown by `repr`."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def resolve(self, text: Text) -> str:
+        """Return the plain text.
+
+        Raises:
+            SecretMissingError: the secret was not provided.
+        """
+        if not isinstance(text, SecretRef):
+            return text
+        try:
+            return self.values[text.secret]
+        except KeyError:
+            raise SecretMissingError(missing_secret_message(text.secret)) from None
+
+
+def missing_secret_message(name: str) -> str:
+    """Return the message for a missing secret, with the three ways to provide it."""
+    return (
+        f"the mission types secret {name}, which was not provided; "
+        f"use --secret {name}=…, --secret-file, or the variable {ENVIRONMENT_PREFIX}{name}"
+    )
+
+
+def action_secret_names(action: Action) -> tuple[str, ...]:
+    """Return the names of the secrets that an action types."""
+    text = getattr(action, "text", None)
+    whole = (text.secret,) if isinstance(text, SecretRef) else ()
+    return tuple(dict.fromkeys((*whole, *secret_names_in(action.model_dump_json()))))

@@ -17,10 +17,13 @@ from pydantic import BaseModel
 
 import eikon_engine
 from eikon_engine import AttachOptions, RecordOptions, ReplayOptions
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from eikon_engine.cli.main import COMMANDS
 from eikon_engine.errors import ActionError, EikonError
-from eikon_engine.outcome import debug_events, divergence, events, explanation, gate_result, outcomes, stored
+from eikon_engine.outcome import debug_events, divergence, events, outcomes
+from eikon_engine.outcome import divergence as explanation
+from eikon_engine.outcome import outcomes as gate_result
+from eikon_engine.outcome import stored_values as stored
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.serializer import read_trace
 from tests.architecture.sources import PROJECT, sources

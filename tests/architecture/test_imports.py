@@ -41,14 +41,14 @@ def test_importing_everything_starts_nothing_and_prints_nothing() -> None:
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
 def test_help_is_cheap(arguments: tuple[str, ...]) -> None:
     """The list of commands is printed without importing Playwright, pydantic or any command."""
-    code = "import sys; from eikon_engine.cli.main import eikon; from eikon_engine.shell import run_command\n"
+    code = "import sys; from eikon_engine.cli.main import eikon; from eikon_engine.cli.shell import run_command\n"
     code += "status = run_command(eikon, sys.argv[1:], 'eikon'); print(status, *sorted(sys.modules))"
 
     done = _run([sys.executable, "-c", code, *arguments])
 
     status, *modules = done.stdout.splitlines()[-1].split(" ")
     assert status == "0"
-    assert {"playwright", "pydantic", "eikon_engine.cli.doctor", "eikon_engine.replay.replay_cli"}.isdisjoint(modules)
+    assert {"playwright", "pydantic", "eikon_engine.cli.doctor", "eikon_engine.cli.replay"}.isdisjoint(modules)
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

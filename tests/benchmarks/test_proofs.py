@@ -10,7 +10,7 @@ from benchmarks.digest import differences, digests_of, what_counts
 from benchmarks.often import replay_often
 from benchmarks.subjects import Subject
 from benchmarks.waits import record_waits, recorded_seconds, replay_once, replayed_seconds
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.serializer import read_trace, write_trace

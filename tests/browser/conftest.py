@@ -6,7 +6,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
-from eikon_engine.browser.sink import open_sink
+from eikon_engine.browser.traffic.sink import open_sink
 from tests.browser.desk import Room
 from tests.browser.pages import serve_pages
 

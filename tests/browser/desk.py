@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eikon_engine.browser.capture import NetworkCapture
-from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.sink import open_sink
-from eikon_engine.browser.traffic import LiveTraffic, Traffic
+from eikon_engine.browser.traffic.capture import NetworkCapture
+from eikon_engine.browser.traffic.live import LiveTraffic, Traffic
+from eikon_engine.browser.traffic.sealed import SealedTraffic
+from eikon_engine.browser.traffic.sink import open_sink
 from eikon_engine.browser.worker import open_worker
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Navigate
-from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Succeeded
 from eikon_engine.trace.target import Target

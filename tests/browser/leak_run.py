@@ -9,14 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.capture import NetworkCapture
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
-from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.sink import open_sink
-from eikon_engine.browser.traffic import LiveTraffic
-from eikon_engine.browser.watched import SealedWorker
-from eikon_engine.browser.worker import open_worker
+from eikon_engine.browser.traffic.capture import NetworkCapture
+from eikon_engine.browser.traffic.live import LiveTraffic
+from eikon_engine.browser.traffic.sealed import SealedTraffic
+from eikon_engine.browser.traffic.sink import open_sink
+from eikon_engine.browser.worker import SealedWorker, open_worker
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import at, environment

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.find import find_browser
-from eikon_engine.browser.own_script import load_script
-from eikon_engine.browser.snapshot import capture_page
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.browser.observation import capture_page
+from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.dom import DomNode, PageSnapshot, encode_snapshot, page_digest, render_html
+from eikon_engine.dom.digest import snapshot_json
 from eikon_engine.errors import BrowserError
-from eikon_engine.trace.dom import DomNode, PageSnapshot, encode_snapshot, page_digest, render_html
-from eikon_engine.trace.dom.digest import snapshot_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -67,7 +67,7 @@ async def a_context(*, scripts: bool = True) -> AsyncIterator[BrowserContext]:
         browser = await driver.chromium.launch(executable_path=binary.path, args=flags)
         context = await browser.new_context(java_script_enabled=scripts)
         if scripts:
-            await context.add_init_script(load_script("init_shadow.js"))
+            await context.add_init_script(load_script("init_dom_access.js"))
         yield context
         await browser.close()
 

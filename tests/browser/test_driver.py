@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from eikon_engine.browser.driver import shared_driver
-from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.launch import LaunchOptions, launch_browser, shared_driver
 
 if TYPE_CHECKING:
     import pytest

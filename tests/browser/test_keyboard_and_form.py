@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import (
     FileInput,
     Fill,
@@ -15,7 +16,6 @@ from eikon_engine.trace.actions import (
     SetInputFiles,
     TypeText,
 )
-from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.observation import TargetState
 from tests.browser.desk import Desk, at
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.live_answers import LiveResponder
-from eikon_engine.browser.sealed import SealedTraffic
-from eikon_engine.network.append import NetworkAppender
-from eikon_engine.network.store import read_network
-from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.browser.traffic.live_responses import LiveResponder
+from eikon_engine.browser.traffic.sealed import SealedTraffic
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.store import NetworkAppender, read_network
+from eikon_engine.secrets.search import RedactionRules
 from eikon_engine.trace.actions import Action, Click, FileInput, Navigate, SetInputFiles
-from eikon_engine.trace.blobs import BlobStore
 from tests.browser.desk import at
 from tests.browser.pages import Answer, Asked, PageSite, redirect
 from tests.browser.test_sealed import page, record, shows

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.browser.look import query_activity
+from eikon_engine.browser.page_activity import query_activity
+from eikon_engine.dom import render_html
 from eikon_engine.trace.actions import (
     Assert,
     AssertCount,
@@ -15,7 +16,6 @@ from eikon_engine.trace.actions import (
     Note,
     Screenshot,
 )
-from eikon_engine.trace.dom import render_html
 from tests.browser.desk import Desk, at
 
 PNG = b"\x89PNG\r\n\x1a\n"

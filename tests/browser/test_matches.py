@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from eikon_engine.browser.matches import MAX_DESCRIBED, find_matches, find_matches_everywhere
+from eikon_engine.browser.inspection import MAX_DESCRIBED, find_matches, find_matches_everywhere
 from eikon_engine.debug.selector_watch import find_changes, read_selectors, require_selector
 from eikon_engine.errors import ActionRejectedError, BreakpointError, PageMissingError
 from eikon_engine.trace.actions import Click, ClosePage, Fill

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.browser.traffic.capture import NetworkCapture
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, SwitchPage, WaitFor
 from tests.browser.desk import at

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.browser.traffic.capture import NetworkCapture
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Click, ClosePage, FunctionCondition, Navigate, WaitFor
 from tests.browser.desk import at

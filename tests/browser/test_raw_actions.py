@@ -21,7 +21,7 @@ from eikon_engine.trace.actions import (
     SetViewport,
 )
 from eikon_engine.trace.observation import TargetState
-from eikon_engine.trace.secret_text import SecretValues
+from eikon_engine.trace.variables import SecretValues
 from tests.browser.desk import Desk, at
 
 if TYPE_CHECKING:

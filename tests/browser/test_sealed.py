@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser import rest
+from eikon_engine.browser import stabilizer as rest
 from eikon_engine.trace.actions import (
     Action,
     Click,

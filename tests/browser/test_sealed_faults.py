@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.sealed import SealedTraffic
+from eikon_engine.browser.traffic.sealed import SealedTraffic
 from eikon_engine.errors import InternalError
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Navigate
-from eikon_engine.trace.blobs import BlobStore
 from tests.browser.pages import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.trace.blobs import BlobRef
+    from eikon_engine.files.blobs import BlobRef
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 

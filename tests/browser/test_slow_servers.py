@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
-from eikon_engine.browser import observe
-from eikon_engine.browser.ledger import read_download
+from eikon_engine.browser import observation as observe
+from eikon_engine.browser.page_tracker import read_download
+from eikon_engine.dom import render_plain_html
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
-from eikon_engine.trace.dom import render_plain_html
 from tests.browser.desk import at
 from tests.sites.async_loopback import running_application
 

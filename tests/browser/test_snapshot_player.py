@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.snapshot_player import open_snapshot_playback
+from eikon_engine.browser.snapshot_playback import open_snapshot_playback
 from eikon_engine.errors import RecordedNetworkMissingError
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import (
     Action,
     Assert,
@@ -21,9 +22,7 @@ from eikon_engine.trace.actions import (
     SelectorCondition,
     WaitFor,
 )
-from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.bundle import Bundle
-from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.trace.bundle import Bundle, store_snapshot
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.target import Target
 from tests.browser.desk import Desk, at, environment
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.browser.snapshot_player import SnapshotPlayback
+    from eikon_engine.browser.snapshot_playback import SnapshotPlayback
     from eikon_engine.browser.worker import PerformedAction
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.network.socket import SocketClosed
 from eikon_engine.network.store import read_network
+from eikon_engine.network.websocket import SocketClosed
 from eikon_engine.trace.actions import FunctionCondition, Navigate, WaitFor
 from tests.sites.torture import serve_torture
 

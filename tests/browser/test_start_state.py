@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import TraceSyntaxError, UsageError
 from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
-from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.dom import render_plain_html
-from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.bundle import load_page, open_bundle
 from tests.browser.pages import Answer, PageSite, serve_pages
 from tests.missions.shop import css
 from tests.record.test_recording import everything_in

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eikon_engine.dom import render_plain_html
 from eikon_engine.errors import SecretMissingError, UsageError
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Navigate
-from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.dom import render_plain_html
-from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.bundle import load_page, open_bundle
 from eikon_engine.trace.environment import Geolocation, Viewport
 from tests.browser.pages import Answer, Asked, PageSite, serve_pages
 from tests.missions.shop import css

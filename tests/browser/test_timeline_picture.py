@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from eikon_engine.debug.timeline_svg import WIDTH, render_timeline_svg
-from tests.unit.debug.timelines import shop_timeline, step
+from tests.debug.timelines import shop_timeline, step
 
 if TYPE_CHECKING:
     from tests.browser.desk import Desk

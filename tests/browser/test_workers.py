@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.session import SessionOptions
-from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.traffic.live import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Navigate

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.certify import accept, certify, cpu_load
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.runs import concurrent_replays
-from eikon_engine.certify.stress import cpu_load
 from eikon_engine.errors import RecordedNetworkMissingError, UsageError
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.mask import Mask, TextPart
+from eikon_engine.trace.masks import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
+from eikon_engine.trace.rules import QueryKeyRule
 from eikon_engine.trace.serializer import read_trace, write_trace
-from eikon_engine.trace.volatile import QueryKeyRule
 from tests.certify.conftest import change_actions
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eikon_engine.certify.certification import Certification
+    from eikon_engine.outcome.certification import Certification
     from eikon_engine.trace.execution import ActionTrace
 
 

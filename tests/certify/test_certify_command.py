@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eikon_engine.certify.certification import CertificationReport
 from eikon_engine.cli.main import eikon
+from eikon_engine.outcome.certification import CertificationReport
 from tests.certify.conftest import change_actions
 from tests.commands import run_here
 

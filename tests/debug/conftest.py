@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
 from eikon_engine.outcome.read_events import EventsParser
-from eikon_engine.shell import run_command
 from tests.until import wait_until
 
 if TYPE_CHECKING:

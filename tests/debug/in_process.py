@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from eikon_engine.debug.asked_breakpoint import BreakpointTargets
+from eikon_engine.debug.branch_commands import abort_interactive
+from eikon_engine.debug.breakpoints import BreakpointTargets
+from eikon_engine.debug.checkpointing import CheckpointPolicy
 from eikon_engine.debug.commands import Command
-from eikon_engine.debug.debugger import CommandExecutor
-from eikon_engine.debug.journey import DebugSession
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
-from eikon_engine.debug.marking import CheckpointPolicy
-from eikon_engine.debug.recording import abort_interactive
+from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
+from eikon_engine.debug.earlier_session import import_session, require_same_mission
+from eikon_engine.debug.executor import CommandExecutor
+from eikon_engine.debug.session import DebugSession
 from eikon_engine.debug.session_folder import create_session_folder
-from eikon_engine.debug.taken_over import import_session, require_same_mission
 from eikon_engine.debug.timeline_text import render_timeline_text
+from eikon_engine.files.wall_clock import utc_now
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.wall_clock import utc_now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from playwright.async_api import Page
 
-    from eikon_engine.debug.lines import ContextPool
+    from eikon_engine.debug.context_pool import ContextPool
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
     from eikon_engine.outcome.events import Event

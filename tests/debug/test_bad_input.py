@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.debug.client import SessionClient
+from eikon_engine.debug.command_file import MAX_LINE_BYTES, CommandReader, RejectedLine, append_command
 from eikon_engine.debug.commands import BranchSwitch, Command, CommandLine, Inspect, Pause, Resume
-from eikon_engine.debug.mailbox import MAX_LINE_BYTES, CommandReader, RejectedLine, append_command
 from eikon_engine.debug.results import Position
-from eikon_engine.debug.session_file import SessionFile, write_session_file
-from eikon_engine.debug.session_folder import SessionFolder, create_session_folder, sessions_dir
-from eikon_engine.debug.session_lock import hold_lock
+from eikon_engine.debug.session_folder import (
+    SessionFile,
+    SessionFolder,
+    create_session_folder,
+    hold_lock,
+    sessions_dir,
+    write_session_file,
+)
 from tests.debug.conftest import PASSING, TRACES, say, wait_for
 
 if TYPE_CHECKING:

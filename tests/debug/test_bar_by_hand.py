@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.branches.by_hand import END_HINT
+from eikon_engine.debug.branches.interactive import END_HINT
 from eikon_engine.debug.commands import BranchRecord, RunTo
-from tests.by_hand.person import READY
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import driven
+from tests.record.interactive.person import READY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.event_replay import EventReplayOptions, parse_speed
-from eikon_engine.debug.numbering import EventNumbering
+from eikon_engine.debug.session_events import EventNumbering, EventReplayOptions, parse_speed
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import (
     BreakpointContext,

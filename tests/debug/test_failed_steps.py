@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from eikon_engine.debug.action_input import parse_action
 from eikon_engine.debug.commands import BranchCreate, BranchInsert, Rewind, Step
-from eikon_engine.debug.given_action import parse_action
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import driven
 

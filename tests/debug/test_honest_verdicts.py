@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eikon_engine.certify.certification import CertificationReport
+from eikon_engine.debug.branch_commands import describe_saved_trace
 from eikon_engine.debug.commands import (
     BranchEdit,
     BranchInsert,
@@ -26,17 +26,15 @@ from eikon_engine.debug.commands import (
     RunTo,
     Step,
 )
-from eikon_engine.debug.saving import describe_saved_trace
-from eikon_engine.debug.shown_places import diff_branches, list_branches, list_checkpoints, show_timeline
-from eikon_engine.edit.changed_copy import copy_bundle
-from eikon_engine.edit.saved_patch import read_patch
+from eikon_engine.debug.offline_commands import diff_branches, list_branches, list_checkpoints, show_timeline
 from eikon_engine.errors import BreakpointError, OutputError, SessionError
+from eikon_engine.outcome.certification import CertificationReport
 from eikon_engine.record import open_recorder
+from eikon_engine.replay.engine import run_replay
 from eikon_engine.replay.options import ReplayOptions
-from eikon_engine.replay.run import run_replay
 from eikon_engine.trace.actions import Navigate, Note
-from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.patch import apply_patch
+from eikon_engine.trace.bundle import copy_bundle, open_bundle
+from eikon_engine.trace.patch import apply_patch, read_patch
 from tests.debug.in_process import driven
 from tests.sites.static import serve_folder
 

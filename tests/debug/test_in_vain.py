@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from eikon_engine.browser.rest import PageStabilizer
+from eikon_engine.browser.stabilizer import PageStabilizer
 from eikon_engine.debug.commands import BranchInsert, Resume, Rewind, Step
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate, Note, SelectorCondition, WaitFor

@@ -6,25 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.inspect import inspect_context, locate_in_context
-from eikon_engine.debug.inspection_text import render_inspection, render_locate_result
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
+from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
+from eikon_engine.debug.inspector import inspect_context, locate_in_context
+from eikon_engine.debug.result_text import render_inspection, render_locate_result
 from eikon_engine.errors import ActionRejectedError, PageMissingError
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.outcome.events import verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
-from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.bundle import load_page, open_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.inspect import InspectedPart
-    from eikon_engine.debug.inspection import Inspection, LocateResult
-    from eikon_engine.debug.line import ReplayContext
-    from eikon_engine.debug.lines import ContextPool
+    from eikon_engine.debug.context_pool import ContextPool
+    from eikon_engine.debug.inspector import InspectedPart
+    from eikon_engine.debug.replay_context import ReplayContext
+    from eikon_engine.debug.results import Inspection, LocateResult
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 BEFORE_QUANTITY = 9

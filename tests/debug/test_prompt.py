@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.cli.debug_completion import complete_line
+from eikon_engine.cli.debug_prompt import complete_line
 from eikon_engine.debug.session_folder import SessionFolder
 from tests.debug.conftest import DEADLINE_S, PASSING, say
 

@@ -14,9 +14,9 @@ import pytest
 from eikon_engine.debug.commands import BranchRecord, BranchSkip, Inspect, Rewind, RunTo, Step
 from eikon_engine.errors import BranchError, SessionBusyError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
-from tests.by_hand.person import READY
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import driven
+from tests.record.interactive.person import READY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.host import run_session
 from eikon_engine.debug.session_folder import SessionFolder
-from eikon_engine.debug.session_options import SessionOptions
+from eikon_engine.debug.session_host import SessionOptions, run_session
 from eikon_engine.errors import BranchError, RewindDivergedError, SessionError, UsageError
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import Outside, browser_for_lines, driven
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.lines import ContextPool
+    from eikon_engine.debug.context_pool import ContextPool
 
 TOUCH = "localStorage.k = '7'; window.k = 7"
 TOUCHED = "[window.k ?? null, localStorage.k ?? null]"

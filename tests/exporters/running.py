@@ -9,10 +9,10 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.find import find_browser
-from eikon_engine.exporters.playwright_bundle import export_bundle
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.exporters.playwright_test import export_bundle
+from eikon_engine.trace.base_urls import build_url_map
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.url_map import build_url_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,15 +2,22 @@ from __future__ import annotations
 
 import pytest
 
-from eikon_engine.completions import Completion, CompletionRequest, prompt_digest
 from eikon_engine.errors import CompletionTimeoutError, ProposalMalformedError
-from eikon_engine.fix.context import Context, ContextPiece
-from eikon_engine.fix.failure import Analysis, Frame, TestFailure
-from eikon_engine.fix.generate import generate_fix
-from eikon_engine.fix.prompt_text import fenced
-from eikon_engine.fix.prompting import fix_request
-from eikon_engine.fix.proposal import NoFix, ReplaceText, TextFix
-from eikon_engine.fix.step_values import FixRequest, RolledBackFix
+from eikon_engine.fix.generate_fix import fix_request, generate_fix
+from eikon_engine.fix.models import (
+    Analysis,
+    Context,
+    ContextPiece,
+    FixRequest,
+    Frame,
+    NoFix,
+    ReplaceText,
+    RolledBackFix,
+    TestFailure,
+    TextFix,
+)
+from eikon_engine.llm import Completion, CompletionRequest, prompt_digest
+from eikon_engine.llm.prompt_text import fenced
 
 FAILURE = TestFailure(
     id="test_calc.py::test_add",

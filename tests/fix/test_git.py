@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import ApplierFailedError, FixError
-from eikon_engine.fix.appliers.git_apart import run_isolated_git
-from eikon_engine.fix.git import run_git
+from eikon_engine.fix.git import run_git, run_isolated_git
 
 
 def test_an_error_of_git_names_its_command(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.events import events_command
+from eikon_engine.cli.shell import run_command
 from eikon_engine.outcome.read_events import read_events
-from eikon_engine.shell import run_command
-from tests.unit.outcome.event_values import EVERY_KIND, lines, text_of
+from tests.outcome.event_values import EVERY_KIND, lines, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "eikon_engine", "events")

@@ -14,7 +14,7 @@ from eikon_engine.outcome.events import ActionPerformed, ActionStart, GateEvalua
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
 from tests.commands import run_here
-from tests.unit.outcome.event_values import END, START, answer, call, completion, lines, text_of
+from tests.outcome.event_values import END, START, answer, call, completion, lines, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "data" / "traces"

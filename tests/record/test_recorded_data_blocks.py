@@ -10,19 +10,18 @@ from aiohttp import web
 from selectolax.lexbor import LexborHTMLParser
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
+from eikon_engine.dom import DomNode, FrameExtras, FrameSnapshot, PageSnapshot
 from eikon_engine.record import open_recorder
 from eikon_engine.redact.scan import scan_folder
-from eikon_engine.shell import run_command
 from eikon_engine.trace.actions import Click, Navigate
-from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.dom import DomNode, FrameExtras, FrameSnapshot, PageSnapshot
-from eikon_engine.trace.dom.stored import load_snapshot
+from eikon_engine.trace.bundle import load_snapshot, open_bundle
 from tests.missions.shop import css
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
-from tests.rerun.recorded import use, write_bundle
 from tests.sites.async_loopback import hide_the_server, running_application
+from tests.skills.rerun.recorded import use, write_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

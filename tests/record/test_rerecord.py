@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.completions.openai_client import OpenAIClient
+from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import CompletionError, NoReplayDataError, UsageError
+from eikon_engine.files.blobs import blob_ref
+from eikon_engine.llm.openai_client import OpenAIClient
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.record.like_recorded import with_recorded_environment
-from eikon_engine.record.rerecord import rerecord
-from eikon_engine.record.skills_again import find_skill_page
-from eikon_engine.shell import run_command
+from eikon_engine.record.rerecord import find_skill_page, rerecord, with_recorded_environment
 from eikon_engine.trace.actions import Navigate
-from eikon_engine.trace.blobs import blob_ref
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.environment import Viewport
 from eikon_engine.trace.execution import SkillInputRef, SkillUsage, Succeeded
-from eikon_engine.trace.mask import Mask, SubtreePart
+from eikon_engine.trace.masks import Mask, SubtreePart
 from eikon_engine.trace.observation import Observation, PageObservation
+from eikon_engine.trace.rules import QueryKeyRule
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
-from eikon_engine.trace.volatile import QueryKeyRule
-from tests.attach.asking import QUESTION, skills_of
 from tests.browser.pages import Answer, serve_pages
+from tests.record.asking import QUESTION, skills_of
 from tests.sites.model_server import answer_error, answer_text, serve_model
 
 if TYPE_CHECKING:

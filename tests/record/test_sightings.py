@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.browser.attached.element import ElementSnapshot, TargetSnapshot
-from eikon_engine.record.sightings import TargetCandidates
+from eikon_engine.browser.attach.element_probe import ElementSnapshot, TargetSnapshot
+from eikon_engine.record.pending_action import TargetCandidates
 from eikon_engine.trace.target import Identity
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
 from eikon_engine.record import RecordOptions
 from eikon_engine.redact.scan import scan_folder
-from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from tests.redact.test_login import left_in, record

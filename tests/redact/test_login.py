@@ -10,9 +10,9 @@ import pytest
 from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.redact.files import find_in_files
+from eikon_engine.redact.scan import find_in_files
+from eikon_engine.secrets.encodings import ENCODINGS
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.encodings import ENCODINGS
 from tests.missions.login import see_the_account
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.redact import RedactionRules
-from eikon_engine.shell import run_command
 from eikon_engine.trace.actions import Navigate
 from tests.browser.pages import Answer, serve_pages
 from tests.redact.test_login import left_in

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import UsageError
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.redact.scan import AllowRule, parse_allow_rules, scan_folder
-from eikon_engine.shell import run_command
-from eikon_engine.trace.blobs import BlobStore
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJuYW1lIjoiQWRhIiwiaWQiOjEyMzQ1Njc4OTB9.kJ83hdPq0zLmWv7TnXy2kJ83hdPq0zLm"

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from eikon_engine.browser.driver import shared_driver
+from eikon_engine.browser.launch import shared_driver
+from eikon_engine.replay.context import launch_replay_browser
+from eikon_engine.replay.engine import find_browser_for, run_replay, verify_bundle_files
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run import find_browser_for, run_replay, verify_bundle_files
-from eikon_engine.replay.worker_for import launch_replay_browser
 from eikon_engine.report import standard_reports
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.replay.engine import Run
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.replay.run import Run
     from eikon_engine.trace.bundle import Bundle
 
 Kind: TypeAlias = tuple[object, ...]

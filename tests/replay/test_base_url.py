@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from click.testing import CliRunner
 
+from eikon_engine.cli.replay import replay_command
 from eikon_engine.errors import UsageError
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay import ReplayEngine, ReplayOptions
-from eikon_engine.replay.replay_cli import replay_command
 from eikon_engine.trace.actions import Assert, AssertUrl, Click, GoBack, Navigate, UrlCondition, WaitFor
 from eikon_engine.trace.target import Target
 from tests.replay.conftest import replay

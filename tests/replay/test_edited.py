@@ -20,7 +20,7 @@ from tests.replay.shared_browsers import SHARED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.certify.certification import CertificationReport
+    from eikon_engine.outcome.certification import CertificationReport
 
 TYPE = "find_banana__attempt_1_action_003"
 SKILLS = ("compare_prices__attempt_1_skill_002", "find_banana__attempt_1_skill_005")

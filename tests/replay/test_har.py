@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.network.har_import import import_har
+from eikon_engine.cli.shell import run_command
+from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.outcome.outcomes import ReplayOutcome
-from eikon_engine.shell import run_command
 from tests.browser.pages import Answer, PageSite, redirect, serve_pages
 from tests.replay.test_replay_command import TRACES, assert_one_line, copy_bundle, run_apart, run_replay
 
@@ -128,7 +128,7 @@ async def _record(url: str, har: Path, content: Any) -> None:  # noqa: ANN401 - 
 
     from playwright.async_api import async_playwright
 
-    from eikon_engine.browser.find import find_browser
+    from eikon_engine.browser.executable import find_browser
 
     path = find_browser(None, environ=os.environ, headless=True).path
     async with async_playwright() as playwright:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.replay import ReplayOptions
-from eikon_engine.replay.control import Decision, Halt, Proceed
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
+from eikon_engine.replay.options import Decision, Halt, Proceed
 from eikon_engine.trace.bundle import open_bundle
 from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.events import EventLine
+    from eikon_engine.replay.engine import Run
     from eikon_engine.replay.plan import PlannedStep
-    from eikon_engine.replay.run import Run
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 AT_ONCE = 2

@@ -8,7 +8,7 @@ import pytest
 
 from eikon_engine.errors import TraceMissingError
 from eikon_engine.replay import ReplayOptions
-from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.engine import replay_many
 from eikon_engine.trace.bundle import open_bundle
 from tests.replay.conftest import SECRETS
 from tests.replay.shared_browsers import SHARED
@@ -16,7 +16,7 @@ from tests.replay.shared_browsers import SHARED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.replay.run import Run
+    from eikon_engine.replay.engine import Run
     from tests.replay.conftest import Recorded
 
 

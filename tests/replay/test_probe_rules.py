@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.rules import QueryKeyRule
 from eikon_engine.trace.serializer import read_trace, write_trace
-from eikon_engine.trace.volatile import QueryKeyRule
 from tests.browser.pages import Answer, serve_pages
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.cli.replay import replay_command
 from eikon_engine.outcome.events import ObservationMade, RunEnd
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
-from eikon_engine.replay.replay_cli import replay_command
 from tests.commands import run_here
 
 ROOT = Path(__file__).resolve().parents[2]

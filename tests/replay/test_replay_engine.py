@@ -14,10 +14,11 @@ from eikon_engine.gates import parse_gates
 from eikon_engine.outcome.events import EventLine, RunEnd, RunStart
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
-from eikon_engine.replay import ReplayEngine, ReplayOptions, run
-from eikon_engine.replay.control import Decision, Halt, Proceed
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.replay import engine as run
+from eikon_engine.replay.context import launch_replay_browser, open_replay_context
+from eikon_engine.replay.options import Decision, Halt, Proceed
 from eikon_engine.replay.plan import PlannedStep
-from eikon_engine.replay.worker_for import launch_replay_browser, open_replay_context
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from eikon_engine.cli.replay import replay_command
 from eikon_engine.errors import PlanChangedError, RecordedNetworkMissingError, SecretMissingError, UsageError
-from eikon_engine.gates.subject import read_outcome
+from eikon_engine.gates.event_sources import read_outcome
 from eikon_engine.outcome.events import ActionPerformed, Note, RunEnd, RunStart, SkillRun
 from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay import ReplayOptions
-from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.replay_cli import replay_command
-from eikon_engine.replay.second_part import require_same_plan
+from eikon_engine.replay.plan import plan_replay, require_same_plan
 from eikon_engine.trace.bundle import open_bundle
 from tests.replay.conftest import replay
 from tests.replay.test_replay_command import TRACES, assert_one_line, change_trace, copy_bundle, run_replay

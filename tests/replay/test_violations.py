@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.sink import open_sink
+from eikon_engine.browser.traffic.sink import open_sink
 from eikon_engine.outcome.events import SubgoalEnd
 from eikon_engine.record import open_recorder
-from eikon_engine.replay import ReplayEngine, ReplayOptions, worker_for
-from eikon_engine.report.summary import SUMMARY_FILE
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.replay import context as worker_for
+from eikon_engine.report.replay_summary import SUMMARY_FILE
 from eikon_engine.trace.actions import Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.target import Target
 from tests.browser.pages import serve_pages
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from eikon_engine.browser.sink import Sink
+    from eikon_engine.browser.traffic.sink import Sink
     from eikon_engine.outcome.events import EventLine
 
 PAGE = """<p id=state></p><script>

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.shell import run_command
+from eikon_engine.cli.shell import run_command
 from tests.scenario.tried import TOOLS, Ended, Run
 from tests.sites.model_server import ModelServer, serve_model
 

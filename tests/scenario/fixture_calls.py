@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.scenario.finding_secrets import SecretFinder
-from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.scenario.fixtures import FixtureFolder
 from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.redaction import SecretFinder
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
 from eikon_engine.scenario.tool_box import ToolBox
+from eikon_engine.secrets.search import RedactionRules
 
 NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
 

@@ -15,13 +15,10 @@ from eikon_engine.errors import (
     FixturesIncompleteError,
     FixturesMixedError,
 )
-from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.finding_secrets import SecretFinder
-from eikon_engine.scenario.fixture import Fixture
-from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.scenario.fixtures import Fixture, FixtureFolder, args_hash, digested_text, read_digested
 from eikon_engine.scenario.recorded_calls import RecordingCalls
+from eikon_engine.scenario.redaction import SecretFinder
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
-from eikon_engine.scenario.sealed import digested_text, read_digested
 from eikon_engine.scenario.tool_box import ToolBox
 from tests.scenario.fixture_calls import NOON, echo, files, record, replayed
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from eikon_engine.files.blobs import BlobStore
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.trace.blobs import BlobStore
 from tests.scenario.fixture_calls import echo, record, replayed
 
 TOKEN = "ghp_Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"

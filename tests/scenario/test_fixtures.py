@@ -19,14 +19,18 @@ from eikon_engine.errors import (
     ToolCallsDivergedError,
     ToolError,
 )
-from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.fixture import Fixture
-from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.scenario.fixtures import (
+    Fixture,
+    FixtureFolder,
+    ToolResultValue,
+    args_hash,
+    read_digested,
+    restore_result,
+    store_result,
+)
 from eikon_engine.scenario.replayed_calls import ReplayingCalls
-from eikon_engine.scenario.sealed import read_digested
-from eikon_engine.scenario.stored_result import ToolResultValue, restore_result, store_result
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.trace.blobs import BlobStore
 from tests.scenario.fixture_calls import NOON, Counter, echo, files, record, replayed
 
 

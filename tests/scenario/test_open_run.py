@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from eikon_engine import AttachOptions, RunOptions, ToolBox, open_run, record_mission
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from eikon_engine.errors import (
     FixtureMissingError,
     ResultNotStorableError,

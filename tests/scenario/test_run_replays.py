@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eikon_engine.scenario.args_hash import args_hash
+from eikon_engine.scenario.fixtures import args_hash
 from tests.scenario.tried import THREE, Run, replay
 
 

@@ -9,14 +9,12 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from eikon_engine.cli.schema import schema_command
-from eikon_engine.scenario.check import check_scenario
-from eikon_engine.scenario.given import available_tools
-from eikon_engine.scenario.read import read_scenario
-from eikon_engine.scenario.schema import scenario_schema
+from eikon_engine.files.yaml import read_yaml
+from eikon_engine.scenario.check import available_tools, check_scenario
+from eikon_engine.scenario.model import read_scenario, scenario_schema
 from eikon_engine.scenario.tool_box import ToolBox
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.schema import render_schema
-from eikon_engine.trace.yaml_text import read_yaml
 from scenarios.counting import count_lines
 from tests.scenario.test_must_show import SCENARIO
 

@@ -14,8 +14,7 @@ from eikon_engine.errors import (
     UnknownToolError,
     UsageError,
 )
-from eikon_engine.scenario.tool import Tool
-from eikon_engine.scenario.tool_box import ToolBox
+from eikon_engine.scenario.tool_box import Tool, ToolBox
 
 
 def add(left: int, right: int = 1) -> int:

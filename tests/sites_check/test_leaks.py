@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientSession
 from playwright.async_api import Browser, async_playwright
 
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.executable import find_browser
 from tests.sites.async_loopback import HOST
 from tests.sites.leaks import CLASSES, LeakSite, serve_leaks
 

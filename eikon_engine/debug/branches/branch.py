@@ -1,4 +1,4 @@
-"""A branch on disk: a bundle, its origin, and the changes from one to the other.
+"""A branch on disk: a bundle, its origin, the changes from one to the other, and changing its steps.
 
 ```
 branches/FOLDER/
@@ -22,24 +22,28 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import BranchError, SessionError
+from eikon_engine.files.models import FileModel, validation_error
+from eikon_engine.files.paths import safe_file_name
+from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import Bundle, open_bundle
+from eikon_engine.trace.edit_arguments import build_edit, build_insertion
+from eikon_engine.trace.edits import DeleteStep, SetFields
 from eikon_engine.trace.execution import ActionTrace, Blocked
-from eikon_engine.trace.field_errors import validation_error
-from eikon_engine.trace.file_name import safe_file_name
-from eikon_engine.trace.located import iter_steps
 from eikon_engine.trace.patch import SetTimeline, TracePatch, apply_patch
-from eikon_engine.trace.record import FileModel
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, serialize_trace, write_trace
-from eikon_engine.trace.whole_file import write_atomically
+from eikon_engine.trace.steps import iter_steps, without_identities
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.actions import Action
     from eikon_engine.trace.execution import ExecutionTrace
-    from eikon_engine.trace.located import Step
     from eikon_engine.trace.patch import Operation
+    from eikon_engine.trace.steps import Step
 
 BRANCH_FILE: Final = "branch.json"
 ORIGIN_FILE: Final = "origin.json"
@@ -226,3 +230,56 @@ def _append_operations(before: Sequence[Operation], more: Sequence[Operation]) -
     if any(isinstance(each, SetTimeline) for each in more):
         before = [each for each in before if not isinstance(each, SetTimeline)]
     return (*before, *more)
+
+
+def skip_step(branch: BranchBundle, iteration: int, reason: str) -> BranchBundle:
+    """Remove a step.
+
+    Raises:
+        BranchError: it belongs to the parent, or does not exist.
+    """
+    step = _require_own_step(branch, iteration)
+    return apply_operations(branch, [build_edit(DeleteStep, step=step.id, reason=reason)])
+
+
+def edit_step(branch: BranchBundle, iteration: int, fields: Mapping[str, JsonValue], reason: str) -> BranchBundle:
+    """Change fields of a step; they are named as in `eikon trace set`.
+
+    Raises:
+        BranchError: the step belongs to the parent, or does not exist.
+        TraceFieldError: no such field, or the value does not fit it.
+    """
+    step = _require_own_step(branch, iteration)
+    return apply_operations(branch, [build_edit(SetFields, step=step.id, fields=dict(fields), reason=reason)])
+
+
+def insert_step(branch: BranchBundle, iteration: int, action: Action, reason: str) -> BranchBundle:
+    """Insert an action before a step, or after the last one if `iteration` is one more than there are.
+
+    Raises:
+        BranchError: the step belongs to the parent, or does not exist.
+    """
+    steps = branch.steps
+    if not steps:
+        message = f"branch {branch.file.name} has no steps to insert an action next to; create a new branch"
+        raise BranchError(message)
+    at_end = iteration == len(steps) + 1
+    beside = steps[-1] if at_end else _require_own_step(branch, iteration)
+    new = build_insertion(
+        branch.trace, (beside.id, "after" if at_end else "before"), without_identities(action), reason=reason
+    )
+    return apply_operations(branch, [new])
+
+
+def _require_own_step(branch: BranchBundle, iteration: int) -> Step:
+    steps, file = branch.steps, branch.file
+    if not 1 <= iteration <= len(steps):
+        message = f"expected a step of branch {file.name} from 1 to {len(steps)}, got {iteration}"
+        raise BranchError(message)
+    if iteration <= file.fork_iteration:
+        message = (
+            f"expected a step of branch {file.name} after its fork at iteration {file.fork_iteration}, got step "
+            f"{iteration}, which belongs to {file.parent}; create a branch at an earlier checkpoint"
+        )
+        raise BranchError(message)
+    return steps[iteration - 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.wording import pluralize
+from eikon_engine.files.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from eikon_engine.debug.branches.diff import (
         BranchDiff,
         BranchSummary,
+        ObservedDifference,
         PageDifference,
         StepDifference,
         StepKind,
         StepSide,
     )
-    from eikon_engine.debug.branches.diff_seen import ObservedDifference
 
 STEP_MARKS: Final[dict[StepKind, str]] = {"same": " ", "changed": "~", "only_first": "-", "only_second": "+"}
 SAME_STEP_MARK: Final = "*"

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.application import AppliedFix
-from eikon_engine.fix.appliers.bounds import AllowedFiles
-from eikon_engine.fix.appliers.difference import unified_diff
-from eikon_engine.fix.appliers.new_texts import apply_edits
-from eikon_engine.fix.appliers.write_files import read_bytes, write_files
-from eikon_engine.fix.proposal import TextFix
+from eikon_engine.fix.allowed_files import AllowedFiles
+from eikon_engine.fix.appliers.edit_text import apply_edits
+from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff, write_files
+from eikon_engine.fix.models import AppliedFix, TextFix
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.proposal import Fix
+    from eikon_engine.fix.models import Fix
 
 
 @dataclass(frozen=True, slots=True)

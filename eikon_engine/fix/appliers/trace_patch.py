@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from eikon_engine.errors import PatchRejectedError, TraceError
-from eikon_engine.fix.application import AppliedFix
-from eikon_engine.fix.appliers.bounds import AllowedFiles
-from eikon_engine.fix.appliers.difference import unified_diff
-from eikon_engine.fix.appliers.write_files import read_bytes, write_files
-from eikon_engine.fix.proposal import PatchFix
+from eikon_engine.fix.allowed_files import AllowedFiles
+from eikon_engine.fix.appliers.file_changes import read_bytes, unified_diff, write_files
+from eikon_engine.fix.models import AppliedFix, PatchFix
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.patch import apply_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, serialize_trace
@@ -18,7 +16,7 @@ from eikon_engine.trace.serializer import TRACE_FILE, read_trace, serialize_trac
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.proposal import Fix
+    from eikon_engine.fix.models import Fix
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import JsonValue, TypeAdapter
 
-from eikon_engine.scenario.tool import Tool
+from eikon_engine.scenario.tool_box import Tool
 from eikon_engine.trace.actions import Action
 
 if TYPE_CHECKING:
-    from eikon_engine.scenario.stored_result import ToolResultValue
+    from eikon_engine.scenario.fixtures import ToolResultValue
     from eikon_engine.trace.observation import Observation
 
 BROWSER_TOOL: Final = "browser"

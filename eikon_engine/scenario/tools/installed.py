@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import UnknownToolError
-from eikon_engine.scenario.tool import Tool
+from eikon_engine.scenario.tool_box import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,10 +7,10 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.scenario.tool import Tool
+from eikon_engine.scenario.tool_box import Tool
 
 if TYPE_CHECKING:
-    from eikon_engine.scenario.stored_result import ToolResultValue
+    from eikon_engine.scenario.fixtures import ToolResultValue
 
 DEFAULT_MAX_BYTES: Final = 10 * 1024 * 1024
 """Default size limit of a file, in bytes."""

@@ -23,7 +23,7 @@ from urllib.request import (
 if TYPE_CHECKING:
     from email.message import Message
 
-    from eikon_engine.scenario.stored_result import ToolResultValue
+    from eikon_engine.scenario.fixtures import ToolResultValue
 
 DEFAULT_MAX_BYTES: Final = 10 * 1024 * 1024
 """Default size limit of a body, in bytes."""

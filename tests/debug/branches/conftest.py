@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.branches.branch import BranchBundle
-from eikon_engine.debug.branches.changes import insert_step, skip_step
-from eikon_engine.debug.branches.fork import BranchSpec, create_branch_bundle
-from eikon_engine.debug.branches.walk import BranchRunner
-from eikon_engine.debug.lines import ContextOptions, RestoredContext, open_context_pool
-from eikon_engine.debug.way import History
+from eikon_engine.debug.branches.branch import BranchBundle, insert_step, skip_step
+from eikon_engine.debug.branches.branch_runner import BranchRunner
+from eikon_engine.debug.branches.lifecycle import BranchSpec, create_branch_bundle
+from eikon_engine.debug.context_pool import ContextOptions, RestoredContext, open_context_pool
+from eikon_engine.debug.history import History
 from eikon_engine.outcome.events import Event
 from eikon_engine.trace.actions import Click, Screenshot
 from eikon_engine.trace.bundle import Bundle, open_bundle

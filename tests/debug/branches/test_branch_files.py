@@ -16,23 +16,23 @@ from hypothesis import strategies as st
 
 from eikon_engine.debug.branches.branch import (
     BranchBundle,
+    edit_step,
+    insert_step,
     new_branch_folder,
     open_branch,
     read_branch_file,
     require_branch_name,
+    skip_step,
 )
-from eikon_engine.debug.branches.changes import edit_step, insert_step, skip_step
-from eikon_engine.debug.branches.fork import BranchSpec, create_branch_bundle, delete_branch_bundle
-from eikon_engine.debug.branches.save import save_as_patch
-from eikon_engine.edit.saved_patch import read_patch
+from eikon_engine.debug.branches.lifecycle import BranchSpec, create_branch_bundle, delete_branch_bundle, save_as_patch
 from eikon_engine.errors import BranchError, EikonError, SessionError, TraceFieldError
 from eikon_engine.trace.actions import Fill, Press
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.patch import apply_patch
+from eikon_engine.trace.patch import apply_patch, read_patch
 from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.target import Target
 from tests.debug.branches.conftest import CREATED, FORK, TRACES, forked
-from tests.unit.edit.test_changed_copy import contents
+from tests.trace.test_changed_copy import contents
 
 SHOP = TRACES / "shop_passing"
 TAB = Press(key="Tab")
@@ -216,7 +216,7 @@ import sys
 from pathlib import Path
 from eikon_engine.trace.actions import Press
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.debug.branches.changes import insert, skip
+from eikon_engine.debug.branches.branch import insert, skip
 from tests.debug.branches.conftest import forked
 
 branch = forked(open_bundle(Path(sys.argv[1])), Path(sys.argv[2]))

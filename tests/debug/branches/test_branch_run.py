@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.cli.replay import replay_command
 from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch_runner import NEW_STEP_NOTE
 from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.branches.save import save_as_bundle, save_as_patch
-from eikon_engine.debug.branches.walk import NEW_STEP_NOTE
-from eikon_engine.edit.changed_copy import copy_bundle
+from eikon_engine.debug.branches.lifecycle import save_as_bundle, save_as_patch
 from eikon_engine.outcome.events import ActionPerformed, DivergenceFound
-from eikon_engine.replay.replay_cli import replay_command
-from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import apply_patch
 from tests.debug.branches.conftest import FORK, TRACES, go, to_the_cart_at_once
 from tests.replay.conftest import replay

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.changes import insert_step, skip_step
-from eikon_engine.debug.branches.walk import BranchRunner
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
-from eikon_engine.debug.way import History
+from eikon_engine.debug.branches.branch import insert_step, skip_step
+from eikon_engine.debug.branches.branch_runner import BranchRunner
+from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
+from eikon_engine.debug.history import History
 from eikon_engine.outcome.events import ActionPerformed
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.branches.changes import insert_step, skip_step
+from eikon_engine.debug.branches.branch import insert_step, skip_step
+from eikon_engine.debug.branches.branch_runner import BranchRunner
+from eikon_engine.debug.branches.deviations import find_failed_steps
 from eikon_engine.debug.branches.diff import compare_bundles
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.branches.failed import find_failed_steps
-from eikon_engine.debug.branches.save import save_as_patch
-from eikon_engine.debug.branches.walk import BranchRunner
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
-from eikon_engine.debug.way import History
+from eikon_engine.debug.branches.lifecycle import save_as_patch
+from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
+from eikon_engine.debug.history import History
 from eikon_engine.errors import ActionError, BranchError
 from eikon_engine.outcome.events import ActionPerformed, Note, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.debug.branches.branch import BranchBundle
-    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
+from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle

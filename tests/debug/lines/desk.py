@@ -10,10 +10,9 @@ from tests.missions.counter import ASKED
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.line import ReplayContext
-    from eikon_engine.debug.lines import ContextPool, RestoredContext
-    from eikon_engine.debug.parking import PoolSlot
-    from eikon_engine.debug.way import Evaluation, History
+    from eikon_engine.debug.context_pool import ContextPool, PoolSlot, RestoredContext
+    from eikon_engine.debug.history import Evaluation, History
+    from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.outcome.events import Event
     from eikon_engine.trace.bundle import Bundle
 

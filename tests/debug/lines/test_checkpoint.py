@@ -20,15 +20,15 @@ from eikon_engine.debug.checkpoint import (
 )
 from eikon_engine.debug.state_digest import STATE_LAYERS
 from eikon_engine.errors import CheckpointError
-from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.dom.stored import load_snapshot
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.trace.bundle import load_snapshot
 from tests.debug.lines.desk import WHO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.replay_context import ReplayContext
     from tests.debug.lines.desk import Desk
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser import standing
+from eikon_engine.browser import inspection as standing
 from eikon_engine.debug.state_digest import PERSISTENT_LAYERS
 from eikon_engine.errors import PageMissingError, UsageError
 from eikon_engine.outcome.events import ActionPerformed, RunEnd, RunStart, SkillRun, verdict_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.bundle import Bundle

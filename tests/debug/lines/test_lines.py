@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.lines import ContextOptions, open_context_pool
-from eikon_engine.debug.parking import PoolSlot
+from eikon_engine.debug.context_pool import ContextOptions, PoolSlot, open_context_pool
+from eikon_engine.debug.history import History
 from eikon_engine.debug.state_digest import STATE_LAYERS
-from eikon_engine.debug.way import History
 from eikon_engine.errors import BrowserDiedError, RecordedNetworkMissingError, RewindDivergedError, UsageError
 from eikon_engine.outcome.events import verdict_of
 from eikon_engine.trace.bundle import open_bundle
@@ -22,7 +21,7 @@ from tests.debug.lines.desk import Desk
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-    from eikon_engine.debug.line import ReplayContext
+    from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.trace.bundle import Bundle
 
 SHOP = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.parking import PoolSlot
+from eikon_engine.debug.context_pool import PoolSlot
 
 if TYPE_CHECKING:
     from tests.debug.lines.desk import Desk

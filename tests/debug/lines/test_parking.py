@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.parking import PoolSlot
+from eikon_engine.debug.context_pool import PoolSlot
 from eikon_engine.errors import RewindDivergedError
 
 if TYPE_CHECKING:
-    from eikon_engine.debug.way import History
+    from eikon_engine.debug.history import History
     from tests.debug.lines.desk import Desk
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from eikon_engine.outcome.divergence import Candidate, Divergence, PropertyMatch
-from eikon_engine.outcome.explanation import Explanation
+from eikon_engine.outcome.divergence import Candidate, Divergence, Explanation, PropertyMatch
 from eikon_engine.outcome.outcomes import ActionOutcome, ReplayCounts, ReplayOutcome, SubgoalOutcome
 from eikon_engine.trace.execution import Artifact, Succeeded
 

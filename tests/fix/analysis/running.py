@@ -6,15 +6,14 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.analyse import analyze_run
+from eikon_engine.fix.analysis.analyze_run import analyze_run
+from eikon_engine.fix.models import AnalysisInput, CapturedStream, RunScriptInput, TestRun
 from eikon_engine.fix.run_script import run_script
-from eikon_engine.fix.step_values import AnalysisInput, RunScriptInput
-from eikon_engine.fix.test_run import CapturedStream, TestRun
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.failure import Analysis
+    from eikon_engine.fix.models import Analysis
 
 PYTEST: Final = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {shlex.quote(sys.executable)} -m pytest -p no:cacheprovider"
 CALCULATOR: Final = {

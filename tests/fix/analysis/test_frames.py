@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.analysis.frames import innermost_own_frame, pytest_frames
-from eikon_engine.fix.analysis.places import TestPaths
+from eikon_engine.fix.analysis.normalize import TestPaths
+from eikon_engine.fix.analysis.tracebacks import innermost_own_frame, pytest_frames
 from tests.fix.analysis.running import write
 
 

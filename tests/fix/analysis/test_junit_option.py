@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.fix.analysis.junit_option import with_junit_option
+from eikon_engine.fix.run_script import with_junit_option
 
 REPORT = Path("/session/it's here.xml")
 ADDED = shlex.split(f"--junit-xml={shlex.quote(str(REPORT))} -o junit_family=xunit1")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import BundlePathError
-from eikon_engine.fix.analysis.analyse import analyze_run
-from eikon_engine.fix.step_values import AnalysisInput
-from eikon_engine.fix.test_run import CapturedStream, TestRun
+from eikon_engine.fix.analysis.analyze_run import analyze_run
+from eikon_engine.fix.models import AnalysisInput, CapturedStream, TestRun
 from tests.fix.analysis.diverged import diverged_outcome
 from tests.fix.analysis.running import printed, ran, write
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.analysis.analyse import analyze_run
-from eikon_engine.fix.analysis.pytest_verbose import verbose_results
-from eikon_engine.fix.failure import Analysis
-from eikon_engine.fix.step_values import AnalysisInput
+from eikon_engine.fix.analysis.analyze_run import analyze_run
+from eikon_engine.fix.analysis.pytest_output import verbose_results
+from eikon_engine.fix.models import Analysis, AnalysisInput
 from tests.fix.analysis.running import CALCULATOR, PYTEST, printed, ran, write
 
 ALL = f"{PYTEST} --continue-on-collection-errors"

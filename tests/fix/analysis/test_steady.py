@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.fix.analysis.places import TestPaths
-from eikon_engine.fix.analysis.steady import normalize
+from eikon_engine.fix.analysis.normalize import TestPaths, normalize
 
 PLACES = TestPaths(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("/work/session"), "<session>"),))
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import ProposalMalformedError
-from eikon_engine.fix.answers.blocks import DIVIDER, REPLACE, SEARCH, write_block
-from eikon_engine.fix.answers.read import parse_answer
-from eikon_engine.fix.proposal import NoFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
+from eikon_engine.fix.answers import DIVIDER, REPLACE, SEARCH, parse_answer, write_block
+from eikon_engine.fix.models import NoFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
 
 BLOCK = f"{SEARCH}\nreturn a - b\n{DIVIDER}\nreturn a + b\n{REPLACE}\n"
 EDIT = ReplaceText(file="src/calc.py", search="return a - b\n", replace="return a + b\n")

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import AiderMissingError, ApplierFailedError, EikonError, PatchRejectedError
-from eikon_engine.fix.appliers.aider import AiderApplier
-from eikon_engine.fix.appliers.aider_call import AiderModel
-from eikon_engine.fix.appliers.tree_before import tree_snapshot
-from eikon_engine.fix.proposal import PatchFix, ReplaceText, TextFix, UnifiedDiff
+from eikon_engine.fix.appliers.aider import AiderApplier, AiderModel, tree_snapshot
+from eikon_engine.fix.models import PatchFix, ReplaceText, TextFix, UnifiedDiff
 from eikon_engine.trace.patch import TracePatch
 
 FIX = TextFix(text="Put a plus in the place of the minus in calc.py.")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from eikon_engine.errors import OutputError, PatchRejectedError
 from eikon_engine.fix.appliers.blocks import BlocksApplier
-from eikon_engine.fix.appliers.replace_lines import replace_lines
-from eikon_engine.fix.appliers.write_files import write_files
-from eikon_engine.fix.proposal import PatchFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
+from eikon_engine.fix.appliers.edit_text import replace_lines
+from eikon_engine.fix.appliers.file_changes import write_files
+from eikon_engine.fix.models import PatchFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
 from eikon_engine.trace.patch import TracePatch
 
 CALC = "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"
@@ -65,7 +65,7 @@ def test_an_edit_that_does_not_fit_leaves_everything_as_it_was(edit: TextEdit, t
 
 
 def test_git_has_to_take_the_change(tmp_path: Path) -> None:
-    """What git knows to lead into `.run_git` elsewhere - on Windows, here - is refused, although it is harmless here."""
+    """What git knows to lead into `.git` elsewhere - on Windows, here - is refused, although it is harmless here."""
     tree = _tree(tmp_path)
 
     with pytest.raises(PatchRejectedError, match="git cannot apply it: git apply"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.appliers.bounds import AllowedFiles
+from eikon_engine.fix.allowed_files import AllowedFiles
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.appliers.hunks import apply_hunks, read_diff
+from eikon_engine.fix.appliers.edit_text import apply_hunks, read_diff
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "- x", "+ y", "-- q", "@@", "    c"]), max_size=12).map(
     lambda lines: "".join(f"{line}\n" for line in lines)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.appliers.replace_lines import BYTE_ORDER_MARK, replace_lines
+from eikon_engine.fix.appliers.edit_text import BYTE_ORDER_MARK, replace_lines
 
 
 def test_a_byte_order_mark_stays_unseen() -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from eikon_engine.errors import PatchRejectedError
 from eikon_engine.fix.appliers.trace_patch import TracePatchApplier
-from eikon_engine.fix.proposal import PatchFix, TextFix
+from eikon_engine.fix.models import PatchFix, TextFix
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from eikon_engine.trace.edits import SetFields
 from eikon_engine.trace.patch import TracePatch
 from eikon_engine.trace.serializer import read_trace, write_trace
-from tests.unit.trace.trace_values import trace
+from tests.trace.trace_values import trace
 
 
 def test_a_patch_changes_the_trace_of_its_bundle(tmp_path: Path) -> None:

@@ -13,10 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.ending import delete_journal
-from eikon_engine.fix.hand_over import write_back
-from eikon_engine.fix.unfinished import recover
 from eikon_engine.fix.work_copy import WorkCopy
+from eikon_engine.fix.write_back import delete_journal, recover, write_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable

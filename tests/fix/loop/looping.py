@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from eikon_engine.completions.openai_client import OpenAIClient
 from eikon_engine.fix import LoopOptions, TaskResult, debug_loop
+from eikon_engine.llm.openai_client import OpenAIClient
 from tests.fix.loop.projects import PYTEST
 from tests.sites.model_server import ModelServer, answer_text, serve_model
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from eikon_engine.fix.application import Applier
+    from eikon_engine.fix.models import Applier
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.fix.appliers.aider import AiderApplier
-from eikon_engine.fix.task_result import TaskResult
+from eikon_engine.fix.models import TaskResult
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import (
     ASSERTS,

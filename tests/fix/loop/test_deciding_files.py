@@ -7,10 +7,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.deciding_files import OriginalProject, require_unprotected
-from eikon_engine.fix.failure import Analysis, TestFailure
-from eikon_engine.fix.programs import scan_project
-from eikon_engine.fix.shadowed import missing_modules
+from eikon_engine.fix.models import Analysis, TestFailure
+from eikon_engine.fix.protected_files import OriginalProject, missing_modules, require_unprotected, scan_project
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PRICE_PROJECT, everything, make_project, write
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.fix.task_result import TaskResult
-from eikon_engine.shell import run_command
+from eikon_engine.cli.shell import run_command
+from eikon_engine.fix.models import TaskResult
 from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, PYTEST, everything, make_project, write
 from tests.sites.model_server import Asked, answer_text, serve_model
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.fix.failure import Analysis, TestFailure
-from eikon_engine.fix.judging import judge_fix
-from eikon_engine.fix.process_group import ProcessEnding
-from eikon_engine.fix.test_run import CapturedStream, TestRun
+from eikon_engine.fix.models import Analysis, CapturedStream, TestFailure, TestRun
+from eikon_engine.fix.verification import judge_fix
+from eikon_engine.process_group import ProcessEnding
 
 NOTHING = CapturedStream(file="stdout.txt", bytes_written=0)
 

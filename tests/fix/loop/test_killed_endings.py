@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.completions import EchoClient
+from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import SessionError, WorkingTreeChangedError
 from eikon_engine.fix import LoopOptions, debug_loop
-from eikon_engine.fix.ending import JOURNAL_FILE
 from eikon_engine.fix.session import SessionRecord, lock_session
-from eikon_engine.fix.unfinished import recover, recover_all
 from eikon_engine.fix.user_tree import find_tree
 from eikon_engine.fix.work_copy import copy_tree
-from eikon_engine.shell import run_command
+from eikon_engine.fix.write_back import JOURNAL_FILE, recover, recover_all
+from eikon_engine.llm import EchoClient
 from tests.fix.loop.killing import SESSION, SHOP, kill_at_each
 from tests.fix.loop.projects import write
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.programs import scan_project
-from eikon_engine.fix.used_files import imported_files
+from eikon_engine.fix.protected_files import imported_files, scan_project
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import ASSERTS, PRICE_PROJECT, everything, make_project, write
 

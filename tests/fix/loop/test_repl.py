@@ -17,12 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.cli.repl_lines import completion_tree
-from eikon_engine.cli.repl_words import SimpleCommand, TaskCall, parse_arguments, parse_line
+from eikon_engine.cli.repl_prompt import SimpleCommand, TaskCall, completion_tree, parse_arguments, parse_line
+from eikon_engine.cli.shell import run_command
 from eikon_engine.errors import EikonError, UsageError
-from eikon_engine.fix.default_tasks import LOOP_TASK
-from eikon_engine.fix.tasks import STEPS
-from eikon_engine.shell import run_command
+from eikon_engine.fix.tasks import LOOP_TASK, STEPS
 from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, PYTEST, make_project
 from tests.sites.model_server import answer_text, serve_model
 

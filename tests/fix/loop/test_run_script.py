@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.fix.bounded_output import BoundedOutput
-from eikon_engine.fix.known_secrets import EnvironmentSecrets, RedactingStream
-from eikon_engine.fix.run_script import run_script
-from eikon_engine.fix.step_values import RunScriptInput
-from eikon_engine.fix.test_run import TestRun
+from eikon_engine.fix.models import RunScriptInput, TestRun
+from eikon_engine.fix.run_script import BoundedOutput, run_script
+from eikon_engine.secrets.environment import EnvironmentSecrets, RedactingStream
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PYTEST, make_project, write
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.fix.known_secrets import EnvironmentSecrets
-from eikon_engine.fix.secret_variables import assignments_in, is_secret_variable
 from eikon_engine.fix.session import read_session
+from eikon_engine.secrets.environment import EnvironmentSecrets, assignments_in, is_secret_variable
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PYTEST, make_project
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.cli.main import eikon
-from eikon_engine.completions import EchoClient
+from eikon_engine.cli.shell import run_command
 from eikon_engine.fix import debug_loop
-from eikon_engine.fix.loop_options import LoopOptions
+from eikon_engine.fix.options import LoopOptions
 from eikon_engine.fix.session import is_alive, lock_session, sessions_folder
-from eikon_engine.shell import run_command
+from eikon_engine.llm import EchoClient
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.completions import EchoClient
 from eikon_engine.errors import FixError, FixTaskFailedError, UnknownTaskError, UsageError
-from eikon_engine.fix import LoopOptions, cycle_log, debug_loop
+from eikon_engine.fix import LoopOptions, debug_loop
+from eikon_engine.fix import session as cycle_log
 from eikon_engine.fix.appliers.blocks import BlocksApplier
-from eikon_engine.fix.context import Context
-from eikon_engine.fix.default_tasks import LOOP_TASK, default_tasks
-from eikon_engine.fix.step_values import ContextQuery
-from eikon_engine.fix.tasks import DEBUG_LOOP, GET_CONTEXT, RUN_SCRIPT, STEPS, AtomicTask, LoopTask, TaskRegistry
+from eikon_engine.fix.models import Context, ContextQuery
+from eikon_engine.fix.tasks import (
+    DEBUG_LOOP,
+    GET_CONTEXT,
+    LOOP_TASK,
+    RUN_SCRIPT,
+    STEPS,
+    AtomicTask,
+    LoopTask,
+    TaskRegistry,
+    default_tasks,
+)
+from eikon_engine.llm import EchoClient
 from tests.fix.loop.projects import PRICE_PROJECT, make_project
 
 

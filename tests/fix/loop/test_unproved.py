@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from eikon_engine.fix.analysis.closing_line import closing_runners
+from eikon_engine.fix.analysis.analyze_run import closing_runners
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import make_project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.fix.task_result import TaskResult
+    from eikon_engine.fix.models import TaskResult
 
 _BUG: Final = "    return a - b"
 _CALC: Final = f"def add(a, b):\n{_BUG}\n"

@@ -16,10 +16,9 @@ from eikon_engine.errors import (
     UsageError,
     WorkingTreeChangedError,
 )
-from eikon_engine.fix.hand_over import write_back
-from eikon_engine.fix.links import require_links_inside
-from eikon_engine.fix.user_tree import find_tree, require_clean, require_targets, tree_files
+from eikon_engine.fix.user_tree import find_tree, require_clean, require_links_inside, require_targets, tree_files
 from eikon_engine.fix.work_copy import WorkCopy, copy_tree
+from eikon_engine.fix.write_back import write_back
 from tests.fix.loop.projects import PRICE_PROJECT, commit, everything, git, make_project, write
 
 
@@ -53,7 +52,7 @@ def test_a_copy_has_what_git_knows(project: Path) -> None:
 
 
 def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
-    """Nothing in the user's folder differs after a copy was made, changed and removed, `.run_git` included."""
+    """Nothing in the user's folder differs after a copy was made, changed and removed, `.git` included."""
     before = everything(project)
 
     copy = copied(project)

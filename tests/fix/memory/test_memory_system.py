@@ -8,14 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.fix.context import Context, ContextPiece
-from eikon_engine.fix.failure import Analysis, Frame, TestFailure
-from eikon_engine.fix.memory.budget import estimate_tokens, fit_budget
-from eikon_engine.fix.memory.chunks import split_chunks
-from eikon_engine.fix.memory.likeness import bm25_scores
-from eikon_engine.fix.memory.memory_system import ContextFinder
-from eikon_engine.fix.memory.words import code_words
-from eikon_engine.fix.step_values import ContextQuery
+from eikon_engine.fix.models import Analysis, Context, ContextPiece, ContextQuery, Frame, TestFailure
+from eikon_engine.fix.retrieval.chunks import split_chunks
+from eikon_engine.fix.retrieval.find_context import ContextFinder, estimate_tokens, fit_budget
+from eikon_engine.fix.retrieval.ranking import bm25_scores, code_words
 from tests.fix.analysis.diverged import diverged_outcome
 
 FILES = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eikon_engine.fix.failure import Analysis, Frame, TestFailure
-from eikon_engine.fix.memory.memory_system import ContextFinder
-from eikon_engine.fix.step_values import ContextQuery
+from eikon_engine.fix.models import Analysis, ContextQuery, Frame, TestFailure
+from eikon_engine.fix.retrieval.find_context import ContextFinder
 from tests.fix.loop.projects import write
 
 

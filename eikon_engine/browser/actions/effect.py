@@ -1,0 +1,73 @@
+"""The result of performing an action, and what all actions need."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.errors import PageMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Page
+
+    from eikon_engine.browser.actions.targets import BoundTarget
+    from eikon_engine.browser.session import Session
+
+ACT_TIMEOUT_MS: Final = 10_000.0
+"""Wall time for an action on an element that is ready: a last resort, since waiting in page time comes first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionEffect:
+    """The elements that an action was bound to, and what it returned."""
+
+    bound: BoundTarget | None = None
+    bound_second: BoundTarget | None = None
+    """The element that a drag ended on."""
+    screenshot: bytes | None = None
+
+
+def require_page(session: Session, ordinal: int) -> Page:
+    """Return an open page.
+
+    Raises:
+        PageMissingError: no page of that ordinal is open.
+    """
+    page = session.page(ordinal)
+    if page is None:
+        listing = ", ".join(str(number) for number, _ in session.tracker.open_pages()) or "none"
+        message = f"page {ordinal} (in order of opening) is not open; open pages: {listing}"
+        raise PageMissingError(message)
+    return page
+
+
+@asynccontextmanager
+async def translated_errors(operation: str) -> AsyncIterator[None]:
+    """Translate Playwright's errors inside the block."""
+    from playwright.async_api import Error
+
+    try:
+        yield
+    except Error as error:
+        raise translate(error, operation) from error
+
+
+@asynccontextmanager
+async def delivery_barrier(session: Session, page: Page) -> AsyncIterator[None]:
+    """Hold back network responses while an action runs, so that none arrives between its events.
+
+    A page that closes itself loses the action's acknowledgement: the action was performed.
+    """
+    from playwright.async_api import Error
+
+    session.stabilizer.mark_acting()
+    with session.stabilizer.hold_deliveries(acting=True):
+        try:
+            yield
+        except Error:
+            if session.tracker.is_dead or not page.is_closed():
+                raise

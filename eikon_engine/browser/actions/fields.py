@@ -1,0 +1,162 @@
+"""Fill, type and press; select options, set files of file inputs, scroll."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
+    ActionEffect,
+    delivery_barrier,
+    require_page,
+    translated_errors,
+)
+from eikon_engine.browser.actions.targets import Readiness, bind
+from eikon_engine.errors import ActionRejectedError, AttachmentMissingError, OptionMissingError
+from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator
+
+    from eikon_engine.browser.actions.targets import BoundTarget
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.actions import Press, Scroll, SetInputFiles, SetValue, TypeText
+
+
+async def fill(session: Session, action: Fill) -> ActionEffect:
+    """Set the text of the target at once."""
+    page = require_page(session, action.page)
+    text = session.secrets.resolve(action.text)
+    readiness = Readiness(enabled=True, editable=True)
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    _redact_secret(session, bound, action)
+    async with translated_errors(f"filling {action.target}"), delivery_barrier(session, page):
+        await bound.locator.fill(text, timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound)
+
+
+async def type_text(session: Session, action: TypeText) -> ActionEffect:
+    """Type a text into the target, key by key."""
+    page = require_page(session, action.page)
+    text = session.secrets.resolve(action.text)
+    readiness = Readiness(enabled=True, editable=True)
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    _redact_secret(session, bound, action)
+    async with translated_errors(f"typing into {action.target}"), delivery_barrier(session, page):
+        await bound.locator.press_sequentially(text, timeout=max(ACT_TIMEOUT_MS, 100.0 * len(text)), no_wait_after=True)
+    return ActionEffect(bound=bound)
+
+
+async def press(session: Session, action: Press) -> ActionEffect:
+    """Press a key on the target, or on the focused element."""
+    page = require_page(session, action.page)
+    if action.target is None:
+        async with translated_errors(f"pressing {action.key}"), delivery_barrier(session, page):
+            await page.keyboard.press(action.key)
+        return ActionEffect()
+    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    async with translated_errors(f"pressing {action.key} on {action.target}"), delivery_barrier(session, page):
+        await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
+    return ActionEffect(bound=bound)
+
+
+def _redact_secret(session: Session, bound: BoundTarget, action: Fill | TypeText) -> None:
+    """Redact a secret, or the text of a password field, before the page can show or send it."""
+    if isinstance(action.text, SecretRef) or ("type", "password") in bound.identity.attributes:
+        session.redact_typed_secret(session.secrets.resolve(action.text))
+
+
+_READ_OPTIONS = (
+    "e => e.options ? Array.from(e.options, o => ({value: o.value, label: o.label, off: o.disabled})) : null"
+)
+_IS_FILE_INPUT = "e => (e.localName === 'label' ? e.control : e)?.type === 'file'"
+_SCROLL = "(e, by) => (e ?? document.scrollingElement).scrollBy({left: by[0], top: by[1], behavior: 'instant'})"
+
+
+async def select_option(session: Session, action: SelectOption) -> ActionEffect:
+    """Select options of the target.
+
+    Raises:
+        OptionMissingError: the target has no such option at the deadline.
+    """
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
+    await _wait_for_options(session, action, bound.locator)
+    choice: dict[str, Any] = {
+        action.by: [int(option) for option in action.options] if action.by == "index" else list(action.options)
+    }
+    async with (
+        translated_errors(f"selecting {', '.join(action.options)} in {action.target}"),
+        delivery_barrier(session, bound.locator.page),
+    ):
+        await bound.locator.select_option(**choice, timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound)
+
+
+async def set_value(session: Session, action: SetValue) -> ActionEffect:
+    """Select the option of a select box with a value, or fill any other field."""
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(enabled=True), action.timeout_ms)
+    if bound.identity.tag == "select":
+        options = (session.secrets.resolve(action.text),)
+        chosen = SelectOption(page=action.page, timeout_ms=action.timeout_ms, target=action.target, options=options)
+        return await select_option(session, chosen)
+    text = Fill(page=action.page, timeout_ms=action.timeout_ms, target=action.target, text=action.text)
+    return await fill(session, text)
+
+
+async def _wait_for_options(session: Session, action: SelectOption, locator: Locator) -> None:
+    waited = 0.0
+    while True:
+        async with translated_errors(f"reading the options of {action.target}"):
+            options = await locator.evaluate(_READ_OPTIONS)
+        if options is None:
+            message = f"{action.target}: expected a select box, found another element"
+            raise ActionRejectedError(message)
+        if action.by == "index":
+            known = {str(index) for index in range(len(options))}
+        else:
+            known = {option[action.by] for option in options if not option["off"]}
+        missing = [option for option in action.options if option not in known]
+        if not missing:
+            return
+        if waited >= action.timeout_ms:
+            listing = ", ".join(sorted(known)) or "none"
+            message = f"{action.target}: no option with {action.by} {missing[0]!r}; its options: {listing}"
+            raise OptionMissingError(message)
+        await session.stabilizer.pass_time_waiting(100)
+        waited += 100
+
+
+async def set_input_files(session: Session, action: SetInputFiles) -> ActionEffect:
+    """Set files of the bundle on the target."""
+    page = require_page(session, action.page)
+    if session.uploads is None:
+        message = f"{action.target}: the bundle contains no files to upload"
+        raise AttachmentMissingError(message)
+    readiness = Readiness(visible=False, enabled=True)
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    async with translated_errors(f"uploading to {action.target}"):
+        if not await bound.locator.evaluate(_IS_FILE_INPUT):
+            message = f"{action.target}: expected a file input, found another element"
+            raise ActionRejectedError(message)
+    uploads = session.uploads
+    payloads: list[Any] = [
+        {"name": file.name, "mimeType": file.mime_type, "buffer": uploads.get(file.content)} for file in action.files
+    ]
+    async with translated_errors(f"uploading to {action.target}"), delivery_barrier(session, bound.locator.page):
+        await bound.locator.set_input_files(payloads, timeout=ACT_TIMEOUT_MS)
+    return ActionEffect(bound=bound)
+
+
+async def scroll(session: Session, action: Scroll) -> ActionEffect:
+    """Scroll the target, or the page."""
+    page = require_page(session, action.page)
+    if action.target is None:
+        async with translated_errors("scrolling the page"):
+            await page.evaluate(f"by => ({_SCROLL})(null, by)", [action.dx, action.dy])
+        return ActionEffect()
+    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    async with translated_errors(f"scrolling {action.target}"):
+        await bound.locator.evaluate(_SCROLL, [action.dx, action.dy])
+    return ActionEffect(bound=bound)

@@ -1,0 +1,174 @@
+"""Click, double click, hover, check, uncheck, drag, download."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.actions.effect import (
+    ACT_TIMEOUT_MS,
+    ActionEffect,
+    delivery_barrier,
+    require_page,
+    translated_errors,
+)
+from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
+from eikon_engine.errors import DownloadMissingError, WaitTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from playwright.async_api import Position
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.actions import Check, Click, DoubleClick, Download, Drag, Hover, Point, Uncheck
+
+
+async def click(session: Session, action: Click | DoubleClick) -> ActionEffect:
+    """Click the target, once or more often."""
+    if action.type == "click" and action.force:
+        return await _force_click(session, action)
+    bound = await _bind_pointer(session, action, enabled=True)
+    options = {**_pointer_options(action), "button": action.button}
+    point = _known_point(session, action, bound)
+    mouse = bound.locator.page.mouse
+    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
+        if action.type == "click" and point is not None:
+            times = action.click_count
+            await _await_mouse(mouse.click(*point, delay=action.delay_ms, button=action.button, click_count=times))
+        elif action.type == "click":
+            times = action.click_count
+            await bound.locator.click(delay=action.delay_ms, click_count=times, no_wait_after=True, **options)
+        elif point is not None:
+            await _await_mouse(mouse.dblclick(*point, button=action.button))
+        else:
+            await bound.locator.dblclick(**options)
+    return ActionEffect(bound=bound)
+
+
+async def _force_click(session: Session, action: Click) -> ActionEffect:
+    """Click the target, which must be the recorded one and visible, without checking what receives the click."""
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.stabilizer, Readiness(), action.timeout_ms)
+    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
+        await bound.locator.click(
+            button=action.button,
+            delay=action.delay_ms,
+            click_count=action.click_count,
+            force=True,
+            no_wait_after=True,
+            **_pointer_options(action),
+        )
+    return ActionEffect(bound=bound)
+
+
+async def hover(session: Session, action: Hover) -> ActionEffect:
+    """Move the pointer over the target."""
+    bound = await _bind_pointer(session, action, enabled=False)
+    async with translated_errors(f"hovering over {action.target}"), delivery_barrier(session, bound.locator.page):
+        if (point := _known_point(session, action, bound)) is not None:
+            await _await_mouse(bound.locator.page.mouse.move(*point))
+        else:
+            await bound.locator.hover(**_pointer_options(action))
+    return ActionEffect(bound=bound)
+
+
+async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect:
+    """Check or uncheck the target; with a stepped clock, binding has done all of Playwright's checks."""
+    bound = await _bind_pointer(session, action, enabled=True)
+    async with translated_errors(f"{action.type}ing {action.target}"), delivery_barrier(session, bound.locator.page):
+        await bound.locator.set_checked(
+            action.type == "check",
+            position=_position(action.position),
+            force=not session.stabilizer.is_natural,
+            timeout=ACT_TIMEOUT_MS,
+        )
+    return ActionEffect(bound=bound)
+
+
+async def drag(session: Session, action: Drag) -> ActionEffect:
+    """Drag the target onto another element."""
+    page = require_page(session, action.page)
+    readiness = Readiness(pointer=True, position=action.position)
+    bound = await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+    second = await bind(page, action.to, session.stabilizer, Readiness(), action.timeout_ms)
+    async with (
+        translated_errors(f"dragging {action.target} to {action.to}"),
+        delivery_barrier(session, bound.locator.page),
+    ):
+        await bound.locator.drag_to(
+            second.locator,
+            source_position=_position(action.position),
+            target_position=_position(action.to_position),
+            timeout=ACT_TIMEOUT_MS,
+        )
+    return ActionEffect(bound=bound, bound_second=second)
+
+
+async def download(session: Session, action: Download) -> ActionEffect:
+    """Click the target, and wait for a download to begin.
+
+    Raises:
+        DownloadMissingError: none began before the deadline.
+    """
+    bound = await _bind_pointer(session, action, enabled=True)
+    before = session.tracker.download_count
+    async with translated_errors(f"clicking {action.target}"), delivery_barrier(session, bound.locator.page):
+        if (point := _known_point(session, action, bound)) is not None:
+            await _await_mouse(bound.locator.page.mouse.click(*point))
+        else:
+            await bound.locator.click(no_wait_after=True, **_pointer_options(action))
+    waited = 0.0
+    await session.stabilizer.wait_until_idle()
+    while session.tracker.download_count == before:
+        if waited >= action.timeout_ms:
+            message = f"clicking {action.target}: expected a download, none began within {waited:.0f} ms of page time"
+            raise DownloadMissingError(message)
+        await session.stabilizer.pass_time_waiting(100)
+        waited += 100
+    return ActionEffect(bound=bound)
+
+
+async def _bind_pointer(
+    session: Session, action: Check | Click | DoubleClick | Download | Hover | Uncheck, *, enabled: bool
+) -> BoundTarget:
+    page = require_page(session, action.page)
+    readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
+    return await bind(page, action.target, session.stabilizer, readiness, action.timeout_ms)
+
+
+def _known_point(
+    session: Session, action: Click | DoubleClick | Download | Hover, bound: BoundTarget
+) -> tuple[float, float] | None:
+    """Return where the pointer certainly hits the target: nothing moves while the clock is stopped.
+
+    Binding has made all checks that Playwright would repeat over several frames. If the page clock runs by itself, or
+    modifier keys are held, Playwright must make them, and None is returned.
+    """
+    return None if session.stabilizer.is_natural or action.modifiers else bound.point
+
+
+async def _await_mouse(operation: Awaitable[None]) -> None:
+    """Await a mouse operation, which has no timeout of its own.
+
+    Raises:
+        WaitTimeoutError: the page did not respond.
+    """
+    try:
+        async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
+            await operation
+    except TimeoutError as error:
+        message = f"the page did not respond to the mouse within {ACT_TIMEOUT_MS:.0f} ms"
+        raise WaitTimeoutError(message) from error
+
+
+def _pointer_options(action: Click | DoubleClick | Download | Hover) -> dict[str, Any]:
+    return {
+        "modifiers": list(action.modifiers) or None,
+        "position": _position(action.position),
+        "timeout": ACT_TIMEOUT_MS,
+    }
+
+
+def _position(point: Point | None) -> Position | None:
+    return {"x": point.x, "y": point.y} if point else None

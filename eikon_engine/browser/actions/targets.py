@@ -1,0 +1,251 @@
+"""Bind an action to exactly one element, before it acts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.browser.stabilizer import fast_forward
+from eikon_engine.errors import (
+    TargetAmbiguousError,
+    TargetChangedError,
+    TargetMissingError,
+    TargetNotActionableError,
+)
+from eikon_engine.trace.observation import TargetState
+from eikon_engine.trace.target import Identity, Target, identity_differences
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+    from eikon_engine.browser.stabilizer import PageStabilizer
+    from eikon_engine.trace.actions import Point
+
+POLL_MS: Final = 50.0
+"""Page time between two checks of a target that is not ready."""
+
+
+_BEING_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
+"""Playwright's errors for a document that is being replaced."""
+_FRAME_TIMEOUT_MS: Final = 1_000.0
+"""Wall time for finding a frame again that was counted a moment ago."""
+_INSPECT_NATIVE_CSS: Final = """([selector, wanted]) => {
+  const own = window.__eikon__, found = own?.sight && own.query?.(selector);
+  return found ? own.sight(found, wanted) : null;
+}"""
+_POINT_THROUGH_FRAME: Final = """(frame, [left, top]) => {
+  const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+  const x = box.x + (frame.clientLeft + parseFloat(style.paddingLeft) + left) * box.width / (frame.offsetWidth || 1);
+  const y = box.y + (frame.clientTop + parseFloat(style.paddingTop) + top) * box.height / (frame.offsetHeight || 1);
+  let hit = document.elementFromPoint(x, y);
+  while (hit && hit !== frame && hit.shadowRoot) {
+    const inner = hit.shadowRoot.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  const name = hit ? `<${hit.localName}${hit.id ? '#' + hit.id : ''}>` : 'nothing that can be hit';
+  return { cover: hit === frame ? '' : name, x, y };
+}"""
+"""Convert a point in a frame's viewport to that of its parent, and name what covers the frame there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """What an element must be before an action may act on it."""
+
+    visible: bool = True
+    enabled: bool = False
+    editable: bool = False
+    pointer: bool = False
+    """Whether a pointer at its centre, or at `position`, would hit it."""
+    position: Point | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetInspection:
+    """The result of evaluating a selector once."""
+
+    count: int
+    matches: tuple[str, ...]
+    """Descriptions of the first five, for messages."""
+    identity: Identity | None
+    obstacle: str
+    visible: bool
+    text: str
+    state: TargetState | None
+    point: tuple[float, float] | None = None
+    """Where a pointer would go, in the viewport of the page; None if not requested."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundTarget:
+    """A target and its element."""
+
+    target: Target
+    locator: Locator = field(repr=False)
+    identity: Identity
+    point: tuple[float, float] | None = None
+    """Where a pointer hits it, in the viewport of the page; None if not requested."""
+
+
+def locate(page: Page, target: Target) -> Locator:
+    """Build the locator of a target."""
+    if not target.frames:
+        return page.locator(target.selector)
+    outer = page.frame_locator(target.frames[0])
+    for selector in target.frames[1:]:
+        outer = outer.frame_locator(selector)
+    return outer.locator(target.selector)
+
+
+async def inspect_locator(locator: Locator, readiness: Readiness) -> TargetInspection:
+    """Evaluate a locator in one round trip.
+
+    Raises:
+        ActionError: the selector is invalid.
+    """
+    from playwright.async_api import Error
+
+    try:
+        answer = await locator.evaluate_all(load_script("inspect_elements.js"), _readiness_argument(readiness))
+    except Error as error:
+        if re.search(_BEING_REPLACED, error.message):
+            return _NO_MATCH
+        raise translate(error, "looking for the target") from error
+    return _parse_inspection(answer)
+
+
+async def _inspect_native_css(page: Page, selector: str, readiness: Readiness) -> TargetInspection | None:
+    """Evaluate a selector that is plain CSS with the browser's engine; None if Playwright must parse it.
+
+    Playwright's CSS differs only in that it pierces open shadow roots, and in selectors that the browser rejects. Its
+    engine must be sent to each document first, which takes longer than the whole action.
+    """
+    answer = await page.main_frame.evaluate(_INSPECT_NATIVE_CSS, [selector, _readiness_argument(readiness)])
+    return _parse_inspection(answer) if answer is not None else None
+
+
+async def inspect_target(page: Page, target: Target, readiness: Readiness) -> TargetInspection:
+    """Evaluate a target once; each of its frames must be unique, and not covered at the pointer's position.
+
+    Raises:
+        TargetAmbiguousError: one of its frames is ambiguous.
+        ActionError: a selector is invalid.
+    """
+    from playwright.async_api import Error
+
+    try:
+        for depth, selector in enumerate(target.frames):
+            outer = Target(selector=selector, frames=target.frames[:depth])
+            count = await locate(page, outer).count()
+            if count > 1:
+                message = f"{outer}: expected one frame, found {count}"
+                raise TargetAmbiguousError(message)
+            if count == 0:
+                return _NO_MATCH
+        plain = None if target.frames else await _inspect_native_css(page, target.selector, readiness)
+        seen = plain or await inspect_locator(locate(page, target), readiness)
+        if seen.obstacle or seen.point is None or not target.frames:
+            return seen
+        cover, point = await _point_through_frames(page, target, seen.point)
+        return replace(seen, obstacle=cover, point=point)
+    except Error as error:
+        if re.search(_BEING_REPLACED, error.message):
+            return _NO_MATCH
+        raise translate(error, "looking for the frame of the target") from error
+
+
+async def _point_through_frames(
+    page: Page, target: Target, point: tuple[float, float]
+) -> tuple[str, tuple[float, float] | None]:
+    """Convert a point from the innermost frame to the page; return what covers one of the frames, if anything."""
+    for depth in reversed(range(len(target.frames))):
+        frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
+        answer = await frame.evaluate(_POINT_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
+        if answer["cover"]:
+            return f"covered by {answer['cover']}", None
+        point = (answer["x"], answer["y"])
+    return "", point
+
+
+async def bind(
+    page: Page, target: Target, stabilizer: PageStabilizer, readiness: Readiness, timeout_ms: float
+) -> BoundTarget:
+    """Wait, in page time, until the target is one element that is ready; verify that it is the recorded one.
+
+    Raises:
+        TargetMissingError: nothing matched before the deadline.
+        TargetAmbiguousError: more than one element matched.
+        TargetChangedError: the element is not the recorded one.
+        TargetNotActionableError: it was not ready before the deadline.
+    """
+    locator = locate(page, target)
+    waited = 0.0
+    while True:
+        seen = await inspect_target(page, target, readiness)
+        if seen.count > 1:
+            raise TargetAmbiguousError(ambiguity_message(target, seen))
+        if seen.identity is not None and not seen.obstacle:
+            _verify_identity(target, seen.identity)
+            return BoundTarget(target=target, locator=locator, identity=seen.identity, point=seen.point)
+        if waited >= timeout_ms:
+            raise _not_ready_error(target, seen, timeout_ms)
+        step = await fast_forward(stabilizer, POLL_MS, timeout_ms - waited)
+        await stabilizer.pass_time_waiting(step)
+        waited += step
+
+
+def ambiguity_message(target: Target, seen: TargetInspection) -> str:
+    """Return the message for more than one match."""
+    return f"{target}: expected one element, found {seen.count}: {', '.join(seen.matches)}"
+
+
+def _verify_identity(target: Target, observed: Identity) -> None:
+    if target.identity is None:
+        return
+    differences = identity_differences(target.identity, observed)
+    if differences:
+        message = f"{target}: the element is not the recorded one: {'; '.join(differences)}"
+        raise TargetChangedError(message)
+
+
+def _not_ready_error(
+    target: Target, seen: TargetInspection, timeout_ms: float
+) -> TargetMissingError | TargetNotActionableError:
+    if seen.count == 0:
+        return TargetMissingError(f"{target}: expected one element, found none within {timeout_ms:.0f} ms of page time")
+    return TargetNotActionableError(
+        f"{target}: {seen.matches[0]} is {seen.obstacle} after {timeout_ms:.0f} ms of page time"
+    )
+
+
+def _readiness_argument(readiness: Readiness) -> dict[str, Any]:
+    position = readiness.position
+    return {
+        "visible": readiness.visible,
+        "enabled": readiness.enabled,
+        "editable": readiness.editable,
+        "pointer": readiness.pointer,
+        "position": {"x": position.x, "y": position.y} if position else None,
+    }
+
+
+_NO_MATCH: Final = TargetInspection(count=0, matches=(), identity=None, obstacle="", visible=False, text="", state=None)
+
+
+def _parse_inspection(answer: Any) -> TargetInspection:  # noqa: ANN401 - what a page's script returns has no type yet
+    identity = answer["identity"]
+    state, point = answer["state"], answer["point"]
+    return TargetInspection(
+        count=int(answer["count"]),
+        matches=tuple(answer["matches"]),
+        identity=Identity.model_validate(identity, strict=False) if identity else None,
+        obstacle=answer["obstacle"],
+        visible=answer["visible"],
+        text=answer["text"],
+        state=TargetState(value=state["value"], checked=state["checked"]) if state else None,
+        point=(point["x"], point["y"]) if point else None,
+    )

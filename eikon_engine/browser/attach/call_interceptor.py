@@ -1,0 +1,192 @@
+"""Intercept every call an agent makes through a Playwright client, and navigate the private objects it is made on.
+
+The client sends all calls of both APIs through one function of its connection (`send_message_to_server` in
+`playwright/_impl/connection.py`); the interceptor replaces it on this connection only. Methods and parameters:
+packages/protocol/src/protocol.yml of https://github.com/microsoft/playwright.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eikon_engine.browser.attach.client_views import IS_INTERNAL_CALL, internal_calls
+from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.errors import UsageError
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlaywrightCall:
+    """One call to the browser."""
+
+    name: str
+    """Class and method, such as `Frame.click`."""
+    target: Any = field(repr=False)
+    """Client-side object of the call."""
+    params: Mapping[str, Any] = field(repr=False)
+    timeout_ms: float | None = None
+    """0 for no timeout."""
+
+
+class CallListener(Protocol):
+    """Receives the calls of an agent."""
+
+    def on_call_started(self, call: PlaywrightCall) -> None:
+        """Handle a call before it is sent; anything sent now reaches the browser first."""
+
+    def on_call_finished(self, call: PlaywrightCall, result: Mapping[str, Any] | None, error: Exception | None) -> None:
+        """Handle the result before the agent gets it; both are None if the call was cancelled."""
+
+
+class CallInterceptor:
+    """Interceptor between a client and its connection."""
+
+    def __init__(self, connection: Any, listener: CallListener, on_error: Callable[[Exception], None]) -> None:  # noqa: ANN401 - has no public type
+        """Intercept nothing yet; errors of `listener` go to `on_fault`, not into the agent's call.
+
+        Raises:
+            UsageError: this version of Playwright sends its calls differently.
+        """
+        if not hasattr(connection, "send_message_to_server"):
+            message = "recording an agent requires Playwright 1.65 or newer; update playwright"
+            raise UsageError(message)
+        self._connection = connection
+        self._listener = listener
+        self._on_error = on_error
+        self._send: Callable[..., asyncio.Future[Any]] = connection.send_message_to_server
+
+    def start(self) -> None:
+        """Start intercepting."""
+        self._send = self._connection.send_message_to_server
+        self._connection.send_message_to_server = self._intercept
+
+    def stop(self) -> None:
+        """Restore the connection; an interceptor installed later keeps working."""
+        if self._connection.__dict__.get("send_message_to_server") == self._intercept:
+            self._connection.send_message_to_server = self._send
+        self._listener = _NullListener()
+
+    def send(self, target: Any, method: str, params: Mapping[str, Any]) -> asyncio.Future[Any] | None:  # noqa: ANN401 - as above
+        """Send a call of our own now and return its future result; None if the target object is gone."""
+        from playwright.async_api import Error
+
+        try:
+            with internal_calls():
+                return self._send_internal(target, method, params, {"internal": True, "timeout": 0})
+        except Error:
+            return None
+
+    def _send_internal(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
+        """Send an internal call; a pending error of an agent's event listener stays for the agent's next call."""
+        kept, self._connection._error = self._connection._error, None  # noqa: SLF001 - this module wraps private objects
+        try:
+            return self._send(target, method, params, options)
+        finally:
+            self._connection._error = self._connection._error or kept  # noqa: SLF001 - as above
+
+    def _intercept(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
+        if IS_INTERNAL_CALL.get():
+            return self._send_internal(target, method, params, options)
+        call = PlaywrightCall(
+            name=f"{target._type}.{method}",  # noqa: SLF001 - this module wraps private objects
+            target=target,
+            params=params or {},
+            timeout_ms=options.get("timeout"),
+        )
+        self._notify(lambda: self._listener.on_call_started(call))
+        answer = self._send(target, method, params, options)
+        answer.add_done_callback(lambda done: self._notify(lambda: self._end(call, done)))
+        return answer
+
+    def _end(self, call: PlaywrightCall, future: asyncio.Future[Any]) -> None:
+        if future.cancelled():
+            self._listener.on_call_finished(call, None, None)
+            return
+        error = future.exception()
+        if error is None:
+            self._listener.on_call_finished(call, future.result() or {}, None)
+        elif isinstance(error, Exception):
+            self._listener.on_call_finished(call, None, error)
+
+    def _notify(self, notify: Callable[[], None]) -> None:
+        try:
+            notify()
+        except Exception as error:  # noqa: BLE001 - the agent continues; the error is recorded
+            self._on_error(error)
+
+
+class _NullListener:
+    """Ignores all calls."""
+
+    def on_call_started(self, call: PlaywrightCall) -> None:
+        """Ignore the call."""
+
+    def on_call_finished(self, call: PlaywrightCall, result: Mapping[str, Any] | None, error: Exception | None) -> None:
+        """Ignore the call."""
+
+
+def context_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - the objects of the client have no public types
+    """Return the context of a call; None if it has none."""
+    found = call.target
+    while found is not None and found._type != "BrowserContext":  # noqa: SLF001 - this module wraps private objects
+        found = found._parent  # noqa: SLF001 - as above
+    return found
+
+
+def page_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - as above
+    """Return the page of a call; None if it has none."""
+    found = call.target
+    while found is not None and found._type != "Page":  # noqa: SLF001 - as above
+        found = found.page if found._type in {"Dialog", "Frame"} else found._parent  # noqa: SLF001 - as above
+    return found
+
+
+def frame_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - as above
+    """Return the frame in which a call resolves selectors: its own, or the main frame of its page."""
+    found = call.target
+    while found is not None and found._type != "Frame":  # noqa: SLF001 - as above
+        found = found.main_frame if found._type == "Page" else found._parent  # noqa: SLF001 - as above
+    return found
+
+
+def frames_of_call(call: PlaywrightCall) -> tuple[Any, ...]:
+    """Return all frames of the page of a call, the main frame first."""
+    page = page_of_call(call)
+    return () if page is None else tuple(page.frames)
+
+
+def frame_path(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
+    """Return selectors of the iframes that lead from the page to a frame, outermost first."""
+    selectors: list[str] = []
+    while frame is not None and frame.parent_frame is not None:
+        siblings = frame.parent_frame.child_frames
+        named = [each for each in siblings if frame.name and each.name == frame.name]
+        by_name = f'iframe[name="{frame.name}"]' if len(named) == 1 and '"' not in frame.name else ""
+        selectors.append(by_name or f"iframe >> nth={siblings.index(frame) if frame in siblings else 0}")
+        frame = frame.parent_frame
+    return tuple(reversed(selectors))
+
+
+def handle_in_result(result: Any) -> Any:  # noqa: ANN401 - as above
+    """Return the object behind a channel in a result; None if there is none."""
+    return getattr(result, "_object", None)
+
+
+def failure_from_error(error: Exception, operation: str) -> tuple[str, str]:
+    """Return code and message of a failed call; `wanted` describes the call."""
+    from playwright.async_api import Error
+
+    if not isinstance(error, Error):
+        return "unknown", f"{operation}: {type(error).__name__}: {error}"
+    translated = translate(error, operation)
+    return translated.code, translated.message
+
+
+def dialog_details(call: PlaywrightCall) -> tuple[str, str, str]:
+    """Return type, message and default value of a dialog."""
+    dialog = call.target
+    return dialog.type, dialog.message, dialog.default_value

@@ -1,0 +1,302 @@
+"""Attach to a browser context that an agent or a person drives: its pages, network and calls.
+
+The context changes in three ways that neither pages nor owner notice: our init scripts run in new documents, the HTTP
+cache is disabled, and we listen to its events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.browser.actions.effect import require_page
+from eikon_engine.browser.attach.client_views import ClientViews, impl_of, internal_calls
+from eikon_engine.browser.attach.traffic import AttachedTraffic
+from eikon_engine.browser.environment import (
+    NativeBrowser,
+    fonts_digest,
+    platform_name,
+    read_native_browser,
+    read_page_view,
+)
+from eikon_engine.browser.observation import capture_page
+from eikon_engine.browser.page_clock import NaturalClock
+from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.page_tracker import PageTracker
+from eikon_engine.browser.redaction import redact_snapshot
+from eikon_engine.browser.session import Session, SessionOptions, init_scripts
+from eikon_engine.browser.stabilizer import PageStabilizer
+from eikon_engine.browser.traffic.capture import NetworkCapture
+from eikon_engine.errors import UsageError
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.stand_ins import StandInMap
+from eikon_engine.trace.base_urls import build_redactor
+from eikon_engine.trace.environment import Environment, Geolocation, Viewport
+from eikon_engine.trace.variables import SecretValues
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from playwright.async_api import Browser, BrowserContext, Page
+
+    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.network.store import NetworkWriter
+    from eikon_engine.redact.secret_detector import SecretDetector
+    from eikon_engine.trace.environment import PageEnvironment, StorageState
+
+NATURAL_TICK_MS: Final = 50.0
+"""Longest clock step, in ms, of a replay of a natural-clock recording."""
+RANDOM_SEED: Final = 1
+BLANK_URLS: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+_UNSUPPORTED_OPTIONS: Final = {
+    "bypassCSP": "pages ran without their content security policy",
+    "offline": "the context was offline",
+    "httpCredentials": "the browser answered HTTP authentication",
+    "clientCertificates": "the browser used client certificates",
+}
+"""Context options that replays do not reproduce, with their effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedContext:
+    """A context we are attached to."""
+
+    session: Session
+    capture: NetworkCapture
+    storage_state: StorageState
+    """Storage state at the start."""
+    warnings: tuple[str, ...]
+
+
+def require_context(wrapper: object) -> object:
+    """Return the context of a page, or the context itself.
+
+    Raises:
+        UsageError: it is neither a context nor a page.
+    """
+    kind = type(wrapper).__name__
+    if not type(wrapper).__module__.startswith("playwright.") or kind not in {"BrowserContext", "Page"}:
+        message = f"cannot record {type(wrapper).__qualname__}: expected a Playwright BrowserContext or Page"
+        raise UsageError(message)
+    return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
+
+
+def is_loop_closed(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
+    """Return whether the event loop of a client is closed."""
+    fiber = getattr(wrapper, "_dispatcher_fiber", None)
+    return bool(wrapper._loop.is_closed() or (fiber is not None and fiber.dead))  # noqa: SLF001 - has no public name
+
+
+async def attach(
+    client_object: object,
+    *,
+    secrets: Mapping[str, str],
+    detector: SecretDetector | None,
+    network: NetworkWriter,
+    now: datetime,
+    on_error: Callable[[Exception], None],
+) -> AttachedContext:
+    """Attach to a context without a loaded document; runs in the event loop of its client.
+
+    Raises:
+        UsageError: a document is already loaded, or the browser is not Chromium.
+    """
+    with internal_calls():
+        options = impl_of(client_object)._options  # noqa: SLF001 - the options of a context have no public name
+        context = ClientViews(on_error).context(client_object)
+        _require_blank_pages(context)
+        environment = await _environment(context, options, now, secrets)
+        return await _attach_session(context, options, _session_options(environment, secrets, detector), network)
+
+
+def _session_options(
+    environment: Environment, secrets: Mapping[str, str], found: SecretDetector | None
+) -> SessionOptions:
+    return SessionOptions(
+        environment=environment,
+        secrets=SecretValues(secrets),
+        redacted_secrets=frozenset(secrets),
+        natural_clock=True,
+        secret_detector=found,
+        stand_ins=found.stand_ins if found is not None else StandInMap(),
+    )
+
+
+async def _attach_session(
+    context: BrowserContext, options: Mapping[str, Any], chosen: SessionOptions, network: NetworkWriter
+) -> AttachedContext:
+    state: Any = await context.storage_state(indexed_db=True)
+    ledger = PageTracker(context, handles_dialogs=False)
+    rest = PageStabilizer(NaturalClock(), ledger, chosen.environment.tick_ms)
+    rest.has_acting_phase = True
+    traffic = AttachedTraffic()
+    secrets = chosen.secrets.values
+    session = Session(
+        context=context,
+        tracker=ledger,
+        stabilizer=rest,
+        environment=chosen.environment,
+        secrets=chosen.secrets,
+        redactor=build_redactor(dict(secrets), chosen.urls, chosen.stand_ins),
+        secret_restorer=Redactor(secrets, chosen.stand_ins),
+        secret_detector=chosen.secret_detector,
+        redacted_names=chosen.redacted_secrets,
+        traffic=traffic,
+    )
+    await traffic.start(session)
+    await _prepare_documents(context, chosen.environment)
+    capture = NetworkCapture(session, network)
+    await capture.start()
+    await traffic.wait_until_ready()
+    ledger.take_events()
+    return AttachedContext(
+        session=session, capture=capture, storage_state=state, warnings=tuple(_unsupported_option_warnings(options))
+    )
+
+
+def _require_blank_pages(context: BrowserContext) -> None:
+    browser = context.browser
+    if browser is not None and browser.browser_type.name != "chromium":
+        message = f"cannot record {browser.browser_type.name}: replays run in Chromium; use Chromium"
+        raise UsageError(message)
+    for page in context.pages:
+        if page.url not in BLANK_URLS:
+            message = f"page {page.url} is already loaded; start recording before the first navigation"
+            raise UsageError(message)
+
+
+async def _prepare_documents(context: BrowserContext, environment: Environment) -> None:
+    """Add our init scripts; documents that are open already are blank and get them too."""
+    standstill = load_script("init_blocking_requests.js")  # it writes to the console, which the agent may read
+    scripts = init_scripts(SessionOptions(environment=environment, natural_clock=True))
+    for script in (*scripts, load_script("init_attached_sockets.js"), load_script("init_hit_targets.js")):
+        if script != standstill:
+            await context.add_init_script(script)
+
+
+async def _environment(
+    context: BrowserContext, options: Mapping[str, Any], now: datetime, secrets: Mapping[str, str]
+) -> Environment:
+    """Describe the environment of a context from its options and from what its pages report."""
+    from importlib.metadata import version
+
+    browser = context.browser
+    view, native = await asyncio.gather(_describe_blank_page(context, options), _native(browser))
+    position = options.get("geolocation")
+    return Environment(
+        browser_version=browser.version if browser is not None else "",
+        playwright_version=version("playwright"),
+        platform=platform_name(),
+        viewport=Viewport(width=view.width, height=view.height),
+        device_scale_factor=view.device_pixel_ratio,
+        locale=options.get("locale") or view.locale,
+        timezone=view.timezone,
+        user_agent=view.user_agent,
+        color_scheme=_choice_or_default(options.get("colorScheme"), ("dark", "no-preference"), "light"),
+        reduced_motion="reduce" if view.reduced_motion else "no-preference",
+        forced_colors="active" if view.forced_colors else "none",
+        has_touch=bool(options.get("hasTouch")),
+        is_mobile=bool(options.get("isMobile")),
+        permissions=tuple(options.get("permissions") or ()),
+        geolocation=None if position is None else Geolocation(**position),
+        extra_http_headers=_extra_headers(options, secrets),
+        cpu_count=native.cpu_count if native is not None else view.cpu_count,
+        device_memory_gb=native.device_memory_gb if native is not None else None,
+        page_view=view,
+        fonts_digest=fonts_digest(),
+        clock_start_ms=int(now.timestamp() * 1000),
+        clock="natural",
+        random_seed=RANDOM_SEED,
+        tick_ms=NATURAL_TICK_MS,
+    )
+
+
+async def _native(browser: Browser | None) -> NativeBrowser | None:
+    return None if browser is None else await read_native_browser(browser)
+
+
+def _extra_headers(options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, str]:
+    redact = Redactor(secrets).redact_text
+    return {each["name"]: redact(each["value"]) for each in options.get("extraHTTPHeaders", ())}
+
+
+def _choice_or_default(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN401 - an option of the protocol
+    return value if value in known else other
+
+
+async def _describe_blank_page(context: BrowserContext, options: Mapping[str, Any]) -> PageEnvironment:
+    page, temporary = await _blank_page(context, options)
+    try:
+        return await read_page_view(page)
+    finally:
+        if temporary is not None:
+            await temporary.close()
+
+
+async def _blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tuple[Page, BrowserContext | None]:
+    """Return an open page, or a new page in a temporary context with the same options and that context."""
+    if context.pages:
+        return context.pages[0], None
+    browser = context.browser
+    if browser is None:
+        message = "the context has no page and no browser to open one; open a page first"
+        raise UsageError(message)
+    temporary = await _clone_context(browser, options)
+    return await temporary.new_page(), temporary
+
+
+async def _clone_context(browser: Browser, options: Mapping[str, Any]) -> BrowserContext:
+    viewport = options.get("viewport")
+    return await browser.new_context(
+        viewport=viewport,
+        no_viewport=True if options.get("noDefaultViewport") else None,
+        device_scale_factor=options.get("deviceScaleFactor"),
+        is_mobile=options.get("isMobile"),
+        has_touch=options.get("hasTouch"),
+        locale=options.get("locale"),
+        timezone_id=options.get("timezoneId"),
+        user_agent=options.get("userAgent"),
+        color_scheme=options.get("colorScheme"),
+        reduced_motion=options.get("reducedMotion"),
+        forced_colors=options.get("forcedColors"),
+    )
+
+
+def _unsupported_option_warnings(options: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{what}; replays do not reproduce that" for name, what in _UNSUPPORTED_OPTIONS.items() if options.get(name)
+    ]
+
+
+async def detach(attached: AttachedContext) -> None:
+    """Read pending data and detach."""
+    from playwright.async_api import Error
+
+    with internal_calls():
+        with suppress(Error):  # the context is gone
+            await attached.capture.close()
+        await attached.session.traffic.stop()
+
+
+def start_options(attached: AttachedContext) -> SessionOptions:
+    """Return the session options to store as start state."""
+    session = attached.session
+    return replace(
+        SessionOptions(environment=session.environment),
+        storage_state=attached.storage_state,
+        secrets=session.secrets,
+        redacted_secrets=session.redacted_names,
+    )
+
+
+async def take_snapshot(session: Session, page: int) -> PageSnapshot:
+    """Take a redacted DOM snapshot of an open page.
+
+    Raises:
+        PageMissingError: the page is not open.
+    """
+    with internal_calls():
+        return redact_snapshot(session, await capture_page(require_page(session, page)))

@@ -1,0 +1,155 @@
+"""Scripts that describe the element of a call, and parsers for their results.
+
+They run just before and during the agent's call, without delaying it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.trace.target import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ACTIONABILITY: Final = {"visible": True, "enabled": True, "editable": False, "pointer": False, "position": None}
+_DESCRIBE: Final = f"window.__eikon__?.sight?.(elements, {json.dumps(_ACTIONABILITY)}) ?? null"
+_DESCRIBE_AS_JSON: Final = f"JSON.stringify({_DESCRIBE})"
+_CSS_PATH: Final = """each => {
+  const root = each.getRootNode(), parent = each.parentElement;
+  const outer = () => root.host ? path(root.host) + ' ' : '';
+  const id = each.id && '#' + CSS.escape(each.id);
+  if (id && root.querySelectorAll(id).length === 1) return outer() + id;
+  const alike = parent ? [...parent.children].filter(other => other.localName === each.localName) : [each];
+  const own = CSS.escape(each.localName) + (alike.length > 1 ? `:nth-of-type(${alike.indexOf(each) + 1})` : '');
+  return (parent ? path(parent) + ' > ' : outer()) + own;
+}"""
+DESCRIBE_MATCHES: Final = f"elements => {_DESCRIBE_AS_JSON}"
+DESCRIBE_TARGET: Final = """(elements, value) =>
+  JSON.stringify(window.__eikon__?.seek?.(elements, JSON.parse(value)) ?? null)"""
+"""Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets earlier hits."""
+DESCRIBE_HANDLE: Final = f"""element => {{
+  const elements = [element], seen = {_DESCRIBE}, path = {_CSS_PATH};
+  return JSON.stringify({{ count: 1, ...seen, path: path(element) }});
+}}"""
+"""Handles of file choosers live in another world than our scripts; only their path is available."""
+_HIT_TEST: Final = """(document, x, y) => {
+  let hit = document.elementFromPoint(x, y);
+  while (hit?.shadowRoot) {
+    const inner = hit.shadowRoot.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit ? [hit] : [];
+}"""
+DESCRIBE_AT_POINT: Final = f"""point => {{
+  const elements = ({_HIT_TEST})(document, ...JSON.parse(point));
+  return {_DESCRIBE_AS_JSON};
+}}"""
+DESCRIBE_AT_CENTER: Final = f"""(found, offset) => {{
+  const [element] = [found].flat(), within = JSON.parse(offset);
+  const box = element.getBoundingClientRect();
+  let x = box.x + (within ? within[0] : box.width / 2), y = box.y + (within ? within[1] : box.height / 2);
+  let frame = window;
+  for (; frame !== frame.parent; frame = frame.parent) {{
+    const outer = frame.frameElement, around = outer.getBoundingClientRect();
+    x += around.x + outer.clientLeft;
+    y += around.y + outer.clientTop;
+  }}
+  const elements = ({_HIT_TEST})(frame.document, x, y), seen = frame.{_DESCRIBE.removeprefix("window.")};
+  return JSON.stringify(seen && {{ ...seen, place: [x, y] }});
+}}"""
+"""Describe what lies at the centre of an element, or at an offset in it: the pointer is there after acting on it."""
+DESCRIBE_FOCUSED: Final = f"""() => {{
+  const deep = document => {{
+    let found = document.activeElement;
+    while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return found;
+  }};
+  let has = !/^i?frame$/i.test(deep(document)?.tagName);
+  for (let frame = window; has && frame.frameElement; frame = frame.parent)
+    has = deep(frame.parent.document) === frame.frameElement;
+  const elements = has && document.activeElement ? [deep(document)] : [];
+  return {_DESCRIBE_AS_JSON};
+}}"""
+"""These scripts need documents prepared by our init scripts; other documents return null."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementSnapshot:
+    """What a call acts on, at one moment."""
+
+    count: int
+    """Number of matching elements."""
+    identity: Identity | None = None
+    """Identity of the element if exactly one matches."""
+    is_actionable: bool = False
+    """Whether the element is actionable."""
+    path: str = ""
+    """Positional CSS path, if it was probed by a handle."""
+    point: tuple[float, float] | None = None
+    """Pointer position on the page, if it was probed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSnapshot:
+    """A target at one moment, and whether the action has reached it."""
+
+    element: ElementSnapshot
+    document: float
+    """Identifies the document by its time origin, in ms."""
+    is_before_any_hit: bool
+    """Whether no element of the document was hit since the call started."""
+    was_hit: bool = False
+    """Whether the element, or the one matched before, was hit."""
+    identity_before_hit: Identity | None = None
+    """Identity before the hit; None if unknown."""
+
+
+def serialize_argument(data: object = None) -> dict[str, Any]:
+    """Serialize a script argument for the protocol: JSON text or null."""
+    value = {"v": "null"} if data is None else {"s": json.dumps(data)}
+    return {"value": value, "handles": []}
+
+
+def parse_element(result: Mapping[str, Any]) -> ElementSnapshot | None:
+    """Parse a description; None if the document was not prepared."""
+    data = _decode_result(result)
+    return None if data is None else _element(data)
+
+
+def parse_target(result: Mapping[str, Any]) -> TargetSnapshot | None:
+    """Parse the description of a target; None if the document was not prepared."""
+    data = _decode_result(result)
+    if data is None:
+        return None
+    return TargetSnapshot(
+        element=_element(data),
+        document=float(data["document"]),
+        is_before_any_hit=bool(data["is_early"]),
+        was_hit=bool(data["was_hit"]),
+        identity_before_hit=_identity(data["before"]),
+    )
+
+
+def _decode_result(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    text = result.get("value", {}).get("s")
+    data: dict[str, Any] | None = json.loads(text) if text else None
+    return data
+
+
+def _element(data: Mapping[str, Any]) -> ElementSnapshot:
+    place = data.get("place")
+    return ElementSnapshot(
+        count=int(data["count"]),
+        identity=_identity(data.get("identity")),
+        is_actionable=data["count"] == 1 and not data.get("obstacle", "unknown"),
+        path=data.get("path", ""),
+        point=None if place is None else (float(place[0]), float(place[1])),
+    )
+
+
+def _identity(data: Mapping[str, Any] | None) -> Identity | None:
+    return Identity.model_validate(data, strict=False) if data else None

@@ -1,0 +1,244 @@
+"""Read what a browser stores for sites (cookies, web storage, database names), and restore session storage."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from eikon_engine.browser.frames import frame_tree
+from eikon_engine.browser.redaction import redact_page_text
+from eikon_engine.redact.digests import storage_digest
+from eikon_engine.trace.observation import StoredItem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from playwright.async_api import BrowserContext, Cookie, Frame, Page, Route
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.redact.secret_detector import SecretDetector
+    from eikon_engine.secrets.search import SecretMatch
+
+EXPIRES_SOON_S: Final = 24 * 3600
+"""Cookies that expire this soon may exist in a replay though they were gone in the recording, and vice versa."""
+_READ_STORAGE: Final = """() => {
+  const read = name => {
+    try {
+      return Object.entries(window[name]);
+    } catch {
+      return [];  // a document without access to storage
+    }
+  };
+  return [location.origin, read('localStorage'), read('sessionStorage')];
+}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredValue:
+    """One stored value, for display."""
+
+    kind: Literal["cookie", "local", "session"]
+    place: str
+    name: str
+    value: str
+    """Without secrets."""
+    page: int | None
+    """As `StoredItem.page`."""
+
+
+async def read_stored_items(session: Session) -> tuple[StoredItem, ...]:
+    """Return the stored items of all open pages; a page that is navigating contributes none."""
+    items = [_stored_item(session, each) for each in await _read_all(session)]
+    found = {each.sort_key: each for each in items}
+    return tuple(found[key] for key in sorted(found))
+
+
+async def read_stored_values(session: Session) -> tuple[StoredValue, ...]:
+    """Return the stored values of all open pages, in the same order."""
+    values = {
+        StoredValue(
+            kind=each.kind,
+            place=redact_page_text(session, each.place),
+            name=redact_page_text(session, each.name),
+            value=redact_page_text(session, _redacted_value(session, each)),
+            page=each.page,
+        )
+        for each in await _read_all(session)
+    }
+    return tuple(sorted(values, key=lambda each: (each.kind, each.place, each.page or 0, each.name, each.value)))
+
+
+async def exclude_from_detection(session: Session) -> None:
+    """Exclude everything stored by now from secret detection: the replayed bundle holds it already."""
+    found = session.secret_detector
+    if found is None:
+        return
+    for each in await _read_all(session):
+        found.exempt(each.value, _findings(found, each))
+
+
+async def _read_all(session: Session) -> list[_StoredItem]:
+    pages = session.tracker.open_pages()
+    cookies, *stores = await asyncio.gather(_read_cookies(session), *(_read_page(*each) for each in pages))
+    return [each for some in (cookies, *stores) for each in some]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredItem:
+    """A stored item as the browser returns it."""
+
+    kind: Literal["cookie", "local", "session"]
+    place: str
+    name: str
+    value: str = field(repr=False)
+    page: int | None = None
+    expires_soon: bool = False
+    is_http_only: bool = False
+    """Whether it is an HttpOnly cookie."""
+
+
+async def _read_cookies(session: Session) -> list[_StoredItem]:
+    from playwright.async_api import Error
+
+    try:
+        cookies = await session.context.cookies()
+    except Error:
+        return []  # the context is closing
+    end = time.time() + EXPIRES_SOON_S
+    return [
+        _StoredItem(
+            kind="cookie",
+            place=f"{each.get('domain', '')}{each.get('path', '')}{_partition_suffix(each)}",
+            name=each["name"],
+            value=each["value"],
+            expires_soon=0 < each.get("expires", -1) < end,
+            is_http_only=each.get("httpOnly", False),
+        )
+        for each in cookies
+        if "name" in each and "value" in each
+    ]
+
+
+def _partition_suffix(cookie: Cookie) -> str:
+    """Name the site that a partitioned cookie belongs to."""
+    key = cookie.get("partitionKey")
+    return f" under {key}" if key else ""
+
+
+async def _read_page(ordinal: int, page: Page) -> list[_StoredItem]:
+    from playwright.async_api import Error
+
+    try:
+        origin, local, own = await page.evaluate(_READ_STORAGE)
+    except Error:
+        return []  # the page is navigating or closing
+    kept = [_StoredItem(kind="local", place=origin, name=name, value=value) for name, value in local]
+    kept += [_StoredItem(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
+    return kept
+
+
+def _stored_item(session: Session, item: _StoredItem) -> StoredItem:
+    value = _redacted_value(session, item)
+    digest = storage_digest(value)
+    if session.secret_detector is not None:
+        session.digest_memory.note_stored(digest, value if item.is_http_only else item.value)
+    return StoredItem(
+        kind=item.kind,
+        place=redact_page_text(session, item.place),
+        name=redact_page_text(session, item.name),
+        digest=digest,
+        page=item.page,
+        is_brief=item.expires_soon,
+    )
+
+
+def _redacted_value(session: Session, item: _StoredItem) -> str:
+    """Return a value without secrets, after searching it for new ones."""
+    redact, found = session.redactor.redact_text, session.secret_detector
+    if found is None:
+        return redact(item.value)
+    found.add(_findings(found, item), by_page=not item.is_http_only)
+    if item.kind != "cookie":
+        return redact(item.value)
+    return found.redact_cookie(item.name, item.value, redact, is_http_only=item.is_http_only)
+
+
+def _findings(found: SecretDetector, item: _StoredItem) -> Iterable[SecretMatch]:
+    if item.kind == "cookie":
+        return found.search.in_cookie(item.name, item.value, is_hidden=item.is_http_only)
+    return found.search.in_storage(item.name, item.value)
+
+
+DATABASE_RESPONSE_S: Final = 5.0
+"""Wall time for a document to answer: while it deletes a database, opening one blocks."""
+_READ_DATABASES: Final = """async () => {
+  const stores = name => new Promise(tell => {
+    const asked = indexedDB.open(name);
+    asked.onupgradeneeded = () => asked.transaction.abort();  // it was deleted meanwhile: none is made
+    asked.onerror = event => { event.preventDefault(); tell([]); };
+    asked.onsuccess = () => {
+      const names = [...asked.result.objectStoreNames];
+      asked.result.close();
+      tell(names);
+    };
+  });
+  const found = [];
+  try {
+    for (const { name } of await indexedDB.databases()) {
+      found.push(`IndexedDB ${JSON.stringify(name)}`);
+      for (const store of await stores(name)) {
+        found.push(`store ${JSON.stringify(store)} of IndexedDB ${JSON.stringify(name)}`);
+      }
+    }
+  } catch {}  // a document that may not keep anything
+  try {
+    for (const name of await caches.keys()) found.push(`cache ${JSON.stringify(name)}`);
+  } catch {}
+  return found;
+}"""
+
+
+async def database_names(session: Session) -> frozenset[str]:
+    """List the databases, stores and caches of all open documents, without any effect on the next action."""
+    frames = [frame for _, page in session.tracker.open_pages() for _, frame in frame_tree(page.main_frame)]
+    by_frame = await asyncio.gather(*(_read_document(frame) for frame in frames))
+    await session.stabilizer.wait_until_idle()
+    return frozenset(redact_page_text(session, each) for some in by_frame for each in some)
+
+
+async def _read_document(frame: Frame) -> list[str]:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(DATABASE_RESPONSE_S):
+            return [str(each) for each in await frame.evaluate(_READ_DATABASES)]
+    except Error:
+        return []  # the document is being replaced
+    except TimeoutError:
+        return ["something that cannot be read"]
+
+
+BLANK_PAGE: Final = "about:blank"
+_FILL_STORAGE: Final = (
+    "items => { for (const [key, value] of Object.entries(items)) sessionStorage.setItem(key, value); }"
+)
+
+
+async def open_page_with_session_storage(context: BrowserContext, storage: Mapping[str, Mapping[str, str]]) -> None:
+    """Open the first page of a context with its session storage filled, blank and without history."""
+    page = await context.new_page()
+    await page.route("**/*", _fulfill_blank)
+    for origin, items in storage.items():
+        await page.goto(f"{origin}/")
+        await page.evaluate(_FILL_STORAGE, dict(items))
+    await page.goto(BLANK_PAGE)
+    await page.unroute("**/*")
+    protocol = await context.new_cdp_session(page)
+    await protocol.send("Page.resetNavigationHistory")
+    await protocol.detach()
+
+
+async def _fulfill_blank(route: Route) -> None:
+    await route.fulfill(status=200, content_type="text/html", body="")

@@ -1,0 +1,423 @@
+"""Observe the pages of a session after an action: documents, DOM snapshots, events, storage."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from eikon_engine.browser.actions.targets import Readiness, inspect_target
+from eikon_engine.browser.browser_storage import read_stored_items
+from eikon_engine.browser.frames import frame_tree
+from eikon_engine.browser.page_scripts.loader import CALL_STORED_SCRIPT, STORED_SCRIPTS, load_script
+from eikon_engine.browser.page_tracker import PageEvents, read_download
+from eikon_engine.browser.playwright_errors import replayable_console_text
+from eikon_engine.browser.redaction import redact_page_text, redact_snapshot
+from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
+from eikon_engine.dom import FrameReader, FrameSnapshot, PageSnapshot, frame_digest, visibility_digest
+from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
+from eikon_engine.network.keys import request_key
+from eikon_engine.trace.base_urls import restore_page_links
+from eikon_engine.trace.observation import (
+    DocumentLoad,
+    FrameObservation,
+    Observation,
+    PageObservation,
+    RedirectHop,
+    TargetState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.async_api import Download, ElementHandle, Frame, Page, Request
+
+    from eikon_engine.browser.actions.targets import BoundTarget
+    from eikon_engine.browser.session import Session
+    from eikon_engine.secrets.redaction import Redactor
+    from eikon_engine.trace.base_urls import BaseUrlMap
+    from eikon_engine.trace.observation import ObservedDownload, StoredItem
+
+
+async def capture_page(page: Page, urls: BaseUrlMap | None = None) -> PageSnapshot:
+    """Take snapshots of all frames of a page at once, main frame first; scripts are digested with `urls` mapped.
+
+    A frame that is removed meanwhile is omitted.
+
+    Raises:
+        BrowserError: a document was replaced, or the browser is gone.
+    """
+    places = frame_tree(page.main_frame)
+    taken = await asyncio.gather(*(_capture_if_attached(frame, path, urls) for path, frame in places))
+    return PageSnapshot(frames=tuple(frame for frame in taken if frame is not None))
+
+
+async def _capture_if_attached(frame: Frame, path: str, urls: BaseUrlMap | None) -> FrameSnapshot | None:
+    """Take a snapshot; None for a frame that is gone, or has no document yet because it loads lazily."""
+    if path and not frame.url:
+        return None
+    try:
+        return await _capture_frame(frame, path, urls)
+    except BrowserError:
+        if path and frame.is_detached():
+            return None
+        raise
+
+
+async def _capture_frame(frame: Frame, path: str, urls: BaseUrlMap | None = None) -> FrameSnapshot:
+    """Serialize a document in the page, and parse the result."""
+    from playwright.async_api import Error
+
+    owners = await asyncio.gather(*(_owner_element(child) for child in frame.child_frames))
+    addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
+    reader = _FRAME_READERS.setdefault(frame, FrameReader())
+    asked = reader.prepare_request(token_hex(8))
+    handed = {"frames": owners, "addresses": addresses, "since": asked.previous_token, "token": asked.token}
+    try:
+        text = await frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS["dom_snapshot.js"], handed])
+        if text is None:
+            text = await frame.evaluate(load_script("dom_snapshot.js"), handed)
+    except Error as error:
+        reason = error.message.splitlines()[0]
+        message = f"DOM snapshot of frame {path or 'main'} ({frame.url}) failed: {reason}; wait until the page is idle"
+        raise BrowserError(message) from error
+    return reader.parse_response(text, asked, path=path, url=frame.url, name=frame.name)
+
+
+_FRAME_READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
+"""The previous snapshot of each frame."""
+_FRAME_OWNERS: Final[WeakKeyDictionary[Frame, ElementHandle]] = WeakKeyDictionary()
+"""Owner elements of frames: they never change, and looking one up takes several round trips."""
+
+
+async def _owner_element(frame: Frame) -> ElementHandle | None:
+    """Return the element that owns a frame; None if it is just being removed."""
+    from playwright.async_api import Error
+
+    known = _FRAME_OWNERS.get(frame)
+    if known is not None:
+        return known
+    try:
+        owner = await frame.frame_element()
+    except Error:
+        return None
+    _FRAME_OWNERS[frame] = owner
+    return owner
+
+
+CAPTURE_TRIES: Final = 20
+"""How often a page that navigates between idle and snapshot is awaited again."""
+OBSERVATION_TRIES: Final = 4
+"""How often pages are observed at most, because events arrived meanwhile."""
+_CORS_ERROR: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
+SOCKET_ERROR_PREFIX: Final = "WebSocket connection to "
+"""Prefix of the browser's message about a failed socket; in a replay there is no connection to report."""
+_NO_CONTENT_STATUSES: Final = (204, 205)
+_REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PageState:
+    """The visible state of the pages at one moment."""
+
+    target: TargetState | None
+    captured: tuple[dict[int, PageSnapshot], dict[int, str]]
+    """DOM and title by page ordinal."""
+    storage: tuple[StoredItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturedObservation:
+    """An observation with the content that it refers to by digest."""
+
+    observation: Observation
+    snapshots: dict[int, PageSnapshot] = field(default_factory=dict, repr=False)
+    """DOM by page ordinal, without secrets."""
+    downloads: tuple[tuple[ObservedDownload, bytes | None, str], ...] = ()
+    """Downloads with their content and URL."""
+    events: PageEvents = field(default_factory=PageEvents, repr=False)
+    """The page events it was made from."""
+
+
+async def observe(session: Session, bound: BoundTarget | None) -> CapturedObservation:
+    """Build the observation of an idle session.
+
+    Raises:
+        BrowserDiedError: the browser is gone.
+    """
+    seen = await _read_page_state(session, bound)
+    session.stabilizer.mark_observed()
+    snapshots, titles = seen.captured
+    virtual_ms = session.stabilizer.used_ms
+    happened = session.tracker.take_events()
+    downloads = [await _download(page, download, session) for page, download in happened.downloads]
+    observation = Observation(
+        pages=tuple(
+            _page_observation(session, ordinal, snapshot, titles[ordinal]) for ordinal, snapshot in snapshots.items()
+        ),
+        documents=_documents(session, happened),
+        opened=tuple(happened.opened),
+        closed=tuple(happened.closed),
+        dialogs=tuple(
+            dialog.model_copy(update={"message": redact_page_text(session, dialog.message)})
+            for dialog in happened.dialogs
+        ),
+        downloads=tuple(seen for seen, _, _ in downloads),
+        target=seen.target,
+        console_errors=_console_errors(session, happened),
+        page_errors=tuple(redact_page_text(session, text) for text in happened.page_errors),
+        requests=tuple(sorted(_request_keys(session, happened))),
+        writes=_unsafe_request_keys(session, happened),
+        storage=seen.storage,
+        begun_ms=session.stabilizer.begun_ms,
+        acted_ms=session.stabilizer.acted_ms,
+        virtual_ms=virtual_ms,
+    )
+    return CapturedObservation(
+        observation=observation, snapshots=snapshots, downloads=tuple(downloads), events=happened
+    )
+
+
+def observe_without_waiting(session: Session, events: PageEvents) -> Observation:
+    """Build the part of an observation that needs neither queries nor waiting."""
+    return Observation(
+        pages=tuple(
+            PageObservation(page=ordinal, url=session.redactor.redact_text(page.url), title="")
+            for ordinal, page in session.tracker.open_pages()
+        ),
+        documents=_documents(session, events),
+        opened=tuple(events.opened),
+        closed=tuple(events.closed),
+        dialogs=tuple(events.dialogs),
+        console_errors=_console_errors(session, events),
+        page_errors=tuple(redact_page_text(session, text) for text in events.page_errors),
+        requests=tuple(sorted(_request_keys(session, events))),
+        writes=_unsafe_request_keys(session, events),
+        begun_ms=session.stabilizer.begun_ms,
+        acted_ms=session.stabilizer.acted_ms,
+        virtual_ms=session.stabilizer.used_ms,
+        settled=False,
+    )
+
+
+def _console_errors(session: Session, happened: PageEvents) -> tuple[str, ...]:
+    return tuple(
+        redact_page_text(session, _normalize_console_error(text))
+        for text in happened.console_errors
+        if not text.startswith(SOCKET_ERROR_PREFIX)
+    )
+
+
+async def _read_page_state(session: Session, bound: BoundTarget | None) -> _PageState:
+    """Observe again while live traffic arrives, so that what came before and after is certain."""
+    for _ in range(OBSERVATION_TRIES):
+        news = session.tracker.data_events
+        with session.stabilizer.hold_deliveries():
+            calm, target, captured, storage = await asyncio.gather(
+                session.stabilizer.confirm_idle(),
+                _target_state(session, bound),
+                _capture_pages(session),
+                read_stored_items(session),
+            )
+        live = session.stabilizer.pending_deliveries is None and session.tracker.data_events != news
+        if calm and not live and captured is not None:
+            return _PageState(target=target, captured=captured, storage=storage)
+        await session.stabilizer.wait_until_idle()
+    session.stabilizer.notes.append(
+        f"events arrived during each of {OBSERVATION_TRIES} observations; the last one was used"
+    )
+    with session.stabilizer.hold_deliveries():
+        captured = await _capture_with_retries(session)
+        return _PageState(
+            target=await _target_state(session, bound), captured=captured, storage=await read_stored_items(session)
+        )
+
+
+async def _download(page: int, download: Download, session: Session) -> tuple[ObservedDownload, bytes | None, str]:
+    seen, content = await read_download(page, download)
+    if content is not None and (moved := session.redactor.redact_bytes(content)) != content:
+        seen = seen.model_copy(update={"sha256": hashlib.sha256(moved).hexdigest(), "size": len(moved)})
+    return seen, content, session.redactor.redact_text(download.url)
+
+
+async def _capture_with_retries(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
+    for _ in range(CAPTURE_TRIES):
+        captured = await _capture_pages(session)
+        if captured is not None:
+            return captured
+        await session.stabilizer.wait_until_idle()
+    message = f"a page kept navigating by itself; no DOM snapshot after {CAPTURE_TRIES} tries"
+    raise BrowserError(message)
+
+
+async def _capture_pages(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]] | None:
+    """Take snapshots of all pages; None if one of them was navigating."""
+    pages = session.tracker.open_pages()
+    try:
+        taken, titles = await asyncio.gather(
+            asyncio.gather(*(capture_page(page, session.urls) for _, page in pages)),
+            asyncio.gather(*(_title(page) for _, page in pages)),
+        )
+    except BrowserDiedError:
+        raise
+    except BrowserError as error:
+        if session.tracker.is_dead:
+            message = "the browser is gone; it closed during an observation"
+            raise BrowserDiedError(message) from error
+        return None
+    snapshots = {
+        ordinal: redact_snapshot(session, restore_page_links(snapshot, session.urls))
+        for (ordinal, _), snapshot in zip(pages, taken, strict=True)
+    }
+    return snapshots, {
+        ordinal: redact_page_text(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)
+    }
+
+
+async def _title(page: Page) -> str:
+    from playwright.async_api import Error
+
+    try:
+        return await page.title()
+    except Error as error:
+        raise BrowserError(error.message) from error
+
+
+async def _target_state(session: Session, bound: BoundTarget | None) -> TargetState | None:
+    if bound is None or bound.identity.tag not in {"input", "textarea", "select"}:
+        return None
+    try:
+        seen = await inspect_target(bound.locator.page, bound.target, Readiness(visible=False))
+    except ActionError:
+        return None  # the page of the target is gone
+    if seen.state is None or seen.state.value is None:
+        return seen.state
+    return seen.state.model_copy(update={"value": redact_page_text(session, seen.state.value)})
+
+
+def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, title: str) -> PageObservation:
+    redact = session.redactor.redact_text
+    page = session.page(ordinal)
+    return PageObservation(
+        page=ordinal,
+        url=redact(page.url) if page is not None else snapshot.main.url,
+        title=title,
+        frames=tuple(
+            FrameObservation(
+                path=frame.path,
+                url=redact(frame.url),
+                digest=frame_digest(frame),
+                visibility=visibility_digest(frame),
+            )
+            for frame in snapshot.frames
+        ),
+    )
+
+
+def _documents(session: Session, happened: PageEvents) -> tuple[DocumentLoad, ...]:
+    loads = []
+    for response in happened.responses:
+        request = response.request
+        page = _main_page(request)
+        if (
+            page is None
+            or request.redirected_to is not None
+            or response.status in _NO_CONTENT_STATUSES
+            or request.failure
+        ):
+            continue
+        if REDIRECT_DOCUMENT_HEADER in response.headers:
+            continue
+        hops = session.traffic.document_hops(request) or _redirect_hops(request)
+        ordinal = session.tracker.ordinal(page)
+        if ordinal < 0:
+            continue  # the page is about to be announced
+        loads.append(
+            DocumentLoad(
+                page=ordinal,
+                url=session.redactor.redact_text(response.url),
+                status=response.status,
+                hops=tuple(RedirectHop(url=session.redactor.redact_text(url), status=status) for url, status in hops),
+            )
+        )
+    return tuple(loads)
+
+
+def _redirect_hops(request: Request) -> tuple[tuple[str, int], ...]:
+    hops: list[tuple[str, int]] = []
+    earlier = request.redirected_from
+    while earlier is not None:
+        answer = earlier.existing_response
+        hops.append((earlier.url, answer.status if answer is not None else 0))
+        earlier = earlier.redirected_from
+    return tuple(reversed(hops))
+
+
+def _main_page(request: Request) -> Page | None:
+    """Return the page whose main frame a document is for; None for an inner frame or a closed page."""
+    from playwright.async_api import Error
+
+    try:
+        frame = request.frame
+    except Error:
+        return None
+    return frame.page if frame.parent_frame is None else None
+
+
+def _request_keys(session: Session, happened: PageEvents) -> list[str]:
+    return [
+        *(_recorded_or_own_key(session, request) for request in _counted_requests(session, happened)),
+        *happened.keys,
+    ]
+
+
+def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, ...] | None:
+    """Return the keys of unsafe requests, frame by frame: frames and workers do not wait for each other.
+
+    None if a worker may have sent some: the browser does not report the sender.
+    """
+    asked = set(_counted_requests(session, happened))
+    sent = [each for each in happened.unsafe_requests if each.request in asked]
+    if not all(each.is_from_frame for each in sent):
+        return None
+    sent.sort(key=lambda each: (session.tracker.ordinal(each.page), each.frame))
+    return tuple(_recorded_or_own_key(session, each.request) for each in sent)
+
+
+def _counted_requests(session: Session, happened: PageEvents) -> Iterator[Request]:
+    for request in happened.requests:
+        if request.redirected_from is None and not session.traffic.is_continuation(request):
+            yield request
+
+
+def _recorded_or_own_key(session: Session, request: Request) -> str:
+    return session.traffic.recorded_key(request) or redacted_key(session, request)
+
+
+def counting_key(session: Session, request: Request) -> str:
+    """Compute the key that counts requests while more secrets are being found. Never written to files."""
+    return _compute_key(session.redactor.named_only, request)
+
+
+def redacted_key(session: Session, request: Request) -> str:
+    """Compute the key of a request, without secrets."""
+    key = _compute_key(session.redactor, request)
+    body, content_type = request.post_data_buffer, request.headers.get("content-type")
+    if session.secret_detector is not None:
+        session.digest_memory.note_request(key, request.method, request.url, body, content_type)
+    return key
+
+
+def _compute_key(redactor: Redactor, request: Request) -> str:
+    body = request.post_data_buffer
+    sent = None if body is None else redactor.redact_key_bytes(body)
+    return request_key(request.method, redactor.redact_text(request.url), sent, request.headers.get("content-type"))
+
+
+def _normalize_console_error(text: str) -> str:
+    """Remove what no recording holds and no page sees: the reason of a CORS error, and HTTP reason phrases."""
+    return replayable_console_text(_REASON_PHRASE.sub(r"\1", _CORS_ERROR.sub(r"\1", text)))

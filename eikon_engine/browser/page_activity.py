@@ -1,0 +1,144 @@
+"""Query the documents of all pages: whether they load, animate, or wait for responses."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from eikon_engine.errors import BrowserDiedError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame, Page
+
+    from eikon_engine.browser.page_tracker import PageTracker
+
+PAGE_RESPONSE_S: Final = 30.0
+"""Wall time after which an unresponsive page counts as dead."""
+DOCUMENT_REPLACED: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
+"""Playwright's errors for a document that is being replaced."""
+
+ACTIVITY: Final = "() => window.__eikon__?.activity?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
+"""Returns whether a document loads (or unloads), whether it animates, how many responses it waits for, and its workers;
+see init_page_activity.js."""
+ACTIVITY_OF_TREE: Final = "documents => window.__eikon__?.activityOfTree?.(documents) ?? null"
+"""As above, for a document and all its frames; null if their number differs, or one is out of reach (cross-origin)."""
+PENDING_RESPONSES: Final = """async () => {
+  const own = window.__eikon__ ?? {};
+  const fetches = own.workerCount?.() ? await own.restWorkers() : 0;
+  const loading = document.readyState !== 'complete' || own.workersStart?.();
+  const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.working?.() ?? 0);
+  return [loading ? 1 : 0, 0, pending + fetches, 0];
+}"""
+"""Returns whether a document loads, and how many responses it waits for."""
+ACTIVITY_AFTER_NAVIGATION: Final = (
+    f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({ACTIVITY})() }}"
+)
+"""As above, and resets the unload flag of documents that survived a navigation: it was a download, or returned
+nothing."""
+STOP_WAITING: Final = """() => {
+  const own = window.__eikon__;
+  if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });
+  own?.waiveWorkers?.();
+  return [0, 0, 0, 0];
+}"""
+"""Stop waiting for a document that a script opened and did not close, that did not unload as announced, or whose
+requests never end."""
+STEP_WORKER_CLOCKS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0] }"
+"""Advance the workers of a document to its time; resolves when their timers ran and their messages arrived."""
+NEXT_FRAME: Final = """() => new Promise(painted => {
+  const frame = new Animation(new KeyframeEffect(null, [], 1));
+  frame.onfinish = painted;
+  frame.play();
+  frame.finish();
+})"""
+"""Resolves after the next frame, in which the events of finished animations are dispatched."""
+RENDER_TIMEOUT_S: Final = 3.0
+"""Wall time after which a page counts as one that is not rendered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageActivity:
+    """The activity of all documents at one moment."""
+
+    loading: bool
+    animating: bool
+    """Whether an animation runs, or the pointer lies over an element that was not notified yet."""
+    pending: int
+    """Fetches that wait for a response, those of workers included, and pending browser work for a page."""
+    workers: int
+
+    async def render_frame(self, tracker: PageTracker) -> None:
+        """Render one frame of every page."""
+        await asyncio.gather(*(_render_frame(page) for _, page in tracker.open_pages()))
+
+
+async def query_activity(
+    tracker: PageTracker, script: str = ACTIVITY, *, main_only: bool = False, skip_leaving: bool = False
+) -> PageActivity:
+    """Query every frame, or the main frames alone; with `skip_leaving`, no page that waits for its next document.
+
+    The browser delays any evaluation in such a page until that document is shown.
+    """
+    pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.is_navigating(page))]
+    answers: list[_Activity] = []
+    for found in await asyncio.gather(*(_query_page(page, script, main_only=main_only) for page in pages)):
+        answers.extend(found)
+    return PageActivity(
+        loading=any(answer[0] for answer in answers),
+        animating=any(answer[1] for answer in answers),
+        pending=sum(answer[2] for answer in answers),
+        workers=sum(answer[3] for answer in answers),
+    )
+
+
+_Activity: TypeAlias = tuple[int, int, int, int]
+
+
+async def _query_page(page: Page, script: str, *, main_only: bool) -> list[_Activity]:
+    """Query the frames of a page; in one evaluation if the main frame reaches them all."""
+    frames = [page.main_frame, *(() if main_only else filter(has_document, page.frames[1:]))]
+    if len(frames) > 1 and script == ACTIVITY:
+        inside = await _evaluate(page.main_frame, ACTIVITY_OF_TREE, len(frames))
+        if inside is not None:
+            return [(int(inside[0]), int(inside[1]), int(inside[2]), int(inside[3]))]
+    return list(await asyncio.gather(*(_query_frame(frame, script) for frame in frames)))
+
+
+def has_document(frame: Frame) -> bool:
+    """Whether a frame shows a document; one that loads lazily has none, and would never answer."""
+    return frame.parent_frame is None or bool(frame.url)
+
+
+async def _query_frame(frame: Frame, script: str) -> _Activity:
+    loading, moving, pending, workers = await _evaluate(frame, script)
+    return int(loading), int(moving), int(pending), int(workers)
+
+
+async def _evaluate(frame: Frame, script: str, argument: int | None = None) -> Any:  # noqa: ANN401 - no type yet
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(PAGE_RESPONSE_S):
+            return await frame.evaluate(script, argument)
+    except Error as error:
+        if frame.page.is_closed() or frame.is_detached():
+            return 0, 0, 0, 0
+        if re.search(DOCUMENT_REPLACED, error.message):
+            return 1, 0, 0, 0
+        message = f"the browser stopped responding: {error.message.splitlines()[0]}"
+        raise BrowserDiedError(message) from error
+    except TimeoutError as error:
+        message = f"{frame.url} did not respond within {PAGE_RESPONSE_S:.0f} s; it may be in an endless loop"
+        raise BrowserDiedError(message) from error
+
+
+async def _render_frame(page: Page) -> None:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(RENDER_TIMEOUT_S):
+            await page.evaluate(NEXT_FRAME)
+    except (Error, TimeoutError):
+        return  # the page is closing, or is not rendered: the next query shows which

@@ -1,0 +1,1 @@
+"""Scripts that run in pages, and their loader."""

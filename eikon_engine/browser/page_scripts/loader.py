@@ -1,0 +1,40 @@
+"""Load the scripts that run in pages."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+STORED_SCRIPTS: Final = {"inspect_elements.js": "sight", "dom_snapshot.js": "snapshot"}
+"""Scripts that every document keeps loaded, with their names there: sending them each time takes longer than running
+them."""
+
+
+@cache
+def load_script(name: str) -> str:
+    """Read a page script."""
+    return files("eikon_engine.browser.page_scripts").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def stored_scripts_init() -> str:
+    """Return the init script that stores them in `window.__eikon__`; it runs after the one that creates it."""
+    kept = ",\n".join(f"{name}: {load_script(file).strip().rstrip(';')}" for file, name in STORED_SCRIPTS.items())
+    return f"Object.assign(window.__eikon__, {{\n{kept}\n}});"
+
+
+CALL_STORED_SCRIPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(handed) ?? null"
+"""Calls a stored script; null where our init scripts did not run."""
+
+
+def worker_script(seed: int, *, stepped: bool) -> str:
+    """Return the script, to be added after `init_determinism.js`, in recording and replay alike.
+
+    `stepped` means that the page clock is paused and stepped by us; otherwise it runs, like those of workers.
+    """
+    source = load_script("init_workers.js")
+    settings = json.dumps({"seed": seed, "stepped": stepped})
+    begin = source.index("(function")
+    return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.makeDeterministic, {settings});"

@@ -1,0 +1,197 @@
+"""Play a mission on its stored DOM snapshots alone: no site, no recorded responses, no scripts.
+
+Before each action the page shows the snapshot recorded after the previous one; the target is bound on it exactly as in
+a real replay. Actions have no effect, so nothing is observed afterwards.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.actions.conditions import check_assertion, wait_for
+from eikon_engine.browser.actions.effect import require_page, translated_errors
+from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
+from eikon_engine.browser.session import open_session
+from eikon_engine.browser.worker import PerformedAction
+from eikon_engine.dom import render_html
+from eikon_engine.errors import ActionError, RecordedNetworkMissingError
+from eikon_engine.outcome.outcomes import NetworkOutcome
+from eikon_engine.trace import actions
+from eikon_engine.trace.bundle import load_page
+from eikon_engine.trace.execution import Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, Page, Request, Route
+
+    from eikon_engine.browser.session import Session, SessionOptions
+    from eikon_engine.browser.worker import MatchesRecording
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import RecordedTiming
+    from eikon_engine.trace.observation import Observation, PageObservation
+
+BLANK = "about:blank"
+
+
+class SnapshotTraffic:
+    """Serve each document from its snapshot, and nothing else."""
+
+    def __init__(self) -> None:
+        """Start without documents."""
+        self.documents: dict[str, str] = {}
+        self.served = 0
+
+    async def start(self, session: Session) -> None:
+        """Set up the routes."""
+        await session.context.route("**/*", self._serve)
+
+    async def stop(self) -> None:
+        """Do nothing: there are no background tasks."""
+
+    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - part of the protocol
+        """Return False: nothing is redirected."""
+        return False
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002 - as above
+        """Return nothing: nothing is redirected."""
+        return ()
+
+    def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
+        """Return None: snapshots are no recorded exchanges."""
+        return None
+
+    def outcome(self) -> NetworkOutcome:
+        """Count the documents."""
+        return NetworkOutcome(served=self.served)
+
+    async def _serve(self, route: Route) -> None:
+        from playwright.async_api import Error
+
+        document = self.documents.get(route.request.url.split("#")[0])
+        try:
+            if document is None or not route.request.is_navigation_request():
+                await route.abort("blockedbyclient")
+                return
+            await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=document)
+            self.served += 1
+        except Error:
+            return  # the page or the request is gone
+
+
+class SnapshotPlayback:
+    """Bind the targets of actions on stored snapshots."""
+
+    def __init__(self, session: Session, bundle: Bundle, traffic: SnapshotTraffic) -> None:
+        """Play `bundle` in an open session."""
+        self.session = session
+        self._bundle = bundle
+        self._traffic = traffic
+        self._current_pages: dict[int, PageObservation] = {}
+
+    async def execute(
+        self,
+        action: actions.Action,
+        recorded: Observation | None = None,
+        matches: MatchesRecording | None = None,  # noqa: ARG002 - snapshots do not change
+        timing: RecordedTiming | None = None,  # noqa: ARG002 - as above
+    ) -> PerformedAction:
+        """Bind the action's target on the page before it, then advance to the page after it.
+
+        Raises:
+            RecordedNetworkMissingError: the recording has no snapshot of the page that the action needs.
+        """
+        error: ActionError | None = None
+        bound: BoundTarget | None = None
+        try:
+            bound = await self._check(action)
+        except ActionError as caught:
+            error = caught
+        if recorded is not None:
+            self._current_pages = {page.page: page for page in recorded.pages}
+        return PerformedAction(
+            result=Succeeded() if error is None else Failed(code=error.code, message=error.message),
+            observation=None,
+            error=error,
+            identity=bound.identity if bound else None,
+        )
+
+    async def screenshot(self, page: int) -> bytes | None:
+        """Take a PNG of a page as last recorded; None without a snapshot."""
+        shown = self._current_pages.get(page)
+        if shown is None or shown.snapshot is None:
+            return None
+        await self._load_snapshot(page)
+        async with translated_errors(f"taking a screenshot of page {page}"):
+            return await self._page().screenshot(animations="allow", caret="initial")
+
+    def network_outcome(self) -> NetworkOutcome:
+        """Count the documents served."""
+        return self._traffic.outcome()
+
+    async def _check(self, action: actions.Action) -> BoundTarget | None:
+        match action:
+            case actions.WaitFor(condition=actions.SelectorCondition() as condition):
+                # The awaited state appears over page time, which a snapshot does not have: nothing to compare.
+                if condition.state in {"visible", "attached"}:
+                    return None
+                await self._load_snapshot(action.page)
+                await wait_for(self.session, action.model_copy(update={"page": 0, "timeout_ms": 1.0}))
+            case actions.Assert(expectation=actions.AssertUrl()):
+                return None
+            case actions.Assert():
+                await self._load_snapshot(action.page)
+                await check_assertion(self.session, action.model_copy(update={"page": 0}))
+            case _:
+                return await self._bind(action)
+        return None
+
+    async def _bind(self, action: actions.Action) -> BoundTarget | None:
+        target = getattr(action, "target", None)
+        if target is None:
+            return None
+        await self._load_snapshot(action.page)
+        forced = isinstance(action, actions.Click) and action.force
+        kinds = actions.Click | actions.DoubleClick | actions.Download | actions.Hover
+        pointer = isinstance(action, kinds) and not forced
+        editable = isinstance(action, actions.Fill | actions.TypeText)
+        readiness = Readiness(
+            visible=not isinstance(action, actions.SetInputFiles), enabled=pointer or editable, editable=editable
+        )
+        page = require_page(self.session, 0)
+        bound = await bind(page, target, self.session.stabilizer, readiness, timeout_ms=0)
+        if isinstance(action, actions.Drag):
+            await bind(page, action.to, self.session.stabilizer, Readiness(), timeout_ms=0)
+        return bound
+
+    async def _load_snapshot(self, ordinal: int) -> None:
+        """Load the snapshot of a page into the one real page."""
+        shown = self._current_pages.get(ordinal)
+        snapshot = load_page(self._bundle.dom, shown) if shown is not None else None
+        if shown is None or snapshot is None:
+            message = f"no DOM snapshot of page {ordinal} was recorded before this action. Replay it sealed or live."
+            raise RecordedNetworkMissingError(message)
+        html = render_html(snapshot.main, frames=snapshot.frames)
+        page = self._page()
+        self._traffic.documents = {shown.url.split("#")[0]: html}
+        async with translated_errors(f"showing the snapshot of page {ordinal}"):
+            if not shown.url.startswith(("http:", "https:")):
+                await page.set_content(html, wait_until="load")
+                return
+            await page.goto(BLANK)
+            await page.goto(shown.url, wait_until="load")
+
+    def _page(self) -> Page:
+        return require_page(self.session, 0)
+
+
+@asynccontextmanager
+async def open_snapshot_playback(
+    browser: Browser, options: SessionOptions, bundle: Bundle
+) -> AsyncIterator[SnapshotPlayback]:
+    """Open a session without scripts, with a player in it."""
+    traffic = SnapshotTraffic()
+    async with open_session(browser, replace(options, javascript_enabled=False), traffic) as session:
+        yield SnapshotPlayback(session, bundle, traffic)

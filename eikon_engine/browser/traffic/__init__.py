@@ -1,0 +1,1 @@
+"""Network traffic of a session: live, sealed, probed, captured."""

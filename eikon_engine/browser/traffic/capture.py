@@ -1,0 +1,387 @@
+"""Record the network of a live session, exchange by exchange, as each one ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.frames import frame_of, frame_path
+from eikon_engine.browser.observation import counting_key, redacted_key
+from eikon_engine.browser.redaction import redact_body, redact_headers, redact_response_headers
+from eikon_engine.browser.traffic.live import LiveTraffic
+from eikon_engine.browser.traffic.streams import EVENT_STREAM, StreamCapture
+from eikon_engine.errors import EikonError
+from eikon_engine.network.exchange import ABORTED_ERROR, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.websocket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
+
+if TYPE_CHECKING:
+    from playwright.async_api import Request, Response
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.streams import ResponseStream
+    from eikon_engine.files.blobs import BlobRef
+    from eikon_engine.network.exchange import Moment
+    from eikon_engine.network.store import NetworkWriter
+    from eikon_engine.network.websocket import SocketSide
+
+NO_BODY_STATUSES: Final = frozenset({204, 205})
+SCRIPT_URL_SCHEMES: Final = ("blob:", "data:")
+"""Prefixes of URLs that need no network."""
+TRIGGERING_TYPES: Final = frozenset({"document", "stylesheet"})
+"""Resource types that trigger further requests while they load."""
+
+
+class NetworkCapture:
+    """Listen to a context and write its exchanges.
+
+    An exchange is identified by its first request; redirects become its hops. Bodies are read as soon as a request
+    ends: the browser discards them with the next document.
+    """
+
+    def __init__(self, session: Session, writer: NetworkWriter) -> None:
+        """Listen from now on; the stabilizer waits for bodies that are being read."""
+        self._session = session
+        self._writer = writer
+        self._streams = StreamCapture(session)
+        self._ordinals: dict[Request, int] = {}
+        self._started: dict[Request, float] = {}
+        self._occurrence_and_frame: dict[Request, tuple[int, str]] = {}
+        self._occurrences: Counter[str] = Counter()
+        self._ends: dict[Request, Moment] = {}
+        """Issued when the end is reported, since bodies are read in any order."""
+        self._response_began: dict[Request, Moment] = {}
+        """When responses began that may trigger further requests before they end."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._awaiting_download: dict[str, Request] = {}
+        self.warnings: list[str] = []
+        session.stabilizer.event_collectors.append(self._streams.collect_events)
+        session.context.on("request", self._on_request)
+        session.context.on("requestfinished", self._on_end)
+        session.context.on("requestfailed", self._on_end)
+        session.context.on("response", self._on_response)
+        session.stabilizer.pending_work.append(lambda: len(self._tasks))
+        if isinstance(session.traffic, LiveTraffic) and session.traffic.sockets is not None:
+            session.traffic.sockets.listeners.append(self)
+
+    async def start(self) -> None:
+        """Record streamed bodies too; call this before the first action."""
+        await self._streams.start()
+
+    def on_opened(self, socket: int, url: str) -> None:
+        """Record that a page opened a WebSocket."""
+        self._session.detect_in_text(url, by_page=True)
+        url = self._session.redactor.redact_text(url)
+        self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.stabilizer.moment()))
+
+    def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
+        """Record that the server accepted a connection."""
+        moment = self._session.stabilizer.moment()
+        self._writer.append_socket(
+            SocketAccepted(socket=socket, protocol=protocol, extensions=extensions, moment=moment)
+        )
+
+    def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
+        """Record a message."""
+        binary, moment = isinstance(content, bytes), self._session.stabilizer.moment()
+        if isinstance(content, str):
+            self._session.detect_in_text(content, by_page=sender == "page")
+        data = self._session.redactor.redact_bytes(content if isinstance(content, bytes) else content.encode())
+        inline = not binary and len(data) <= INLINE_LIMIT
+        message = SocketMessage(
+            socket=socket,
+            sender=sender,
+            binary=binary,
+            text=data.decode() if inline else None,
+            body=None if inline else self._writer.write_blob(data),
+            moment=moment,
+        )
+        self._writer.append_socket(message)
+
+    def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
+        """Record that one side closed a socket."""
+        moment = self._session.stabilizer.moment()
+        reason = self._session.redactor.redact_text(reason)
+        self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
+
+    def take_download(self, url: str, name: str, content: bytes) -> None:
+        """Complete the exchange that became a download; a file made by a script has none."""
+        if url.startswith(SCRIPT_URL_SCHEMES):
+            return
+        request = self._awaiting_download.pop(url, None)
+        if request is None:
+            self.warnings.append(f"no recorded request for the download {name}: {url}")
+            return
+        response = RecordedResponse(
+            url=url,
+            status=200,
+            headers=(
+                ("content-type", "application/octet-stream"),
+                ("content-disposition", f'attachment; filename="{_escape_quotes(name)}"'),
+            ),
+            body=self._writer.write_blob(redact_body(self._session, content, "")),
+        )
+        self._write(request, response=response, hops=(), failure=None, complete=True)
+
+    async def close(self) -> None:
+        """Write what is still open: failed requests that became no download, and requests that never ended."""
+        if isinstance(self._session.traffic, LiveTraffic) and self._session.traffic.sockets is not None:
+            self._session.traffic.sockets.listeners.remove(self)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            for request in tuple(self._awaiting_download.values()):
+                self._write(request, response=None, hops=(), failure=ABORTED_ERROR, complete=True)
+            self._awaiting_download.clear()
+            for request in tuple(self._ordinals):
+                await self._write_open(request)
+        except EikonError as error:
+            self._session.tracker.fail(error)
+        finally:
+            await self._streams.stop()
+            self.warnings.extend(self._streams.warnings())
+
+    def _on_request(self, request: Request) -> None:
+        self._session.detect_in_request(request)
+        if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
+            return
+        key = counting_key(self._session, request)
+        self._ordinals[request] = sum(self._occurrences.values())
+        self._occurrence_and_frame[request] = (self._occurrences[key], frame_path(frame_of(request)))
+        self._occurrences[key] += 1
+        self._started[request] = self._session.stabilizer.now_ms
+
+    def _on_response(self, response: Response) -> None:
+        if response.request.resource_type in TRIGGERING_TYPES:
+            self._response_began[_first_request(response.request)] = self._session.stabilizer.moment()
+
+    def _on_end(self, request: Request) -> None:
+        root = _first_request(request)
+        if root not in self._ordinals:
+            return
+        self._ends[root] = self._session.stabilizer.moment()
+        task = asyncio.ensure_future(self._record(root, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._on_recorded)
+
+    def _on_recorded(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._session.tracker.changed.set()
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, EikonError):
+            self._session.tracker.fail(fault)
+        elif fault is not None:
+            self.warnings.append(f"could not record an exchange: {fault}")
+
+    async def _record(self, root: Request, last: Request) -> None:
+        if last.failure is not None:
+            stream = await self._streams.finished_stream(last)
+            if stream is not None and last.existing_response is not None:
+                await self._write_stream(root, last, stream, complete=True)
+                await self._streams.forget(last)
+                return
+            self._warn_uncaptured(last, stream)
+            if last.failure == ABORTED_ERROR and last.is_navigation_request():
+                self._awaiting_download[self._session.redactor.redact_text(last.url)] = root
+                return
+            self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
+            return
+        answer = await last.response()
+        if last.redirected_to is not None:
+            return  # a redirect: the request that it led to ends the exchange
+        hops = await self._hops(root, last)
+        if answer is None:
+            self._write(root, response=None, hops=hops, failure="net::ERR_EMPTY_RESPONSE", complete=True)
+            return
+        stream = await self._streams.finished_stream(last)
+        response = await self._response(answer)
+        pieces = (
+            () if is_attachment(answer) else _pieces(stream, response.body) or self._early_piece(root, response.body)
+        )
+        self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
+        await self._streams.forget(last)
+
+    def _early_piece(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
+        """Return a piece that delivers a response as early as anything that it may have triggered before it ended."""
+        begun, ended = self._response_began.pop(root, None), self._ends.get(root)
+        if begun is None or ended is None or ended.order == begun.order + 1:
+            return ()
+        return (Piece(length=body.size if body is not None else 0, moment=begun),)
+
+    async def _write_open(self, request: Request) -> None:
+        """Write a request that did not end: a fetch with what arrived so far, any other as pending."""
+        from playwright.async_api import Error
+
+        last = request
+        while last.redirected_to is not None:
+            last = last.redirected_to
+        stream = await self._streams.stream(last)
+        if stream is not None and last.existing_response is not None:
+            try:
+                await self._write_stream(request, last, stream, complete=False)
+            except Error as error:
+                reason = error.message.splitlines()[0]
+                self.warnings.append(f"could not record an exchange: {reason}")
+            else:
+                return
+        self._warn_uncaptured(last, stream)
+        self._write(request, response=None, hops=(), failure=None, complete=False)
+
+    def _warn_uncaptured(self, request: Request, stream: ResponseStream | None) -> None:
+        """Warn about an event stream that was not captured."""
+        answer = request.existing_response
+        if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENT_STREAM):
+            self.warnings.append(
+                f"{self._session.redactor.redact_text(request.url)}: its events were not captured: it was requested by a page "
+                "before we listened, by a worker, or by a cross-site frame; replays omit them"
+            )
+
+    async def _write_stream(self, root: Request, last: Request, stream: ResponseStream, *, complete: bool) -> None:
+        """Write an incomplete body: that of an event source, or one that was cancelled or broke off."""
+        answer = last.existing_response
+        if answer is None:
+            return
+        content = b"".join(stream.content)
+        if len(content) != stream.size:
+            lost = f"{stream.size - len(content)} of {stream.size} bytes of an incomplete body were lost"
+            self.warnings.append(f"{self._session.redactor.redact_text(last.url)}: {lost}")
+            stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
+        headers = await redact_response_headers(self._session, answer)
+        clean = redact_body(self._session, content, answer.headers.get("content-type", ""))
+        body = self._writer.write_blob(clean) if content else None
+        response = RecordedResponse(
+            url=self._session.redactor.redact_text(answer.url),
+            status=answer.status,
+            status_text=answer.status_text,
+            headers=headers,
+            body=body,
+        )
+        pieces = _pieces(stream, body, whole=False) or _as_two_pieces(stream, body)
+        hops = await self._hops(root, last)
+        failure = last.failure if complete and last.failure != ABORTED_ERROR and not stream.is_event_stream else None
+        self._write(root, response=response, hops=hops, failure=failure, complete=complete, pieces=pieces)
+
+    async def _response(self, answer: Response) -> RecordedResponse:
+        from playwright.async_api import Error
+
+        body: BlobRef | None = None
+        missing: str | None = None
+        headers = await redact_response_headers(self._session, answer)
+        redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
+        if not redirect and answer.status not in NO_BODY_STATUSES and answer.request.method != "HEAD":
+            try:
+                data = redact_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
+                body = self._writer.write_blob(data)
+            except Error as error:
+                missing = error.message.splitlines()[0]
+                self.warnings.append(
+                    f"could not read the body of {self._session.redactor.redact_text(answer.url)}: {missing}"
+                )
+        return RecordedResponse(
+            url=self._session.redactor.redact_text(answer.url),
+            status=answer.status,
+            status_text=answer.status_text,
+            headers=headers,
+            body=body,
+            body_missing=missing,
+        )
+
+    async def _hops(self, root: Request, last: Request) -> tuple[Hop, ...]:
+        hops: list[Hop] = []
+        step: Request | None = root
+        while step is not None and step is not last:
+            answer = await step.response()
+            if answer is not None:
+                headers = await redact_response_headers(self._session, answer)
+                hops.append(
+                    Hop(url=self._session.redactor.redact_text(step.url), status=answer.status, headers=headers)
+                )
+            step = step.redirected_to
+        return tuple(hops)
+
+    def _write(
+        self,
+        root: Request,
+        *,
+        response: RecordedResponse | None,
+        hops: tuple[Hop, ...],
+        failure: str | None,
+        complete: bool,
+        pieces: tuple[Piece, ...] = (),
+    ) -> None:
+        ordinal = self._ordinals.pop(root, None)
+        if ordinal is None:
+            return
+        occurrence, frame = self._occurrence_and_frame.pop(root)
+        started = self._started.pop(root)
+        ended = self._ends.pop(root, None) if complete else None
+        if ended is not None and pieces:
+            pieces, ended = _before_end(pieces, ended)
+        self._writer.append(
+            Exchange(
+                ordinal=ordinal,
+                key=redacted_key(self._session, root),
+                occurrence=occurrence,
+                request=self._request(root, frame),
+                hops=hops,
+                response=response,
+                failure=failure,
+                started_ms=started,
+                completed_ms=None if ended is None else max(started, ended.at_ms),
+                completion=None if ended is None else ended.order,
+                phase=0 if ended is None else ended.phase,
+                pieces=pieces,
+            )
+        )
+
+    def _request(self, request: Request, frame: str) -> RecordedRequest:
+        redactor = self._session.redactor
+        body = request.post_data_buffer
+        return RecordedRequest(
+            method=request.method,
+            url=redactor.redact_text(request.url),
+            headers=redact_headers(self._session, sorted(request.headers.items())),
+            body=None if not body else self._writer.write_blob(redactor.redact_bytes(body)),
+            resource_type=request.resource_type,
+            is_navigation=request.is_navigation_request(),
+            frame=frame,
+        )
+
+
+def is_attachment(answer: Response) -> bool:
+    """Whether a response is an attachment (RFC 6266, section 4.2), which is delivered when complete."""
+    return answer.headers.get("content-disposition", "").lower().lstrip().startswith("attachment")
+
+
+def _pieces(stream: ResponseStream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:
+    """Return the pieces of a body, if it came in several and all were captured; redaction may change its size."""
+    if stream is None or (whole and not stream.has_pieces) or stream.size != (body.size if body is not None else 0):
+        return ()
+    return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
+
+
+def _as_two_pieces(stream: ResponseStream, body: BlobRef | None) -> tuple[Piece, ...]:
+    """Return headers and body as two pieces, for a body whose pieces are unknown because it was redacted."""
+    (_, begun), (_, last) = stream.moments[0], stream.moments[-1]
+    came = (Piece(length=body.size, moment=last),) if body is not None else ()
+    return (Piece(length=0, moment=begun), *came)
+
+
+def _before_end(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:
+    """Move pieces that were reported only after the end before it."""
+    late = [piece for piece in pieces if piece.moment.order > end.order]
+    if not late:
+        return pieces, end
+    last = Piece(length=sum(piece.length for piece in late), moment=end)
+    on_time = tuple(piece for piece in pieces if piece.moment.order < end.order)
+    return (*on_time, last), end.model_copy(update={"order": late[-1].moment.order})
+
+
+def _first_request(request: Request) -> Request:
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return request
+
+
+def _escape_quotes(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,115 @@
+"""What serves the requests of a session: the network, or a recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.page_tracker import UninstrumentedWorkers
+from eikon_engine.browser.traffic.sockets import LiveSockets
+from eikon_engine.outcome.outcomes import NetworkOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from playwright.async_api import Request, Route
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
+
+REDIRECT_DOCUMENT_HEADER: Final = "x-eikon-stepping-stone"
+"""Response header of a redirect document of our own, which is not observed."""
+
+
+class Traffic(Protocol):
+    """Routes every request of a session."""
+
+    async def start(self, session: Session) -> None:
+        """Set up the routes of the session's context, before its first page opens."""
+
+    async def stop(self) -> None:
+        """Stop background tasks."""
+
+    def is_continuation(self, request: Request) -> bool:
+        """Whether a request only continues one that was counted already."""
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return URL and status of the redirects before a continued document."""
+
+    def recorded_key(self, request: Request) -> str | None:
+        """Return the key of the recorded exchange that answers a request; None if none does."""
+
+    def outcome(self) -> NetworkOutcome:
+        """Summarize how requests were answered."""
+
+
+class LiveTraffic:
+    """Let every request through to the network.
+
+    Requests are routed even so: routes disable the HTTP cache and hold requests back while the clock moves, in live and
+    sealed runs alike.
+    """
+
+    def __init__(self) -> None:
+        """Start without requests."""
+        self._served = 0
+        self.sockets: LiveSockets | None = None
+        self._strays: list[str] = []
+        self._session: Session | None = None
+        self._uninstrumented_workers = UninstrumentedWorkers()
+        self.request_holds: list[Callable[[Request], Awaitable[None]]] = []
+        """Awaited before a request is sent."""
+
+    async def start(self, session: Session) -> None:
+        """Set up the routes."""
+        self._session = session
+        self._uninstrumented_workers.listen(session)
+        self.sockets = LiveSockets(session, self.socket_names())
+        session.context.on("request", lambda request: self._note_stray(session, request))
+        await session.context.route("**/*", self._forward)
+        await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
+        await session.context.add_init_script(load_script("init_sockets.js"))
+
+    async def stop(self) -> None:
+        """Stop forwarding."""
+        if self.sockets is not None:
+            await self.sockets.stop()
+
+    def socket_names(self) -> RecordedSocketNames | None:
+        """Return the recording's names of sockets; None without a recording."""
+        return None
+
+    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - part of the protocol
+        """Return False: the browser follows redirects itself."""
+        return False
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002 - as above
+        """Return nothing: the browser knows the redirects."""
+        return ()
+
+    def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
+        """Return None: the network answers."""
+        return None
+
+    def outcome(self) -> NetworkOutcome:
+        """Count the requests."""
+        return NetworkOutcome(
+            served=self._served, strays=tuple(self._strays), notes=self._uninstrumented_workers.notes()
+        )
+
+    def _note_stray(self, session: Session, request: Request) -> None:
+        if session.urls.is_recorded_url(request.url):
+            self._strays.append(f"{request.method} {session.redactor.redact_text(request.url)}")
+
+    async def _forward(self, route: Route) -> None:
+        from playwright.async_api import Error
+
+        for hold in self.request_holds:
+            await hold(route.request)
+        if self._session is not None:
+            await self._session.stabilizer.wait_until_deliverable(route.request)
+        self._served += 1
+        try:
+            await route.continue_()
+        except Error:
+            self._served -= 1  # the page or the request is gone

@@ -1,0 +1,160 @@
+"""Send requests to the live network, and record how the responses differ from a recording."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.traffic.live import LiveTraffic
+from eikon_engine.browser.traffic.response_changes import RequestEnd, ResponseChanges
+from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
+from eikon_engine.divergence.response_diff import ComparedResponse
+from eikon_engine.errors import EikonError
+from eikon_engine.network.matching import Hit, Playback
+
+if TYPE_CHECKING:
+    from playwright.async_api import Request, Response
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.trace.rules import VolatileRule
+
+NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:")
+NO_BODY_STATUSES: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+class ProbeTraffic(LiveTraffic):
+    """Match live requests with recorded ones by key; recorded responses are never served.
+
+    Bodies are read as soon as a request ends, since the browser discards them with the next document; the stabilizer
+    waits for that. Whatever is stored has its secrets redacted.
+    """
+
+    def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
+        """Compare with `recording`; `rules` name the parts of requests that change from run to run."""
+        super().__init__()
+        self._recording = recording
+        self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
+        self._rules = rules
+        self._keys: dict[Request, str] = {}
+        self._matched: dict[Request, Exchange] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = ResponseChanges(recording)
+        self._warnings: list[str] = []
+
+    async def start(self, session: Session) -> None:
+        """Set up routes and listeners."""
+        await super().start(session)
+        session.context.on("request", lambda request: self._on_request(session, request))
+        session.context.on("requestfinished", lambda request: self._on_end(session, request))
+        session.context.on("requestfailed", lambda request: self._on_end(session, request))
+        session.stabilizer.pending_work.append(lambda: len(self._tasks))
+
+    async def stop(self) -> None:
+        """Cancel pending comparisons."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await super().stop()
+
+    def recorded_key(self, request: Request) -> str | None:
+        """Return the key of the recorded request that a live one matches; rules may make them differ."""
+        return self._keys.get(request)
+
+    def socket_names(self) -> RecordedSocketNames:
+        """Use the recording's names for sockets."""
+        return RecordedSocketNames(self._recording, SocketRules(self._rules, self._playback.rule_use))
+
+    def outcome(self) -> NetworkOutcome:
+        """Add the differences from the recording."""
+        notes = (*self._warnings, *self._changed.notes())
+        live = super().outcome()
+        return live.model_copy(
+            update={
+                "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
+                "unmatched": tuple(miss.key for miss in self._playback.misses),
+                "response_changes": self._changed.changes,
+                "rules_applied": self._playback.rule_use.to_outcome(),
+                "notes": (*live.notes, *notes, *self._playback.rule_use.notes()),
+            }
+        )
+
+    def _on_request(self, session: Session, request: Request) -> None:
+        if request.redirected_from is not None or request.url.startswith(NON_NETWORK_SCHEMES):
+            return
+        body = request.post_data_buffer
+        match = self._playback.match(
+            request.method,
+            session.redactor.redact_text(request.url),
+            None if body is None else session.redactor.redact_key_bytes(body),
+            request.headers.get("content-type"),
+            request.headers.items(),
+        )
+        if isinstance(match, Hit):
+            self._keys[request] = match.key
+        if isinstance(match, Hit) and not match.exchange.is_pending:
+            self._matched[request] = match.exchange
+
+    def _on_end(self, session: Session, request: Request) -> None:
+        root = _first_request(request)
+        if root not in self._matched:
+            return
+        task = asyncio.ensure_future(self._compare(session, root, request))
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._on_compared(session, done))
+
+    def _on_compared(self, session: Session, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        session.tracker.changed.set()
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, EikonError):
+            session.tracker.fail(fault)
+        elif fault is not None:
+            self._warnings.append(f"could not compare a response with the recorded one: {fault}")
+
+    async def _compare(self, session: Session, root: Request, last: Request) -> None:
+        response = await last.response() if last.failure is None else None
+        if last.redirected_to is not None:
+            return  # a redirect: the request that it led to ends the exchange
+        exchange = self._matched.pop(root, None)
+        if exchange is None:
+            return
+        failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
+        answer = await self._live_response(session, response, exchange) if response is not None else None
+        values = self._changed.differences(exchange, RequestEnd(response=answer, failure=failure))
+        if session.urls.changes_paths:
+            values = tuple(each for each in values if session.urls.to_old_path(each.live, last.url) != each.recorded)
+        self._changed.record(exchange.key, exchange.occurrence, values)
+
+    async def _live_response(self, session: Session, response: Response, exchange: Exchange) -> ComparedResponse:
+        redact = session.redactor.redact_text
+        headers = tuple((pair["name"].lower(), redact(pair["value"])) for pair in await response.headers_array())
+        wanted = exchange.response is not None and exchange.response.body is not None
+        return ComparedResponse(
+            url=redact(response.url),
+            status=response.status,
+            headers=headers,
+            body=await self._body(session, response) if wanted else None,
+        )
+
+    async def _body(self, session: Session, response: Response) -> bytes | None:
+        from playwright.async_api import Error
+
+        redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
+        if redirect or response.status in NO_BODY_STATUSES or response.request.method == "HEAD":
+            return None
+        try:
+            return session.redactor.redact_bytes(await response.body())
+        except Error as error:
+            url = session.redactor.redact_text(response.url)
+            self._warnings.append(f"could not compare the body of {url}: {error.message.splitlines()[0]}")
+            return None
+
+
+def _first_request(request: Request) -> Request:
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return request

@@ -1,0 +1,174 @@
+"""Collect differences between responses and their recordings: they explain divergences, and never are one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.response_diff import (
+    ABSENT,
+    ComparedResponse,
+    compare_responses,
+    compare_values,
+    diff_messages,
+)
+from eikon_engine.network.exchange import ABORTED_ERROR
+from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.network.rules import blank_socket_url
+from eikon_engine.network.websocket import SocketClosed, SocketMessage, SocketOpened, describe_close, socket_key
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.matching import Match
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.network.websocket import SocketEvent
+    from eikon_engine.trace.rules import VolatileRule
+
+MAX_CHANGED_VALUES: Final = 20
+"""Changed values stored per response; the rest is counted."""
+MAX_CHANGED_RESPONSES: Final = 500
+"""Changed responses stored per run; a note reports the total."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestEnd:
+    """How a request ended: with a response, or with a network error."""
+
+    response: ComparedResponse | None
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedRequest:
+    """A request as recordings store it: without secrets."""
+
+    method: str
+    url: str
+    body: bytes | None
+    content_type: str | None
+    headers: tuple[tuple[str, str], ...]
+
+    def match(self, playback: Playback) -> Match:
+        """Find the recorded response, and count the match."""
+        return playback.match(self.method, self.url, self.body, self.content_type, self.headers)
+
+
+class ResponseChanges:
+    """The responses of one replay that differ from the recorded ones, in order of arrival."""
+
+    def __init__(self, recording: NetworkRecording) -> None:
+        """Compare with `recording`."""
+        self._recording = recording
+        self._count = 0
+        self._changes: list[ResponseChange] = []
+
+    @property
+    def changes(self) -> tuple[ResponseChange, ...]:
+        """The differences, limited to a readable number."""
+        return tuple(self._changes)
+
+    def notes(self) -> tuple[str, ...]:
+        """Report the total, if not all differences are stored."""
+        if self._count == len(self._changes):
+            return ()
+        return (f"{self._count} responses differ from the recorded ones; the first {MAX_CHANGED_RESPONSES} are listed",)
+
+    def differences(self, exchange: Exchange, live: RequestEnd) -> tuple[ValueChange, ...]:
+        """List the values in which a response differs from that of a recorded exchange."""
+        recorded = exchange.response
+        if recorded is None or live.response is None:
+            ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
+            ends = f"status {live.response.status}" if live.response else live.failure or ABSENT
+            same = ended == ends or ABORTED_ERROR in {ended, ends}
+            return () if same else (ValueChange(part="ending", recorded=ended, live=ends),)
+        body = None
+        if recorded.body is not None and live.response.body is not None:
+            same = hashlib.sha256(live.response.body).hexdigest() == recorded.body.sha256
+            body = live.response.body if same else self._recording.body(recorded.body)
+        before = ComparedResponse(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
+        return tuple(compare_responses(before, live.response))
+
+    def record(self, key: str, occurrence: int, values: tuple[ValueChange, ...]) -> None:
+        """Store what differs in the response to one recorded request, or on one recorded socket."""
+        if not values:
+            return
+        self._count += 1
+        if len(self._changes) < MAX_CHANGED_RESPONSES:
+            shown = values[:MAX_CHANGED_VALUES]
+            change = ResponseChange(
+                key=key,
+                occurrence=occurrence,
+                subgoal="",
+                sequence=0,
+                what=shown,
+                more=len(values) - len(shown),
+            )
+            self._changes.append(change)
+
+
+class RecordingComparison:
+    """Compare responses of another recording with those of the bundle."""
+
+    def __init__(self, original: NetworkRecording, served: NetworkRecording, rules: tuple[VolatileRule, ...]) -> None:
+        """Compare `other`, which is served, with `own`; `rules` name the parts of requests that change."""
+        self._original, self._served, self._rules = original, served, rules
+        self._playback = Playback(original.exchanges, read_body=original.body, rules=rules)
+        self._sockets: defaultdict[str, list[SocketOpened]] = defaultdict(list)
+        """Recorded sockets by name, in order of opening."""
+        for event in original.sockets:
+            if isinstance(event, SocketOpened):
+                self._sockets[self._socket_name(event.url)].append(event)
+        self._opened: defaultdict[str, int] = defaultdict(int)
+        self.changes = ResponseChanges(original)
+
+    def compare(self, request: RedactedRequest, served: Exchange) -> None:
+        """Compare the response that a request is served; one that is not in the recording has no counterpart."""
+        match = request.match(self._playback)
+        if not isinstance(match, Hit) or match.exchange.is_pending or served.is_pending:
+            return
+        values = self.changes.differences(match.exchange, self._ending(served))
+        self.changes.record(match.exchange.key, match.exchange.occurrence, values)
+
+    def compare_socket(self, opened: SocketOpened, events: Sequence[SocketEvent]) -> None:
+        """Compare what the server sends on a socket with what it sent on the recorded one."""
+        name = self._socket_name(opened.url)
+        place, recorded = self._opened[name], self._sockets[name]
+        self._opened[name] += 1
+        if place >= len(recorded):
+            return
+        own = [event for event in self._original.sockets if event.socket == recorded[place].socket]
+        ours, theirs = _server_messages(self._original, own), _server_messages(self._served, events)
+        values = (
+            *diff_messages("message", ours, theirs),
+            *compare_values("end", _server_close(own), _server_close(events)),
+        )
+        self.changes.record(socket_key(recorded[place].url), place, values)
+
+    def _socket_name(self, url: str) -> str:
+        return socket_key(blank_socket_url(url, self._rules)[0])
+
+    def _ending(self, given: Exchange) -> RequestEnd:
+        response = given.response
+        if response is None:
+            return RequestEnd(response=None, failure=given.failure)
+        body = self._served.body(response.body) if response.body is not None else None
+        return RequestEnd(
+            response=ComparedResponse(url=response.url, status=response.status, headers=response.headers, body=body)
+        )
+
+
+def _server_messages(recording: NetworkRecording, events: Sequence[SocketEvent]) -> list[bytes]:
+    """Return the messages of the server."""
+    messages = (event for event in events if isinstance(event, SocketMessage) and event.sender == "server")
+    return [recording.body(each.body) if each.body is not None else (each.text or "").encode() for each in messages]
+
+
+def _server_close(events: Sequence[SocketEvent]) -> str:
+    """Return how the server closed a socket; empty if it did not."""
+    ends = (event for event in events if isinstance(event, SocketClosed) and event.closer == "server")
+    return next((describe_close(each.code, each.reason) for each in ends), "")

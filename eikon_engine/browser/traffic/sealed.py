@@ -1,0 +1,501 @@
+"""Serve every request of a session from a recording, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urldefrag
+
+from eikon_engine.browser.frames import frame_of, is_main_document
+from eikon_engine.browser.page_scripts.loader import load_script
+from eikon_engine.browser.page_tracker import BackgroundTasks, UninstrumentedWorkers
+from eikon_engine.browser.playwright_errors import ABORT_CODES
+from eikon_engine.browser.traffic.live import REDIRECT_DOCUMENT_HEADER
+from eikon_engine.browser.traffic.recorded_responses import (
+    REDIRECTED_HEADER,
+    STREAM_HEADER,
+    cors_denial,
+    cors_denial_headers,
+    delivery_moments,
+    delivery_orders,
+    redirect_cookies,
+    redirect_document,
+    served_headers,
+    stream_body,
+    was_blocked_by_cors,
+    with_engine_header,
+    with_relative_lifetimes,
+)
+from eikon_engine.browser.traffic.response_changes import RecordingComparison, RedactedRequest
+from eikon_engine.browser.traffic.schedule import DeliverySchedule
+from eikon_engine.browser.traffic.socket_replay import SocketReplay, SocketRules
+from eikon_engine.network.exchange import FETCH_TYPES
+from eikon_engine.network.long_polls import find_long_polls
+from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from playwright.async_api import Frame, Request, Route
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.live_responses import LiveResponder
+    from eikon_engine.network.exchange import Exchange, HeaderPairs, Moment, RecordedResponse
+    from eikon_engine.network.matching import Match
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.trace.rules import VolatileRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RedirectContinuation:
+    """A redirect from the requested document to the one that was served."""
+
+    exchange: Exchange
+    frame: Frame | None
+    """The frame that we navigate; None if a document of ours at `source` redirects."""
+    source: str
+    target: str
+
+    def is_started_by(self, request: Request) -> bool:
+        """Whether a navigation is the one that completes this redirect."""
+        if urldefrag(request.url).url != urldefrag(self.target).url:
+            return False
+        frame = frame_of(request)
+        if self.frame is not None:
+            return frame is self.frame
+        return frame is not None and urldefrag(frame.url).url == urldefrag(self.source).url
+
+
+class RedirectContinuations:
+    """Redirects to complete, each once."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._pending: list[RedirectContinuation] = []
+
+    def pending_count(self) -> int:
+        """Count our own navigations whose request has not arrived yet."""
+        return sum(each.frame is not None for each in self._pending)
+
+    def add(self, continuation: RedirectContinuation) -> None:
+        """Expect one more."""
+        self._pending.append(continuation)
+
+    def take(self, request: Request) -> Exchange | None:
+        """Return the exchange that a navigation completes; None if the page navigates by itself."""
+        found = next((each for each in self._pending if each.is_started_by(request)), None)
+        if found is None:
+            return None
+        self._pending.remove(found)
+        return found.exchange
+
+    def drop(self, continuation: RedirectContinuation) -> None:
+        """Stop expecting one."""
+        if continuation in self._pending:
+            self._pending.remove(continuation)
+
+
+def redirect_target(exchange: Exchange) -> str:
+    """Return where redirects led, with the fragment that the browser shows.
+
+    A `Location` without a fragment keeps the previous one: https://fetch.spec.whatwg.org/#http-redirect-fetch.
+    """
+    url = exchange.response.url if exchange.response is not None else ""
+    if "#" in url:
+        return url
+    for hop in reversed(exchange.hops):
+        location = next((value for name, value in hop.headers if name.lower() == "location"), "")
+        _, mark, fragment = location.partition("#")
+        if mark:
+            return f"{url}#{fragment}"
+    return url
+
+
+def is_same_document(frame: Frame, target: str) -> bool:
+    """Whether navigating a frame would only scroll its document, because the URL differs only in its fragment."""
+    return "#" in target and urldefrag(frame.url).url == urldefrag(target).url
+
+
+@dataclass(slots=True, kw_only=True)
+class OnDemandDeliveries:
+    """Deliveries since responses are served on request; grows as the session continues.
+
+    Orders refer to `recording`, whose moments are those that the session started with.
+    """
+
+    recording: NetworkRecording
+    scheduled_orders: frozenset[int]
+    """Orders that have a delivery of their own; any other order belongs to the one before it."""
+    delivered_before: frozenset[int]
+    """Orders that were delivered at their recorded moments, before the switch."""
+    moments: dict[int, Moment] = field(default_factory=dict)
+    """Moments of the deliveries since the switch, by order."""
+    unanswered: set[int] = field(default_factory=set)
+    """Ordinals of exchanges requested since the switch that have no recorded response."""
+
+    def add(self, exchange: Exchange) -> None:
+        """Add an exchange with the live site."""
+        self.recording = replace(self.recording, exchanges=(*self.recording.exchanges, exchange))
+        self.scheduled_orders |= frozenset(() if exchange.moment is None else (exchange.moment.order,))
+
+
+RECEIVED_S: Final = 1.0
+"""Wall time after which a fulfilled response counts as received by the page."""
+NO_CONTENT: Final = 204
+OK: Final = 200
+
+
+class SealedTraffic:
+    """Serve recorded exchanges by key and occurrence, at their recorded moments; block everything else."""
+
+    def __init__(
+        self,
+        recording: NetworkRecording,
+        rules: tuple[VolatileRule, ...] = (),
+        original: NetworkRecording | None = None,
+        on_delivery: Callable[[int, Moment], None] | None = None,
+        failures: Sequence[int] = (),
+    ) -> None:
+        """Serve from `recording`; `rules` name the parts of requests that change from run to run.
+
+        If `recording` replaces that of the bundle, its responses are compared with `own`. If `given` is set, it is
+        called with each delivery, and responses are served on request instead of at their recorded moments, except
+        those recorded after `failures`: see `DeliverySchedule`.
+        """
+        self._on_delivery = on_delivery
+        self._failed_actions = failures
+        self._recording = recording
+        self._rules = rules
+        self._long_polls = find_long_polls(recording.exchanges)
+        self._requested: set[int] = set()
+        """Ordinals of the exchanges that pages requested."""
+        self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
+        self._response_comparison = RecordingComparison(original, recording, rules) if original is not None else None
+        self._recorded_keys: dict[Request, str] = {}
+        self._continuations = RedirectContinuations()
+        self._continued: dict[Request, Exchange] = {}
+        self._misses: list[NetworkMiss] = []
+        """Misses of requests and sockets, in order."""
+        self._notes: list[str] = [recording.truncation] if recording.truncation else []
+        self._uninstrumented_workers = UninstrumentedWorkers()
+        self._running: _ServedSession | None = None
+        self._on_demand: OnDemandDeliveries | None = None
+        self._live_responder: LiveResponder | None = None
+        self._live_responders: tuple[LiveResponder, ...] = ()
+        """Every live responder of this session; the last one may be active."""
+
+    @property
+    def recording(self) -> NetworkRecording:
+        """The recording that is served."""
+        return self._recording
+
+    def set_live_responder(self, responder: LiveResponder | None) -> None:
+        """Send requests to the live site from now on; None blocks again whatever is not recorded."""
+        self._live_responder = responder
+        if responder is None:
+            return
+        self._live_responders = (*(each for each in self._live_responders if each is not responder), responder)
+        if responder.sends_every_request:
+            self._started.session.is_live_now = True
+            self._started.schedule.forget(delivery_orders(self._recording.exchanges))
+
+    async def start(self, session: Session) -> None:
+        """Set up the routes."""
+        moments = delivery_moments(self._recording)
+        schedule = DeliverySchedule(
+            session.stabilizer, session.tracker, moments, self._on_delivery, self._failed_actions
+        )
+        if self._on_delivery is not None:
+            session.stabilizer.settles_after_action = max(self._failed_actions, default=-1) + 1
+        rules = SocketRules(self._rules, self._playback.rule_use)
+        on_opened = self._response_comparison.compare_socket if self._response_comparison is not None else None
+        sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
+        self._running = _ServedSession(session, schedule, sockets, BackgroundTasks(session.tracker))
+        self._uninstrumented_workers.listen(session)
+        session.stabilizer.pending_deliveries = schedule
+        session.stabilizer.pending_work.append(self._continuations.pending_count)
+        await session.context.route("**/*", self._serve)
+        await session.context.route_web_socket(lambda _url: True, sockets.play)
+        await session.context.add_init_script(load_script("init_sockets.js"))
+
+    async def stop(self) -> None:
+        """Cancel pending deliveries."""
+        if self._running is not None:
+            await self._running.sockets.stop()
+            await self._running.schedule.stop()
+            await self._running.background.stop()
+
+    async def deliver_on_demand(self) -> OnDemandDeliveries:
+        """Serve responses on request from now on, because the mission departs from its recording.
+
+        Returns once the pages have what they had requested. Idempotent: later calls return the same object.
+        """
+        if self._on_demand is None:
+            rest, schedule = self._started.session.stabilizer, self._started.schedule
+            self._on_demand = OnDemandDeliveries(
+                recording=self._recording,
+                scheduled_orders=frozenset(moment.order for moment in delivery_moments(self._recording)),
+                delivered_before=frozenset(schedule.delivered),
+            )
+            self._on_delivery = self._on_demand.moments.__setitem__
+            schedule.deliver_on_demand(self._on_delivery)
+            rest.settles_after_action = rest.phase // rest.phase_after(1)
+            await rest.wait_until_idle()
+        return self._on_demand
+
+    def is_continuation(self, request: Request) -> bool:
+        """Whether a request is our own navigation to the target of a recorded redirect."""
+        return request in self._continued
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the recorded redirects that our own navigation stands for."""
+        exchange = self._continued.get(request)
+        return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
+
+    def recorded_key(self, request: Request) -> str | None:
+        """Return the key of the recorded exchange that answers a request; rules may make the two keys differ."""
+        return self._recorded_keys.get(request)
+
+    def outcome(self) -> NetworkOutcome:
+        """Summarize hits, misses and recorded requests that no page sent."""
+        sockets = self._started.sockets
+        late = self._started.schedule.late_count
+        notes = [*self._notes, *self._uninstrumented_workers.notes()]
+        if late:
+            what = f"{late} recorded responses and messages"
+            notes.append(f"schedule: {what} were delivered at a different time than in the recording")
+        met = NetworkOutcome(
+            served=len(self._playback.hits) + sockets.served,
+            misses=tuple(self._misses),
+            unused=(
+                *(exchange.key for exchange in self._playback.unused() if not exchange.is_pending),
+                *sockets.unused(),
+            ),
+            rules_applied=self._playback.rule_use.to_outcome(),
+            response_changes=self._response_comparison.changes.changes if self._response_comparison is not None else (),
+            notes=(*notes, *self._playback.rule_use.notes()),
+        )
+        for live in self._live_responders:
+            met = live.add_to_outcome(met)
+        return met
+
+    async def _serve(self, route: Route) -> None:
+        """Serve a request; a failure ends the session and aborts the request."""
+        met = self._started.background.start(self._serve_from_match(route))
+        await asyncio.wait({met})
+        if not met.cancelled() and met.exception() is not None:
+            await self._abort(route, "failed")
+
+    async def _serve_from_match(self, route: Route) -> None:
+        """Look a request up in the recording, and serve the match."""
+        request = route.request
+        session = self._started.session
+        exchange = self._continuations.take(request) if request.is_navigation_request() else None
+        if exchange is not None:
+            self._continued[request] = exchange
+            await self._serve_in_turn(route, exchange)
+            return
+        redactor = session.redactor
+        body = request.post_data_buffer
+        asked = RedactedRequest(
+            method=request.method,
+            url=redactor.redact_text(request.url),
+            body=None if body is None else redactor.redact_key_bytes(body),
+            content_type=request.headers.get("content-type"),
+            headers=tuple(request.headers.items()),
+        )
+        match = asked.match(self._playback)
+        if self._live_responder is not None and (
+            self._live_responder.sends_every_request or not isinstance(match, Hit)
+        ):
+            await self._serve_live(route, self._live_responder, match)
+            return
+        if isinstance(match, Hit) and self._response_comparison is not None:
+            self._response_comparison.compare(asked, match.exchange)
+        if not isinstance(match, Hit):
+            await self._block(route, match.to_network_miss())
+            return
+        await self._serve_recorded(route, match)
+
+    async def _serve_recorded(self, route: Route, match: Hit) -> None:
+        """Serve the recorded response, or leave the request pending if it never got one."""
+        request = route.request
+        self._recorded_keys[request] = match.key
+        self._note_requested(match.exchange)
+        waits_in_vain = match.exchange.is_cancelled and not is_main_document(request)
+        if match.exchange.is_pending or (self._on_delivery is not None and waits_in_vain):
+            if self._on_demand is not None:
+                self._on_demand.unanswered.add(match.exchange.ordinal)
+            self._started.schedule.mark_never_answered(request)
+            self._started.session.tracker.changed.set()
+        else:
+            await self._deliver(route, match.exchange)
+
+    async def _serve_live(self, route: Route, live: LiveResponder, match: Match) -> None:
+        """Serve the live site's response as if it had been recorded."""
+        refusal = live.refusal_reason(route.request)
+        if refusal is not None and isinstance(match, Hit):
+            await self._serve_recorded(route, match)
+            return
+        if refusal is not None:
+            await self._block(route, NetworkMiss(key=match.key, reason=refusal))
+            return
+        if isinstance(match, Hit):
+            self._recorded_keys[route.request] = match.key
+            self._note_requested(match.exchange)
+        exchange = await live.respond(self._started.session, route.request, match)
+        if self._on_demand is not None:
+            self._on_demand.add(exchange)
+        await self._deliver(route, exchange)
+
+    async def _block(self, route: Route, miss: NetworkMiss) -> None:
+        self._misses.append(miss)
+        await self._abort(route, "blockedbyclient")
+
+    async def _deliver(self, route: Route, exchange: Exchange) -> None:
+        is_document = route.request.is_navigation_request()
+        if exchange.hops and is_document and exchange.response is not None:
+            await self._redirect(route, exchange)
+        else:
+            await self._serve_in_turn(route, exchange)
+
+    def _note_requested(self, exchange: Exchange) -> None:
+        """Note a request that a long poll may have waited for."""
+        self._requested.add(exchange.ordinal)
+        self._started.schedule.wake()
+
+    def _has_cause(self, exchange: Exchange) -> bool:
+        """Whether everything was requested that the server waited for before it sent this response."""
+        return self._long_polls.get(exchange.ordinal, frozenset()) <= self._requested
+
+    async def _serve_in_turn(self, route: Route, exchange: Exchange) -> None:
+        """Deliver an exchange when its turn comes."""
+        moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
+        at_once = is_main_document(route.request)
+        async with self._started.schedule.in_turn(
+            moment, route.request, is_immediate=at_once, has_cause=lambda: self._has_cause(exchange)
+        ):
+            response = exchange.response
+            if response is None and was_blocked_by_cors(exchange):
+                await self._fulfill(route, OK, cors_denial(exchange), b"")
+            elif response is None:
+                await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
+            elif response.body_missing is not None:
+                self._notes.append(f"{exchange.key}: the recording has no body ({response.body_missing})")
+                await self._abort(route, "failed")
+            else:
+                await self._fulfill_response(route, exchange, response)
+                await self._wait_until_received(route.request)
+
+    async def _fulfill_response(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
+        hops = () if exchange.request.is_navigation else exchange.hops
+        cookies = redirect_cookies(exchange, self._now_s) if hops else ()
+        headers: HeaderPairs = (
+            *cookies,
+            *with_relative_lifetimes(response.headers, self._now_s),
+            *cors_denial_headers(exchange, response),
+        )
+        if hops and route.request.resource_type in FETCH_TYPES:
+            target = self._started.session.restore_secrets(response.url.encode()).decode()
+            headers = with_engine_header(headers, REDIRECTED_HEADER, target)
+        if not exchange.pieces or route.request.resource_type != "fetch":
+            await self._fulfill(route, response.status, headers, self._body(exchange, response))
+            return
+        headers = with_engine_header(headers, STREAM_HEADER, str(exchange.ordinal))
+        await self._fulfill(route, response.status, headers, b"")
+        body = self._body(exchange, response) if response.body is not None else b""
+        self._started.background.start(stream_body(self._started.schedule, route.request, exchange, body))
+
+    async def _wait_until_received(self, request: Request) -> None:
+        """Wait until a page has its response: two in transit at once could overtake each other."""
+        if is_main_document(request):
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RECEIVED_S):
+                await self._started.session.tracker.wait_until_ended(request)
+
+    async def _redirect(self, route: Route, exchange: Exchange) -> None:
+        """Serve a redirected document: set the cookies, then navigate to the redirect's target.
+
+        A fulfilled redirect would send the browser past our routes, to the network.
+        """
+        session = self._started.session
+        request = route.request
+        target = session.restore_secrets(redirect_target(exchange).encode()).decode()
+        frame = frame_of(request)
+        if frame is not None and is_same_document(frame, target):
+            frame = None
+        session.redirects_served += 1
+        continuation = RedirectContinuation(exchange=exchange, frame=frame, source=request.url, target=target)
+        self._continuations.add(continuation)
+        cookies = tuple(redirect_cookies(exchange, self._now_s))
+        if frame is None:
+            # A popup is no page before its first document, and a URL that differs only in its fragment does not load a
+            # document again: a document of ours redirects instead, and is not observed.
+            headers = (*cookies, ("content-type", "text/html"), (REDIRECT_DOCUMENT_HEADER, "1"))
+            await self._fulfill(route, OK, headers, redirect_document(target))
+            return
+        await self._fulfill(route, NO_CONTENT, cookies, b"")
+        self._started.background.start(self._navigate(request, frame, continuation))
+
+    async def _navigate(self, request: Request, frame: Frame, continuation: RedirectContinuation) -> None:
+        from playwright.async_api import Error
+
+        target = continuation.target
+        try:
+            await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
+        except Error as error:
+            if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
+                self._notes.append(f"could not follow the redirect to {target}: {error.message.splitlines()[0]}")
+        finally:
+            self._continuations.drop(continuation)
+            self._started.session.tracker.changed.set()
+
+    async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
+        from playwright.async_api import Error
+
+        try:
+            await route.fulfill(status=status, headers=served_headers(headers, route.request.method), body=body)
+        except Error:
+            self._started.session.tracker.changed.set()  # the page or the request is gone
+
+    async def _abort(self, route: Route, code: str) -> None:
+        from playwright.async_api import Error
+
+        try:
+            await route.abort(code)
+        except Error:
+            self._started.session.tracker.changed.set()  # as above
+
+    def _body(self, exchange: Exchange, response: RecordedResponse) -> bytes:
+        if response.body is None:
+            return b""
+        came = (live.pop_body(exchange) for live in self._live_responders)
+        body = next((each for each in came if each is not None), None)
+        return self._started.session.restore_secrets(self._recording.body(response.body) if body is None else body)
+
+    @property
+    def _now_s(self) -> float:
+        """Return page time as a Unix timestamp, in seconds."""
+        session = self._started.session
+        return (session.environment.clock_start_ms + session.stabilizer.now_ms) / 1000
+
+    @property
+    def _started(self) -> _ServedSession:
+        if self._running is None:
+            message = "sealed traffic was used before start()"
+            raise RuntimeError(message)
+        return self._running
+
+
+@dataclass(frozen=True, slots=True)
+class _ServedSession:
+    """The parts that serve one session."""
+
+    session: Session
+    schedule: DeliverySchedule
+    sockets: SocketReplay
+    background: BackgroundTasks

@@ -1,0 +1,370 @@
+"""Play recorded WebSockets in a sealed session, and pair live sockets with recorded ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.page_tracker import BackgroundTasks
+from eikon_engine.browser.traffic.sockets import SOCKET_MARK, notify_lost, notify_page
+from eikon_engine.errors import EikonError
+from eikon_engine.network.keys import canonical_url
+from eikon_engine.network.nearest import body_fields
+from eikon_engine.network.rules import TIMESTAMP, blank_message, blank_socket_url
+from eikon_engine.network.websocket import (
+    ABNORMAL_CLOSURE,
+    SocketAccepted,
+    SocketClosed,
+    SocketMessage,
+    SocketOpened,
+    close_key,
+    describe_close,
+    message_key,
+    socket_key,
+)
+from eikon_engine.outcome.outcomes import NetworkMiss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from playwright.async_api import WebSocketRoute
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.schedule import DeliverySchedule
+    from eikon_engine.network.matching import RuleUsage
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.network.websocket import SocketEvent
+    from eikon_engine.trace.rules import VolatileRule
+
+OVERDUE_PHASES: Final = 2
+"""Phases after which a message no longer waits for the page's message before it in the recording."""
+MAX_SHOWN: Final = 200
+JSON_TYPE: Final = "application/json"
+UNEXPECTED_CONDITION: Final = 1011
+"""Close code: the server met an unexpected condition (RFC 6455, section 7.4.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SocketRules:
+    """The parts of socket URLs and messages that change from run to run."""
+
+    rules: tuple[VolatileRule, ...]
+    rule_use: RuleUsage
+
+    def lookup_key(self, url: str) -> str:
+        """Return the key that a socket is looked up by."""
+        return socket_key(blank_socket_url(url, self.rules)[0])
+
+    def count_used(self, recorded: str, url: str) -> None:
+        """Count the rules that a socket's match needed."""
+        if canonical_url(recorded) != canonical_url(url):
+            self.rule_use.count_use(blank_socket_url(url, self.rules)[1])
+
+    def are_equal(self, url: str, recorded: bytes, sent: bytes) -> bool:
+        """Compare two messages of a page; rules apply only if they differ."""
+        if message_key(url, recorded) == message_key(url, sent):
+            return True
+        loose, used = blank_message(url, recorded, self.rules)
+        loose_sent, _ = blank_message(url, sent, self.rules)
+        if loose != loose_sent:
+            return False
+        self.rule_use.count_use(used)
+        return True
+
+
+class SocketReplay:
+    """Play the recorded sockets; the n-th socket of a URL is the n-th recorded one."""
+
+    def __init__(
+        self,
+        session: Session,
+        schedule: DeliverySchedule,
+        recording: NetworkRecording,
+        rules: SocketRules,
+        misses: list[NetworkMiss],
+        on_opened: Callable[[SocketOpened, Sequence[SocketEvent]], None] | None = None,
+    ) -> None:
+        """Group the recorded events by socket; misses are appended to `misses`, which is shared.
+
+        `opened` is called with each socket that is played, and its events.
+        """
+        self.rules = rules
+        self._on_opened = on_opened
+        self._session = session
+        self._schedule = schedule
+        self._recording = recording
+        events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
+        self._by_key: defaultdict[str, list[SocketOpened]] = defaultdict(list)
+        for event in recording.sockets:
+            events[event.socket].append(event)
+            if isinstance(event, SocketOpened):
+                self._by_key[rules.lookup_key(event.url)].append(event)
+        self._events = dict(events)
+        self._background = BackgroundTasks(session.tracker)
+        self._playing: list[_PlayedSocket] = []
+        self.misses = misses
+        self.served = 0
+
+    def unused(self) -> tuple[str, ...]:
+        """List the keys of recorded sockets that no page opened, and of messages that no page sent."""
+        sockets = tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
+        return (*sockets, *(key for each in self._playing for key in each.unused()))
+
+    async def play(self, route: WebSocketRoute) -> None:
+        """Serve a socket that a page opens."""
+        url = self._session.redactor.redact_text(route.url)
+        recorded = self._by_key.get(self.rules.lookup_key(url))
+        self._session.tracker.note_key(socket_key(recorded[0].url if recorded else url))
+        if not recorded:
+            reason = "no further socket with this URL was recorded"
+            self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
+            self._background.start(_reject(route))
+            return
+        self.served += 1
+        opened = recorded.pop(0)
+        self.rules.count_used(opened.url, url)
+        events = self._events[opened.socket]
+        if self._on_opened is not None:
+            self._on_opened(opened, events)
+        playing = _PlayedSocket(self, route, events)
+        self._playing.append(playing)
+        self._background.start(playing.run(self._session, self._schedule))
+
+    async def stop(self) -> None:
+        """Stop playing."""
+        await self._background.stop()
+
+    def content(self, message: SocketMessage) -> bytes:
+        """Return a recorded message, without secrets."""
+        if message.body is not None:
+            return self._recording.body(message.body)
+        return (message.text or "").encode()
+
+
+async def _reject(route: WebSocketRoute) -> None:
+    from playwright.async_api import Error
+
+    try:
+        await route.close(code=UNEXPECTED_CONDITION, reason="not recorded")
+    except Error:
+        return  # the page closed with its socket
+
+
+class _PlayedSocket:
+    """One socket that is being played."""
+
+    def __init__(self, player: SocketReplay, route: WebSocketRoute, events: list[SocketEvent]) -> None:
+        self._player = player
+        self._route = route
+        self._events = events
+        self._url = next(each.url for each in events if isinstance(each, SocketOpened))
+        self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
+        self._close = next((each for each in events if isinstance(each, SocketClosed) and each.closer == "page"), None)
+        self._server_events_left = sum(not isinstance(each, SocketOpened) and _is_from_server(each) for each in events)
+        self._sent = 0
+        self._is_closed = self._is_accepted = self._closed_by_page = False
+
+    async def run(self, session: Session, schedule: DeliverySchedule) -> None:
+        from playwright.async_api import Error
+
+        self._route.on_message(lambda content: self._on_message(session, schedule, content))
+        self._route.on_close(lambda code, reason: self._compare_close(session, schedule, code, reason or ""))
+        wanted, closed = 0, False
+        for event in self._events:
+            if isinstance(event, SocketMessage) and event.sender == "page":
+                wanted += 1
+            closed = closed or event is self._close
+            if not _is_from_server(event):
+                continue
+            await self._wait_for_cause(session, schedule, (wanted, closed), event)
+            async with schedule.in_turn(event.moment):
+                self._server_events_left -= 1
+                try:
+                    await self._deliver(session, event)
+                except Error:
+                    continue  # the page closed with its socket
+
+    async def _wait_for_cause(
+        self, session: Session, schedule: DeliverySchedule, before: tuple[int, bool], event: SocketEvent
+    ) -> None:
+        """Wait until the page has sent what precedes an event, or no longer can.
+
+        `before` is how many messages it had sent, and whether it had closed the socket.
+        """
+        wanted, closed = before
+        while not self._is_closed and (closed or self._sent < wanted):
+            if session.stabilizer.phase >= event.moment.phase + OVERDUE_PHASES:
+                done = "not closed the socket" if closed else f"sent {self._sent} of {wanted}"
+                session.stabilizer.notes.append(
+                    f"{self._route.url}: a message was delivered though the page had {done}"
+                )
+                return
+            await schedule.wait_until_woken()
+
+    async def _deliver(self, session: Session, event: SocketEvent) -> None:
+        if isinstance(event, SocketMessage):
+            if self._is_closed:
+                return
+            content = session.restore_secrets(self._player.content(event))
+            self._route.send(content if event.binary else content.decode())
+        elif isinstance(event, SocketAccepted):
+            self._is_accepted = True
+            notify_page(self._route, accepted={"protocol": event.protocol, "extensions": event.extensions})
+        elif isinstance(event, SocketClosed):
+            self._is_closed = True
+            if event.code == ABNORMAL_CLOSURE:
+                notify_lost(self._route, event.reason, was_open=self._is_accepted)
+            else:
+                await self._route.close(code=event.code, reason=event.reason)
+
+    def _on_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
+        if isinstance(content, str) and content.startswith(SOCKET_MARK):
+            return
+        try:
+            self._compare_message(session, schedule, content)
+        except EikonError as error:
+            session.tracker.fail(error)
+
+    def _compare_message(self, session: Session, schedule: DeliverySchedule, content: str | bytes) -> None:
+        url = session.redactor.redact_text(self._route.url)
+        data = session.redactor.redact_key_bytes(content.encode() if isinstance(content, str) else content)
+        key = message_key(url, data)
+        if self._sent >= len(self._expected):
+            reason = f"the page sent {self._sent + 1} messages on this socket; {len(self._expected)} were recorded"
+            self._player.misses.append(NetworkMiss(key=key, reason=reason))
+        else:
+            recorded = self._player.content(self._expected[self._sent])
+            wanted = message_key(self._url, recorded)
+            if self._player.rules.are_equal(self._url, recorded, data):
+                key = wanted
+                differences = self._form_difference(content)
+            else:
+                differences = (*self._form_difference(content), *_differences(recorded, data))
+            if differences:
+                reason = f"message {self._sent + 1} of the page on this socket differs from the recorded one"
+                miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
+                self._player.misses.append(miss)
+        session.tracker.note_key(key)
+        self._sent += 1
+        schedule.wake()
+
+    def _form_difference(self, content: str | bytes) -> tuple[str, ...]:
+        """Return whether a message is text instead of binary, or vice versa."""
+        recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
+        forms = {True: "binary", False: "text"}
+        return () if recorded == sent else (f"form: recorded {forms[recorded]}, sent {forms[sent]}",)
+
+    def _compare_close(self, session: Session, schedule: DeliverySchedule, code: int | None, reason: str) -> None:
+        """Compare how a page closes its socket; a socket that has ended is closed again when its page navigates."""
+        if self._is_closed:
+            return
+        self._is_closed = self._closed_by_page = True
+        miss = self._close_miss(
+            session.redactor.redact_text(self._route.url), code, session.redactor.redact_text(reason)
+        )
+        if miss is not None:
+            self._player.misses.append(miss)
+        schedule.wake()
+
+    def _close_miss(self, url: str, code: int | None, reason: str) -> NetworkMiss | None:
+        """Return how the close differs from the recorded one, as a miss.
+
+        A close without a code may mean that the page closed: no miss, unless the recording has more events of the
+        socket.
+        """
+        key, said = close_key(url, code, reason), describe_close(code, reason)
+        close = self._close
+        if close is None:
+            if code is None and not self._server_events_left and self._sent >= len(self._expected):
+                return None
+            why = f"the page closed this socket ({said}); the recording did not"
+            return NetworkMiss(key=key, reason=why)
+        if close.code == code and self._player.rules.are_equal(self._url, close.reason.encode(), reason.encode()):
+            return None
+        wanted = describe_close(close.code, close.reason)
+        why = f"the page closed this socket ({said}); recorded: {wanted}"
+        nearest = close_key(self._url, close.code, close.reason)
+        return NetworkMiss(key=key, reason=why, nearest=nearest, differences=(f"end: recorded {wanted}, sent {said}",))
+
+    def unused(self) -> Iterator[str]:
+        """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""
+        for message in self._expected[self._sent :]:
+            yield message_key(self._url, self._player.content(message))
+        if self._close is not None and not self._closed_by_page:
+            yield close_key(self._url, self._close.code, self._close.reason)
+
+
+def _is_from_server(event: SocketEvent) -> bool:
+    match event:
+        case SocketOpened():
+            return False
+        case SocketAccepted():
+            return True
+        case SocketMessage():
+            return event.sender == "server"
+        case SocketClosed():
+            return event.closer == "server"
+
+
+def _differences(recorded: bytes, sent: bytes) -> tuple[str, ...]:
+    """List the fields in which two messages differ; whole messages unless both are JSON of the same shape."""
+    if recorded != sent and TIMESTAMP.sub(b"", recorded) == TIMESTAMP.sub(b"", sent):
+        return (f"times in the body: recorded {_find_time(recorded)}, requested {_find_time(sent)}",)
+    ours, theirs = body_fields(recorded, JSON_TYPE), body_fields(sent, JSON_TYPE)
+    names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
+    if not names or ours.keys() != theirs.keys():
+        return (f"message: recorded {_shown(recorded)}, sent {_shown(sent)}",)
+    return tuple(
+        f"body {name}: recorded {ours[name][:MAX_SHOWN]}, requested {theirs[name][:MAX_SHOWN]}" for name in names
+    )
+
+
+def _find_time(content: bytes) -> str:
+    found = TIMESTAMP.search(content)
+    return found[0].decode() if found else "none"
+
+
+def _shown(content: bytes) -> str:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return f"{len(content)} bytes"
+    return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…")
+
+
+class RecordedSocketNames:
+    """Pair the n-th socket of a URL with the n-th recorded one, and its messages in order."""
+
+    def __init__(self, recording: NetworkRecording, rules: SocketRules) -> None:
+        """Group the recorded events by socket."""
+        self._rules = rules
+        self._recording = recording
+        self._unopened: defaultdict[str, deque[SocketOpened]] = defaultdict(deque)
+        self._expected: defaultdict[int, deque[SocketMessage]] = defaultdict(deque)
+        self._paired: dict[int, SocketOpened] = {}
+        for event in recording.sockets:
+            if isinstance(event, SocketOpened):
+                self._unopened[rules.lookup_key(event.url)].append(event)
+            elif isinstance(event, SocketMessage) and event.sender == "page":
+                self._expected[event.socket].append(event)
+
+    def key_of_opened(self, socket: int, url: str) -> str:
+        """Return the key of a socket that a page opens; `url` is without secrets."""
+        waiting = self._unopened[self._rules.lookup_key(url)]
+        if not waiting:
+            return socket_key(url)
+        recorded = self._paired[socket] = waiting.popleft()
+        self._rules.count_used(recorded.url, url)
+        return socket_key(recorded.url)
+
+    def key_of_sent(self, socket: int, url: str, data: bytes) -> str:
+        """Return the key of the next message of a page; `data` is redacted by `Redactor.redact_key_bytes`."""
+        opened = self._paired.get(socket)
+        expected = self._expected[opened.socket] if opened is not None else None
+        if opened is None or not expected:
+            return message_key(url, data)
+        message = expected.popleft()
+        recorded = self._recording.body(message.body) if message.body is not None else (message.text or "").encode()
+        equal = self._rules.are_equal(opened.url, recorded, data)
+        return message_key(opened.url, recorded) if equal else message_key(url, data)

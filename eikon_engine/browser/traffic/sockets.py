@@ -1,0 +1,189 @@
+"""Forward the WebSocket messages of a live session, one at a time, and report them to listeners."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+from eikon_engine.browser.page_tracker import BackgroundTasks
+from eikon_engine.errors import EikonError
+from eikon_engine.network.websocket import ABNORMAL_CLOSURE, MESSAGE_MEDIA_TYPE, SOCKET_METHOD, message_key, socket_key
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from playwright.async_api import WebSocketRoute
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames
+    from eikon_engine.network.websocket import SocketSide
+
+
+SOCKET_MARK: Final = "\0eikon:"
+"""Prefix of messages between a page and the driver about a socket; see init_sockets.js."""
+
+
+class SocketListener(Protocol):
+    """A listener to the WebSocket traffic of a session."""
+
+    def on_opened(self, socket: int, url: str) -> None:
+        """Handle a new socket; sockets are numbered from 0."""
+
+    def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
+        """Handle a connection that the server accepted."""
+
+    def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
+        """Handle a message that is being forwarded."""
+
+    def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
+        """Handle a socket that one side closed."""
+
+
+class LiveSockets:
+    """Forward the messages of every socket, in both directions."""
+
+    def __init__(self, session: Session, recorded_names: RecordedSocketNames | None = None) -> None:
+        """Serve the sockets of one session; `names` maps them to the names of a recording."""
+        self.session = session
+        self.recorded_names = recorded_names
+        self.listeners: list[SocketListener] = []
+        self.background = BackgroundTasks(session.tracker)
+        self._connections: list[_SocketConnection] = []
+        session.stabilizer.pending_work.append(lambda: sum(line.pending_messages for line in self._connections))
+        session.stabilizer.open_connections.append(lambda: sum(line.is_open for line in self._connections))
+
+    def connect(self, socket: WebSocketRoute) -> None:
+        """Connect a page's socket to its server."""
+        ordinal = len(self._connections)
+        self.record_opened(ordinal, socket.url)
+        self.notify(lambda listener: listener.on_opened(ordinal, socket.url))
+        self._connections.append(_SocketConnection(self, ordinal, socket))
+
+    def notify(self, hear: Callable[[SocketListener], None]) -> None:
+        """Call every listener; a failing one, as on a full disk, ends the session."""
+        for listener in self.listeners:
+            try:
+                hear(listener)
+            except EikonError as error:
+                self.session.tracker.fail(error)
+
+    def record_opened(self, socket: int, url: str) -> None:
+        """Record for the next observation that a page opened a socket."""
+        url = self.session.redactor.redact_text(url)
+        self.session.tracker.note_key(
+            self.recorded_names.key_of_opened(socket, url) if self.recorded_names else socket_key(url)
+        )
+
+    def record_sent(self, socket: int, url: str, content: str | bytes) -> None:
+        """Record for the next observation that a page sent a message."""
+        sent = content.encode() if isinstance(content, str) else content
+        clean, data = self.session.redactor.redact_text(url), self.session.redactor.redact_key_bytes(sent)
+        key = self.recorded_names.key_of_sent(socket, clean, data) if self.recorded_names else message_key(clean, data)
+        if self.session.secret_detector is not None:
+            self.session.digest_memory.note_request(key, SOCKET_METHOD, url, sent, MESSAGE_MEDIA_TYPE)
+        self.session.tracker.note_key(key)
+
+    async def stop(self) -> None:
+        """Stop forwarding."""
+        await self.background.stop()
+
+
+class _SocketConnection:
+    """One socket between a page and its server."""
+
+    def __init__(self, sockets: LiveSockets, ordinal: int, page_side: WebSocketRoute) -> None:
+        self._sockets = sockets
+        self._ordinal = ordinal
+        self._page_side = page_side
+        self._server_side = page_side.connect_to_server()
+        self._server_queue: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self.accepted = False
+        self._closers: set[SocketSide] = set()
+        """Sides that have closed; when a document unloads, Playwright closes all its sockets again."""
+        self.pending_messages = 0
+        """How many messages of the server are not forwarded yet."""
+        sockets.background.start(self._forward_messages())
+        page_side.on_message(self._on_page_message)
+        page_side.on_close(self._on_page_close)
+        self._server_side.on_message(lambda content: self._queue(self._forward, content))
+        self._server_side.on_close(lambda code, reason: self._queue(self._close_page_side, code, reason))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has closed it."""
+        return not self._closers
+
+    def _on_page_message(self, content: str | bytes) -> None:
+        if isinstance(content, str) and content.startswith(SOCKET_MARK):
+            self._queue(self._notify_accepted, json.loads(content.removeprefix(SOCKET_MARK)))
+            return
+        self._sockets.record_sent(self._ordinal, self._page_side.url, content)
+        self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "page", content))
+        self._server_side.send(content)
+
+    def _on_page_close(self, code: int | None, reason: str | None) -> None:
+        if self._closers:
+            return
+        self._report_closed("page", code, reason)
+        self._sockets.background.start(_close_side(self._server_side, code, reason))
+
+    def _queue(self, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
+        self.pending_messages += 1
+        self._server_queue.put_nowait(partial(pass_on, *values))
+
+    async def _forward_messages(self) -> None:
+        """Forward what a server sends, but not while an action runs or the clock moves."""
+        try:
+            while True:
+                pass_on = await self._server_queue.get()
+                await self._sockets.session.stabilizer.barrier_open.wait()
+                self._sockets.session.stabilizer.note_delivery()
+                await pass_on()
+                self.pending_messages -= 1
+                self._sockets.session.tracker.note_data()
+        finally:
+            self.pending_messages = 0
+
+    async def _notify_accepted(self, agreed: dict[str, str]) -> None:
+        self.accepted = True
+        protocol, extensions = agreed["protocol"], agreed["extensions"]
+        self._sockets.notify(lambda listener: listener.on_accepted(self._ordinal, protocol, extensions))
+        notify_page(self._page_side, accepted=agreed)
+
+    async def _forward(self, content: str | bytes) -> None:
+        self._sockets.notify(lambda listener: listener.on_message(self._ordinal, "server", content))
+        self._page_side.send(content)
+
+    async def _close_page_side(self, code: int | None, reason: str | None) -> None:
+        if "server" in self._closers:
+            return
+        self._report_closed("server", code, reason)
+        if code == ABNORMAL_CLOSURE:
+            notify_lost(self._page_side, reason or "", was_open=self.accepted)
+        else:
+            await _close_side(self._page_side, code, reason)
+
+    def _report_closed(self, closer: SocketSide, code: int | None, reason: str | None) -> None:
+        self._closers.add(closer)
+        self._sockets.notify(lambda listener: listener.on_closed(self._ordinal, closer, code, reason or ""))
+
+
+def notify_page(side: WebSocketRoute, **news: object) -> None:
+    """Notify init_sockets.js about a page's socket."""
+    side.send(SOCKET_MARK + json.dumps(news))
+
+
+def notify_lost(side: WebSocketRoute, reason: str, *, was_open: bool) -> None:
+    """Notify a page that its connection failed or was lost."""
+    notify_page(side, closed={"code": ABNORMAL_CLOSURE, "reason": reason, "wasClean": False, "error": not was_open})
+
+
+async def _close_side(side: WebSocketRoute, code: int | None, reason: str | None) -> None:
+    from playwright.async_api import Error
+
+    try:
+        await side.close(code=code, reason=reason)
+    except Error:
+        return  # the page closed with its socket

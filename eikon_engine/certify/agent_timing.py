@@ -1,0 +1,149 @@
+"""Certify recordings of agents that did not wait for their pages.
+
+What an agent sees of a loading page depends on timing. Replays compare idle pages, so the mission is replayed once with
+responses served on request, and all later replays deliver them at the moments found there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.worker import PASSIVE_ACTIONS
+from eikon_engine.certify.compare_runs import compare_runs
+from eikon_engine.certify.findings import WHOLE_RUN
+from eikon_engine.certify.runs import concurrent_replays
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.network.exchange import PHASES_PER_ACTION_WITH_LOOKUP, SAFE_METHODS
+from eikon_engine.network.retiming import derive_timeline
+from eikon_engine.network.store import read_network
+from eikon_engine.outcome.certification import CertificationFinding
+from eikon_engine.replay.context import recorded_network
+from eikon_engine.trace.actions import GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor
+from eikon_engine.trace.labels import action_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from eikon_engine.certify.draft import Draft
+    from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.certify.runs import ReplayedRun
+    from eikon_engine.network.exchange import Exchange, Moment
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+
+MAX_ATTEMPTS: Final = 4
+"""Maximum number of attempts while new rules for requests are found."""
+RUNS_PER_ATTEMPT: Final = 2
+"""Replays per attempt; request parts that differ between them are random."""
+
+
+async def find_timeline(bundle: Bundle, draft: Draft, options: CertifyOptions) -> None:
+    """Replay until the pages are idle after each action, and add the resulting timeline and baselines to the draft.
+
+    Raises:
+        EikonError: the trace cannot be read, or a run did not complete.
+    """
+    recording = recorded_network(bundle)
+    if recording is None:
+        return
+    for _ in range(MAX_ATTEMPTS):
+        given: dict[int, Moment] = {}
+        replay = concurrent_replays(options, given.__setitem__)
+        runs = await replay(replace(bundle, trace=draft.trace, dom=draft.dom), RUNS_PER_ATTEMPT)
+        added = draft.add_rules(runs)
+        if not added:
+            break
+        options.progress(f"waiting for idle pages; trying {added}")
+    agreements = compare_runs(draft.trace, runs)
+    if any(each.has_failed for each in agreements):
+        options.progress("an action differed after waiting for idle pages; trying the timing of the agent")
+        return
+    draft.adopt_timeline(agreements, runs, derive_timeline(recording, given))
+    options.progress("found a timeline that waits for idle pages, unlike the agent")
+
+
+def find_unreplayed_requests(
+    bundle: Bundle, draft: Draft, runs: Sequence[ReplayedRun]
+) -> tuple[CertificationFinding, ...]:
+    """Find requests that an agent sent and a replay did not: the agent did something that is not replayed.
+
+    No other check finds them, because such a recording has no baselines. Safe requests other than page loads are
+    ignored; their number varies with timing.
+    """
+    recording = recorded_network(bundle) if draft.is_agent_recording else None
+    if recording is None:
+        return ()
+    relevant = {each.key for each in recording.exchanges if _is_relevant(each)}
+    left = dict.fromkeys(key for run in runs for key in run.outcome.network.unused if key in relevant)
+    return tuple(
+        CertificationFinding(
+            kind="unverifiable",
+            subgoal="",
+            sequence=0,
+            step=WHOLE_RUN,
+            runs=sum(key in run.outcome.network.unused for run in runs),
+            message=f"{key} is in the recording, but a replay did not send it: "
+            "the agent did something that is not replayed",
+        )
+        for key in left
+    )
+
+
+def _is_relevant(exchange: Exchange) -> bool:
+    """Return whether an exchange loaded a page or used an unsafe method."""
+    request = exchange.request
+    is_page = request.is_navigation and not request.frame
+    return exchange.response is not None and (is_page or request.method not in SAFE_METHODS)
+
+
+RELEVANT_RESOURCE_TYPES: Final = frozenset({"document", "fetch", "script", "xhr"})
+"""Resource types whose responses can change a page."""
+ACTIONS_WITHOUT_EFFECT: Final = (*PASSIVE_ACTIONS, GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor)
+"""Actions without effect on the current document, or that replace it."""
+SHOWN_REQUESTS: Final = 2
+"""Number of requests listed per action."""
+
+
+def find_early_actions(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
+    """Return a line for each action that the agent performed before a response that replays deliver first.
+
+    Replays compare idle pages with idle pages, so they cannot show what the agent saw while they were loading.
+
+    Raises:
+        TraceError: the recorded network cannot be read.
+    """
+    if trace.network is None or not trace.network.timeline:
+        return ()
+    recording = read_network(resolve_inside(root, trace.network.folder, "network.folder"))
+    moved = {each.was: each.phase for each in trace.network.timeline}
+    answers = [
+        (moved[end.order], end.phase, exchange.key)
+        for exchange in recording.exchanges
+        if exchange.request.resource_type in RELEVANT_RESOURCE_TYPES
+        and (end := exchange.moment) is not None
+        and end.order in moved
+    ]
+    lines = []
+    for place, (attempt, action) in enumerate(_performed_actions(trace)):
+        acted = PHASES_PER_ACTION_WITH_LOOKUP * place + PHASES_PER_ACTION_WITH_LOOKUP - 1
+        keys = [key for given, came, key in answers if given < acted <= came]
+        if keys and not isinstance(action.action, ACTIONS_WITHOUT_EFFECT):
+            lines.append(_early_action_note(attempt, action, keys))
+    return tuple(lines)
+
+
+def _performed_actions(trace: ExecutionTrace) -> Iterator[tuple[str, ActionTrace]]:
+    for subgoal in trace.subgoal_traces:
+        for action in sorted(subgoal.actions_taken, key=lambda each: each.sequence):
+            if action.result.kind != "blocked":
+                yield subgoal.id, action
+
+
+def _early_action_note(attempt: str, action: ActionTrace, keys: list[str]) -> str:
+    more = f" and {len(keys) - SHOWN_REQUESTS} more" if len(keys) > SHOWN_REQUESTS else ""
+    return (
+        f"{attempt}, sequence {action.sequence} ({action_label(action.action)}): the agent acted before "
+        f"{', '.join(keys[:SHOWN_REQUESTS])}{more} finished. Replays wait for it, so a race here would go unnoticed"
+    )

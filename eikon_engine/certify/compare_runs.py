@@ -1,0 +1,153 @@
+"""Compare the runs of a mission with each other and with the recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.certify.runs import page_key
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.masks import apply_masks
+from eikon_engine.trace.execution import Blocked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eikon_engine.certify.runs import PageKey, ReplayedRun, Snapshots
+    from eikon_engine.divergence.dom_diff import DomChange
+    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.outcome.divergence import Divergence, Layer
+    from eikon_engine.outcome.outcomes import ActionOutcome, StepOutcome
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+    from eikon_engine.trace.masks import Mask
+    from eikon_engine.trace.observation import Observation
+
+FAILURE_LAYERS: Final[frozenset[Layer]] = frozenset({"target", "result"})
+"""Layers in which a difference means that the action itself failed or hit another element."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageChange:
+    """One difference between a page in a run and in the first run."""
+
+    run: int
+    """Number of the run, from 0."""
+    url: str
+    change: DomChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionComparison:
+    """The comparison of one action across runs."""
+
+    place: StepPosition
+    recorded: ActionTrace
+    outcomes: tuple[ActionOutcome, ...]
+    """Outcome of the action in each run."""
+    unstable: tuple[Divergence, ...]
+    """Differences of later runs from the first one, each code once; `expected` is the value of the first run."""
+    dom_changes: tuple[PageChange, ...]
+    """DOM differences among the runs."""
+    differing_runs: int
+    """Number of runs that differ from the first one."""
+    diverged: tuple[Divergence, ...]
+    """Differences of the first run from the recording."""
+
+    @property
+    def first(self) -> ActionOutcome:
+        """Return the outcome in the first run."""
+        return self.outcomes[0]
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the target or result differs among the runs or from the recording."""
+        return any(each.layer in FAILURE_LAYERS for each in (*self.unstable, *self.diverged))
+
+
+def until_first_failure(agreements: Sequence[ActionComparison]) -> tuple[ActionComparison, ...]:
+    """Return the actions up to the first failed one; later differences are its consequences."""
+    undone = next((place for place, each in enumerate(agreements) if each.has_failed), len(agreements))
+    return tuple(agreements[: undone + 1])
+
+
+def compare_runs(trace: ExecutionTrace, runs: Sequence[ReplayedRun]) -> tuple[ActionComparison, ...]:
+    """Compare every layer of every action across runs and with the recording, under the masks of the trace."""
+    outcomes = [_steps_by_place(run) for run in runs]
+    gallery: dict[PageKey, PageSnapshot] = {}
+    for run in runs:
+        gallery.update(run.snapshots)
+    found = []
+    for subgoal in trace.subgoal_traces:
+        for recorded in sorted(subgoal.actions_taken, key=lambda each: each.sequence):
+            place = StepPosition(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=recorded.sequence)
+            seen = [outcome.get((subgoal.id, recorded.sequence)) for outcome in outcomes]
+            actions = tuple(each for each in seen if each is not None and each.kind == "action")
+            if actions and not isinstance(recorded.result, Blocked):
+                found.append(_compare_action(place, recorded, actions, (trace.masks, gallery)))
+    return tuple(found)
+
+
+def _steps_by_place(run: ReplayedRun) -> dict[tuple[str, int], StepOutcome]:
+    return {(subgoal.id, step.sequence): step for subgoal in run.outcome.subgoals for step in subgoal.steps}
+
+
+def _compare_action(
+    place: StepPosition,
+    recorded: ActionTrace,
+    seen: tuple[ActionOutcome, ...],
+    known: tuple[tuple[Mask, ...], Snapshots],
+) -> ActionComparison:
+    unstable: dict[tuple[str, str], Divergence] = {}
+    changes: list[PageChange] = []
+    differing = 0
+    for number, later in enumerate(seen[1:], start=1):
+        comparison = apply_masks(_compare_pair(place, recorded, (seen[0], later), known[1]), known[0]).comparison
+        found = detect_divergences(comparison)
+        differing += bool(found)
+        for each in found:
+            unstable.setdefault((each.layer, each.code), each)
+        if any(each.layer == "dom" for each in found):
+            changes.extend(_dom_changes(comparison, number))
+    return ActionComparison(
+        place=place,
+        recorded=recorded,
+        outcomes=seen,
+        unstable=tuple(unstable.values()),
+        dom_changes=tuple(changes),
+        differing_runs=differing,
+        diverged=seen[0].divergences,
+    )
+
+
+def _compare_pair(
+    place: StepPosition, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], gallery: Snapshots
+) -> Comparison:
+    """Compare a later run with the first one, in place of the recording."""
+    first, later = pair
+    result = first.result or recorded.result
+    return Comparison(
+        position=place,
+        recorded=recorded.model_copy(update={"observation": first.observation, "result": result}),
+        result=later.result or recorded.result,
+        observed=later.observation,
+        recorded_dom=snapshot_lookup(first.observation, gallery),
+        observed_dom=snapshot_lookup(later.observation, gallery),
+    )
+
+
+def snapshot_lookup(observation: Observation | None, gallery: Snapshots) -> Callable[[int], PageSnapshot | None]:
+    """Return a function from the page number of an observation to its snapshot."""
+    pages = {page.page: page for page in observation.pages} if observation is not None else {}
+    return lambda page: gallery.get(page_key(pages[page])) if page in pages else None
+
+
+def _dom_changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
+    """Yield the DOM differences of all pages that are open in both runs."""
+    pages = comparison.recorded.observation.pages if comparison.recorded.observation is not None else ()
+    for page in pages:
+        before, after = comparison.recorded_dom(page.page), comparison.observed_dom(page.page)
+        if before is not None and after is not None:
+            for change in diff_snapshots(before, after):
+                yield PageChange(run=run, url=page.url, change=change)

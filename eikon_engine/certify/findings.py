@@ -1,0 +1,122 @@
+"""Find the reasons why a bundle is not certified."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.outcome.certification import CertificationFinding
+from eikon_engine.replay.collect import escape_reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.certify.compare_runs import ActionComparison
+    from eikon_engine.certify.runs import ReplayedRun
+    from eikon_engine.outcome.certification import CertificationStatus
+    from eikon_engine.outcome.outcomes import StepOutcome
+
+WHOLE_RUN: Final = "the whole run"
+"""Step label of a finding that concerns no single step."""
+
+
+def collect_findings(
+    agreements: Sequence[ActionComparison], runs: Sequence[ReplayedRun]
+) -> tuple[CertificationFinding, ...]:
+    """Return the differences among runs and from the recording, in mission order."""
+    unstable = tuple(finding for each in agreements for finding in _unstable_findings(each))
+    found = (*unstable, *_step_findings(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
+    found = (*found, *_run_findings(runs))
+    order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
+    return tuple(sorted(found, key=lambda each: (order.get(each.subgoal, 0), each.sequence)))
+
+
+def status_for(findings: Sequence[CertificationFinding]) -> CertificationStatus:
+    """Return the status for these findings, without proposals."""
+    kinds = {finding.kind for finding in findings}
+    if "unstable" in kinds:
+        return "unstable"
+    if "diverged" in kinds:
+        return "diverged"
+    return "unverifiable" if kinds else "certified"
+
+
+def _unstable_findings(action: ActionComparison) -> Iterator[CertificationFinding]:
+    for each in action.unstable:
+        values = f"one run showed {each.expected!r}, another {each.observed!r}"
+        yield CertificationFinding(
+            kind="unstable",
+            subgoal=action.place.subgoal,
+            sequence=action.place.sequence,
+            step=action.first.label,
+            layer=each.layer,
+            code=each.code,
+            runs=action.differing_runs,
+            message=f"{action.differing_runs} of {len(action.outcomes)} runs differ from the first one; {values}",
+        )
+
+
+def _step_findings(runs: Sequence[ReplayedRun], known: set[tuple[str, int, str]]) -> Iterator[CertificationFinding]:
+    """Yield the findings of the steps, each once, with the number of affected runs."""
+    found: dict[tuple[str, int, str], CertificationFinding] = {}
+    for run in runs:
+        for subgoal in run.outcome.subgoals:
+            for step in subgoal.steps:
+                for finding in _findings_of_step(subgoal.id, step):
+                    key = (finding.subgoal, finding.sequence, finding.code or finding.message)
+                    runs_before = found[key].runs if key in found else 0
+                    found[key] = finding.model_copy(update={"runs": runs_before + 1})
+    for key, finding in found.items():
+        if key in known:
+            continue
+        every = finding.runs == len(runs)
+        yield finding if every or finding.kind == "unverifiable" else finding.model_copy(update={"kind": "unstable"})
+
+
+def _run_findings(runs: Sequence[ReplayedRun]) -> Iterator[CertificationFinding]:
+    """Yield findings about whole runs: escaped requests and runs that ended early."""
+    reasons = Counter(reason for run in runs for reason in dict.fromkeys(_run_reasons(run)))
+    for reason, times in reasons.items():
+        yield CertificationFinding(
+            kind="unverifiable", subgoal="", sequence=0, step=WHOLE_RUN, runs=times, message=reason
+        )
+
+
+def _run_reasons(run: ReplayedRun) -> tuple[str, ...]:
+    outcome = run.outcome
+    escaped = tuple(
+        f"{' '.join(filter(None, (each.method, each.target)))} bypassed the recorded network and was blocked; "
+        "its recorded response is unknown"
+        for each in outcome.network.page_violations
+    )
+    steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
+    if outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
+        return escaped
+    counted_escapes = escape_reasons(outcome.network)  # the same escapes, with counts that vary among runs
+    reasons = (*escaped, *(reason for reason in outcome.reasons if reason not in counted_escapes))
+    return reasons or (f"the run is {outcome.verdict} for no stated reason",)
+
+
+def _findings_of_step(subgoal: str, step: StepOutcome) -> list[CertificationFinding]:
+    label = step.label if step.kind == "action" else f"skill {step.skill}"
+    made: dict[str, CertificationFinding] = {}
+    for each in step.divergences:
+        message = f"{each.message} Expected {each.expected!r}, observed {each.observed!r}"
+        made.setdefault(
+            each.code,
+            CertificationFinding(
+                kind="diverged",
+                subgoal=subgoal,
+                sequence=step.sequence,
+                step=label,
+                layer=each.layer,
+                code=each.code,
+                runs=1,
+                message=message,
+            ),
+        )
+    for note in step.unverifiable:
+        made[note] = CertificationFinding(
+            kind="unverifiable", subgoal=subgoal, sequence=step.sequence, step=label, runs=1, message=note
+        )
+    return list(made.values())

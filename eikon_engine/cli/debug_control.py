@@ -1,0 +1,161 @@
+"""`eikon debug step`, `rewind` …: the commands that control a session, each run once from the shell."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from eikon_engine.cli.debug_commands import SESSION_COMMANDS
+from eikon_engine.cli.debug_options import HELP_SETTINGS, json_option, session_option, sessions_dir_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from eikon_engine.debug.client import Output, SessionRequest, UserRequest
+    from eikon_engine.debug.commands import Command
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.outcome.events import EventLine
+
+_timeout_option: Final = click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    metavar="SECONDS",
+    help="How long to wait for the response.  [default: while the session runs]",
+)
+
+
+def _shell_command(session_command: click.Command) -> click.Command:
+    """Turn a session command into a shell command with options that select the session."""
+    if isinstance(session_command, click.Group):
+        group = click.Group(session_command.name, help=session_command.help, context_settings=dict(HELP_SETTINGS))
+        for each in session_command.commands.values():
+            group.add_command(_shell_command(each))
+        return group
+    ask = session_command.callback
+    assert ask is not None  # noqa: S101 - every command has a callback
+
+    def drive(
+        *, session: str | None, parent: Path, as_json: bool, timeout_s: float | None = None, **given: object
+    ) -> int:
+        asked: UserRequest = ask(**given)
+        return _run(asked, (parent, session), as_json=as_json, timeout_s=timeout_s)
+
+    command = click.Command(
+        session_command.name,
+        params=list(session_command.params),
+        callback=drive,
+        help=session_command.help,
+        context_settings=dict(HELP_SETTINGS),
+    )
+    for option in (session_option, sessions_dir_option, json_option, _timeout_option):
+        command = _add_option(command, option)
+    return command
+
+
+def _add_option(command: click.Command, option: Any) -> click.Command:  # noqa: ANN401 - click's decorators are typed for functions
+    """Add a shared option to a command."""
+    made: click.Command = option(command)
+    return made
+
+
+def _run(
+    request: UserRequest, session_choice: tuple[Path, str | None], *, as_json: bool, timeout_s: float | None
+) -> int:
+    from eikon_engine.debug.client import FileQuery
+    from eikon_engine.debug.session_folder import find_running_session, find_session
+    from eikon_engine.outcome.terminal import escape_control_characters
+
+    told = (
+        request.run(find_session(*session_choice))
+        if isinstance(request, FileQuery)
+        else _run_offline(request, session_choice)
+    )
+    if told is not None:
+        click.echo(_to_json(told.data) if as_json else escape_control_characters(told.text), nl=False)
+        return 0
+    assert not isinstance(request, FileQuery)  # noqa: S101 - answered above
+    folder = find_running_session(*session_choice)
+    return _send(folder, _confirmed_command(request, folder), as_json=as_json, timeout_s=timeout_s)
+
+
+def _run_offline(request: SessionRequest, session_choice: tuple[Path, str | None]) -> Output | None:
+    """Run a command on the files of a named, ended session, if possible; None otherwise."""
+    from eikon_engine.debug.session_folder import find_session
+
+    if request.run_offline is None or session_choice[1] is None:
+        return None
+    folder = find_session(*session_choice)
+    return None if folder.is_running() else request.run_offline(folder)
+
+
+def _confirmed_command(request: SessionRequest, folder: SessionFolder) -> Command:
+    """Return the command once the user confirmed it on the terminal, if needed.
+
+    Raises:
+        UsageError: no terminal to ask on, or not confirmed.
+    """
+    from eikon_engine.errors import UsageError
+
+    command = request.command(folder)
+    question = request.confirmation(folder)
+    if question is None:
+        return command
+    if not sys.stdin.isatty():
+        raise UsageError(f"{command.type}: {question} No terminal to ask on; add --force")
+    if not click.confirm(question, err=True):
+        raise UsageError(f"{command.type}: not confirmed; nothing was done")
+    return request.confirmed(command)
+
+
+def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: float | None) -> int:
+    from eikon_engine.debug.client import SessionClient
+    from eikon_engine.debug.result_text import render_result
+    from eikon_engine.outcome.debug_events import CommandFailed
+    from eikon_engine.outcome.terminal import escape_control_characters
+
+    client = SessionClient(folder=folder, on_event=None if as_json else _print_events(folder))
+    answer = client.send(command, timeout_s=timeout_s)
+    if isinstance(answer.event, CommandFailed):
+        click.echo(escape_control_characters(f"eikon: {answer.event.message} (code {answer.event.code})"), err=True)
+        return answer.event.exit_status
+    click.echo(
+        _to_json(answer.result) if as_json else escape_control_characters(render_result(command, answer.result)),
+        nl=False,
+    )
+    return 0
+
+
+def _print_events(folder: SessionFolder) -> Callable[[EventLine], None]:
+    """Return a callback that prints events while waiting for the response."""
+    from eikon_engine.debug.result_text import is_shown_while_waiting
+    from eikon_engine.debug.session_events import EventNumbering
+    from eikon_engine.report.event_text import format_event_line
+
+    numbering = EventNumbering(folder.events_path)
+
+    def show(line: EventLine) -> None:
+        iteration = numbering.iteration_of(line)
+        if is_shown_while_waiting(line.event):
+            click.echo(format_event_line(line, iteration))
+
+    return show
+
+
+def _to_json(data: object) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+SHELL_COMMANDS: Final = {name: _shell_command(word) for name, word in SESSION_COMMANDS.items()}
+
+
+def __getattr__(name: str) -> click.Command:
+    """Return the shell command with the name used in the command table, such as `step_command`."""
+    word = name.removesuffix("_command").replace("_", "-")
+    if name.endswith("_command") and word in SHELL_COMMANDS:
+        return SHELL_COMMANDS[word]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

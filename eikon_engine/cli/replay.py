@@ -1,0 +1,255 @@
+"""`eikon replay` and `python -m eikon_engine.replay`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
+
+import click
+
+from eikon_engine.cli.debug_dir_options import DebugDirChoice, debug_dir_options, debug_dir_session
+from eikon_engine.cli.shared_options import (
+    browser_option,
+    headless_option,
+    on_divergence_option,
+    secret_options,
+    timeout_option,
+    variable_values_option,
+)
+
+if TYPE_CHECKING:
+    from eikon_engine.cli.replay_display import ReplayDisplay
+    from eikon_engine.divergence.effects import PolicyName
+    from eikon_engine.gates import GateSet
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, SecondPartNetwork
+    from eikon_engine.replay.engine import ReplayEngine
+    from eikon_engine.replay.options import OnDivergence
+    from eikon_engine.trace.masks import Mask
+
+
+DIGEST_PATTERN: Final = re.compile(r"[0-9a-fA-F]{64}")
+CERTIFICATE_LABELS: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
+
+
+def _check_digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not DIGEST_PATTERN.fullmatch(value):
+        message = f"expected the 64 hex digits of a SHA-256, got {value!r}"
+        raise click.BadParameter(message)
+    return value
+
+
+def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.base_urls import parse_base_url_rules  # noqa: PLC0415 - keeps `--help` fast
+
+    return parse_base_url_rules(texts)
+
+
+def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
+    if path is None:
+        return ()
+    from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - keeps `--help` fast
+
+    return read_ignore_file(path)
+
+
+def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> GateSet | None:
+    if path is None:
+        return None
+    from eikon_engine.gates import read_gates_file  # noqa: PLC0415 - keeps `--help` fast
+
+    return read_gates_file(path)
+
+
+@click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--trace", required=True, type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
+@headless_option
+@click.option(
+    "--artifacts-dir",
+    type=click.Path(path_type=Path),
+    help="Artifacts folder.  [default: replay_artifacts/<mission_id>]",
+)
+@click.option(
+    "--network",
+    type=click.Choice(["sealed", "live", "snapshot"]),
+    help="Source of responses: the recorded network, the live network, or stored DOM snapshots.  "
+    "[default: sealed if the bundle has a recorded network, else live]",
+)
+@click.option(
+    "--har",
+    type=click.Path(path_type=Path),
+    help="HAR file that serves the responses of a sealed replay instead of the bundle.",
+)
+@click.option(
+    "--responses-from",
+    "responses_from",
+    type=click.Path(path_type=Path),
+    help="Another bundle of the mission that serves the responses of a sealed replay; changed responses are reported.",
+)
+@click.option(
+    "--base-url",
+    "base_urls",
+    multiple=True,
+    callback=_parse_base_urls,
+    metavar="OLD=NEW",
+    help="Replay live against another deployment: replace base URL OLD with NEW; repeatable.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["strict", "effects"]),
+    default="strict",
+    show_default=True,
+    help="What counts as divergence: any difference, or only those that affect targets, recorded effects and skills.",
+)
+@click.option(
+    "--ignore",
+    "masks",
+    type=click.Path(path_type=Path),
+    callback=_read_masks,
+    metavar="FILE",
+    help="TOML file of masks: what is not compared. Each use is reported as reduced coverage.",
+)
+@on_divergence_option("Stop at the first divergence, or collect all.")
+@click.option(
+    "--from",
+    "from_step",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Resume at step N; earlier steps are re-run from the recording and must not diverge.",
+)
+@click.option(
+    "--then",
+    "then_network",
+    type=click.Choice(["sealed", "live"]),
+    default="sealed",
+    show_default=True,
+    help="Source of responses from step N on: the recording, or the live site.",
+)
+@click.option(
+    "--plan-digest",
+    metavar="HEX",
+    callback=_check_digest,
+    help="Expected plan digest; a different plan is refused.  [default: that of the run in the artifacts folder]",
+)
+@timeout_option("Timeout of every action, in seconds.")
+@variable_values_option
+@secret_options
+@click.option(
+    "--storage-state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Playwright storage state for a live replay; the recorded cookies are redacted.",
+)
+@click.option(
+    "--gates",
+    type=click.Path(path_type=Path),
+    callback=_read_gates,
+    metavar="FILE",
+    help="YAML file of limits; exceeding one ends the replay.",
+)
+@browser_option
+@click.option(
+    "--allow-unverifiable", is_flag=True, help="Exit with 0 if nothing diverged but something is unverifiable."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
+@debug_dir_options
+def replay_command(  # noqa: PLR0913 - one parameter per option
+    *,
+    trace: Path,
+    responses_from: Path | None,
+    then_network: SecondPartNetwork,
+    timeout: float | None,
+    secrets: tuple[str, ...],
+    secret_file: Path | None,
+    allow_unverifiable: bool,
+    as_json: bool,
+    debug: DebugDirChoice,
+    **options: Unpack[_SameNamedOptions],
+) -> int:
+    """Replay a recorded mission and compare it with the recording.
+
+    Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
+    69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
+    """
+    from eikon_engine.cli.replay_display import ReplayDisplay  # noqa: PLC0415 - as above
+    from eikon_engine.errors import InternalError  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.replay.engine import ReplayEngine  # noqa: PLC0415 - as above
+    from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
+    from eikon_engine.secrets.redaction import Redactor  # noqa: PLC0415 - as above
+    from eikon_engine.secrets.sources import collect_secrets  # noqa: PLC0415 - as above
+
+    known = collect_secrets(secrets, secret_file)
+    with (
+        debug_dir_session(debug, redact=Redactor(known).redact_text if known else None) as responses,
+        ReplayDisplay() as display,
+    ):
+        engine = ReplayEngine(
+            ReplayOptions(
+                responses_from=responses_from,
+                then_network=then_network,
+                timeout_ms=timeout * 1000 if timeout is not None else None,
+                secrets=known,
+                model_client=None if responses is None else responses.client,
+                readers=(display.read,),
+                **options,
+            )
+        )
+        _replay(engine, trace, display, as_json=as_json)
+    if engine.last_run is None:
+        message = "the replay ended without an outcome"
+        raise InternalError(message)
+    return _exit_status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+
+
+def _exit_status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
+    """Return the exit status; `allow_unverifiable` tolerates steps that could not be compared, and nothing else.
+
+    Incomplete runs, requests past the routes, and misses after the last comparison still count.
+    """
+    failed = any(gate.passed is False for gate in outcome.gates)
+    tolerated = allow_unverifiable and outcome.verdict != "diverged" and outcome.is_whole and not failed
+    return 0 if tolerated else outcome.exit_status
+
+
+class _SameNamedOptions(TypedDict):
+    """Command options that have the same name in `ReplayOptions`."""
+
+    headless: bool
+    artifacts_dir: Path | None
+    network: NetworkMode | None
+    har: Path | None
+    base_urls: dict[str, str]
+    policy: PolicyName
+    masks: tuple[Mask, ...]
+    gates: GateSet | None
+    variables: dict[str, str]
+    on_divergence: OnDivergence
+    from_step: int | None
+    plan_digest: str | None
+    browser_path: Path | None
+    storage_state: Path | None
+
+
+def _replay(engine: ReplayEngine, trace: Path, display: ReplayDisplay, *, as_json: bool) -> None:
+    """Replay and print the conclusion, however the run ends."""
+    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - keeps `--help` fast
+
+    try:
+        engine.replay(trace)
+    except ReplayDivergenceError as divergence:
+        display.print_line(divergence.message)
+    finally:
+        _print_conclusion(engine, display, as_json=as_json)
+
+
+def _print_conclusion(engine: ReplayEngine, display: ReplayDisplay, *, as_json: bool) -> None:
+    run = engine.last_run
+    if run is None:
+        return
+    display.print_line(f"verdict: {run.outcome.verdict}")
+    for reason in run.outcome.reasons if run.error is None else ():
+        display.print_line(f"because: {reason}")
+    display.print_line(f"bundle: {CERTIFICATE_LABELS[run.outcome.certified]}, {run.outcome.certified_why}")
+    display.print_line(f"summary: {run.folder / 'replay_summary.txt'}")
+    if as_json:
+        click.echo(run.outcome.model_dump_json(indent=1))

@@ -1,0 +1,286 @@
+"""Redact commands before they are written to a file; only the session knows its secrets and pages.
+
+Known values are replaced by the names of their secrets; values that look like tokens and passwords are rejected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import socket
+import tempfile
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from eikon_engine.browser.actions.targets import Readiness, inspect_target
+from eikon_engine.debug.command_file import MAX_LINE_BYTES
+from eikon_engine.debug.commands import BranchEdit, BranchInsert, Command
+from eikon_engine.errors import ActionError, OutputError, PlaintextSecretError, SessionEndedError
+from eikon_engine.files.writing import write_error_message
+from eikon_engine.secrets.detection import find_tokens, is_password_name
+from eikon_engine.secrets.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.session import DebugSession
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.trace.target import Target
+
+SECRET_HINT: Final = 'start the session with --secret NAME=VALUE and refer to it: {"secret": "NAME"} as a text, '
+SECRET_HINT_INLINE: Final = "{{eikon-secret:NAME}} inside a text"
+_COMMAND_ADAPTER: Final[TypeAdapter[Command]] = TypeAdapter(Command)
+_SECRET_REFERENCE: Final = re.compile(r"\{\{eikon-secret:([A-Za-z_][A-Za-z0-9_]*)\}\}")
+_KEYWORD_FIELDS: Final = frozenset({"change", "form", "on", "type"})
+"""Fields whose values are keywords of commands."""
+_TEXT_FIELD: Final = "action.text"
+
+
+def may_contain_secret(command: Command) -> bool:
+    """Return whether the user may have written a secret into a command."""
+    return any(name != "type" for name, _ in _iter_texts(command.model_dump(mode="json", exclude_defaults=True), ""))
+
+
+def redact_command(command: Command, redactor: Redactor) -> Command:
+    """Return a command with secret values replaced by the names of the secrets.
+
+    Raises:
+        PlaintextSecretError: it contains a token that is not a known secret.
+    """
+    plain = _redact_value(command.model_dump(mode="json"), "", redactor)
+    reject_tokens(command.type, (text for _, text in _iter_texts(plain, "")))
+    assert isinstance(plain, dict)  # noqa: S101 - a model is an object
+    if isinstance(command, BranchInsert) and isinstance(plain["action"], dict) and "text" in plain["action"]:
+        plain["action"]["text"] = _to_reference(plain["action"]["text"])
+    if isinstance(command, BranchEdit) and isinstance(plain["fields"], dict) and _TEXT_FIELD in plain["fields"]:
+        plain["fields"][_TEXT_FIELD] = _to_reference(plain["fields"][_TEXT_FIELD])
+    return _COMMAND_ADAPTER.validate_python(plain, strict=False)
+
+
+def reject_tokens(command_type: str, texts: Iterator[str]) -> None:
+    """Reject texts that contain a token of a known shape, such as an API key.
+
+    Raises:
+        PlaintextSecretError: a text contains a token.
+    """
+    token = next((token for text in texts for token in find_tokens(text)), None)
+    if token is not None:
+        message = (
+            f"{command_type}: commands are written to a file and must not contain secrets, got what looks like a token"
+        )
+        raise PlaintextSecretError(f"{message} ({token.kind}); {SECRET_HINT}{SECRET_HINT_INLINE}")
+
+
+def typed_text(command: Command) -> str | None:
+    """Return the text that a command types into a field, if it is given literally."""
+    match command:
+        case BranchInsert(action=action) if hasattr(action, "target"):
+            text = getattr(action, "text", None)
+        case BranchEdit(fields=fields):
+            text = fields.get(_TEXT_FIELD)
+        case _:
+            return None
+    return text if isinstance(text, str) and text and _SECRET_REFERENCE.fullmatch(text) is None else None
+
+
+def password_error(command_type: str, selector: str) -> PlaintextSecretError:
+    """Return the error for a literal text in a password field."""
+    message = f"{command_type}: expected the name of a secret for the password field {selector}, got its text"
+    return PlaintextSecretError(f"{message}; {SECRET_HINT}{SECRET_HINT_INLINE}")
+
+
+def is_password_selector(selector: str) -> bool:
+    """Return whether a selector refers to a password field, which may not exist yet."""
+    return any(map(is_password_name, re.findall(r"[\w-]+", selector)))
+
+
+def _redact_value(value: JsonValue, name: str, redactor: Redactor) -> JsonValue:
+    """Redact user-written values; keep the keywords of commands."""
+    match value:
+        case str():
+            return value if name in _KEYWORD_FIELDS else redactor.redact_text(value)
+        case list():
+            return [_redact_value(each, name, redactor) for each in value]
+        case dict():
+            return {key: _redact_value(each, key, redactor) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _to_reference(text: JsonValue) -> JsonValue:
+    """Turn a text that consists of a secret only into a reference."""
+    found = _SECRET_REFERENCE.fullmatch(text) if isinstance(text, str) else None
+    return text if found is None else {"secret": found[1]}
+
+
+def _iter_texts(value: JsonValue, name: str) -> Iterator[tuple[str, str]]:
+    """Yield all texts of a JSON value with their field names."""
+    match value:
+        case str():
+            yield name, value
+        case list():
+            for each in value:
+                yield from _iter_texts(each, name)
+        case dict():
+            for key, each in value.items():
+                yield "", key
+                yield from _iter_texts(each, key)
+        case _:
+            pass
+
+
+_COMMANDS: Final[TypeAdapter[Command]] = TypeAdapter(Command)
+_RESPONSE_TIMEOUT_S: Final = 20.0
+"""Wall time within which a session must redact a command."""
+_PASSWORD_ATTRIBUTE: Final = ("type", "password")
+
+
+class CommandRedactor:
+    """Redact commands with the secrets of a session."""
+
+    def __init__(self, session: DebugSession, secrets: Mapping[str, str]) -> None:
+        """Use the session's secrets, and the password fields of its pages."""
+        self._session = session
+        self._redactor = Redactor(secrets)
+
+    async def redact_command(self, command: Command) -> Command:
+        """Return a command that may be written to a file, and is executed in this form.
+
+        Raises:
+            PlaintextSecretError: it contains a token, or a literal text for a password field.
+        """
+        redacted = redact_command(command, self._redactor)
+        target = None if typed_text(redacted) is None else self._target(redacted)
+        if target is not None and await self._is_password_target(target):
+            raise password_error(command.type, target.selector)
+        return redacted
+
+    def redact_text(self, text: str) -> str:
+        """Return an input line that may be written to a file.
+
+        Raises:
+            PlaintextSecretError: it contains a token.
+        """
+        redacted = self._redactor.redact_text(text)
+        reject_tokens("the line", iter([redacted]))
+        return redacted
+
+    async def _is_password_target(self, target: Target) -> bool:
+        """Check a target with its original selector; a stand-in consists of other words."""
+        in_clear = self._redactor.restore_bytes(target.selector.encode()).decode()
+        return is_password_selector(in_clear) or await self._is_password_on_page(
+            target.model_copy(update={"selector": in_clear})
+        )
+
+    def _target(self, command: Command) -> Target | None:
+        match command:
+            case BranchInsert(action=action):
+                return getattr(action, "target", None)
+            case BranchEdit(iteration=iteration):
+                steps = self._session.context.steps
+                place = self._session.context.iteration if iteration is None else iteration - 1
+                step = steps[place].step if 0 <= place < len(steps) else None
+                return getattr(getattr(step, "action", None), "target", None)
+            case _:
+                return None
+
+    async def _is_password_on_page(self, target: Target) -> bool:
+        """Check the element on the page of a paused session; while it runs, the command is rejected anyway."""
+        line = self._session.context
+        page = line.session.page(0)
+        if page is None or not line.is_usable:
+            return False
+        try:
+            identity = (await inspect_target(page, target, Readiness(visible=False))).identity
+        except ActionError:
+            return False  # an invalid selector is reported when the command is executed
+        return identity is not None and _PASSWORD_ATTRIBUTE in identity.attributes
+
+
+@asynccontextmanager
+async def serve_redaction(folder: SessionFolder, redactor: CommandRedactor) -> AsyncIterator[None]:
+    """Redact commands for the clients of a session.
+
+    Raises:
+        OutputError: the socket cannot be created.
+    """
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, ValueError):
+            line = await reader.readline()
+            writer.write(json.dumps(await _respond(redactor, line)).encode() + b"\n")
+            await writer.drain()
+        writer.close()
+
+    private = Path(tempfile.mkdtemp(prefix="eikon-"))  # paths of sockets are short
+    try:
+        try:
+            server = await asyncio.start_unix_server(answer, private / "vetting", limit=2 * MAX_LINE_BYTES)
+            folder.redaction_socket.symlink_to(private / "vetting")
+        except OSError as error:
+            raise OutputError(write_error_message(folder.redaction_socket, error)) from error
+        async with server:
+            yield
+    finally:
+        folder.redaction_socket.unlink(missing_ok=True)
+        shutil.rmtree(private, ignore_errors=True)
+
+
+async def _respond(redactor: CommandRedactor, line: bytes) -> JsonValue:
+    try:
+        asked = json.loads(line)
+        if "text" in asked:
+            return {"text": redactor.redact_text(str(asked["text"]))}
+        command = await redactor.redact_command(_COMMANDS.validate_json(json.dumps(asked["command"])))
+    except PlaintextSecretError as error:
+        return {"refused": error.message}
+    except (ValidationError, KeyError, TypeError) as error:
+        return {"unread": type(error).__name__}
+    return {"command": command.model_dump(mode="json")}
+
+
+def request_redacted_command(folder: SessionFolder, command: Command) -> Command:
+    """Have a session redact a command.
+
+    Raises:
+        PlaintextSecretError: it contains a secret that the session does not know.
+        SessionEndedError: the session does not respond.
+    """
+    answer = _request(folder, {"command": command.model_dump(mode="json")})
+    return _COMMANDS.validate_json(json.dumps(answer.get("command")))
+
+
+def request_redacted_text(folder: SessionFolder, text: str) -> str:
+    """Have a session redact an input line.
+
+    Raises:
+        PlaintextSecretError: it contains a secret that the session does not know.
+        SessionEndedError: the session does not respond.
+    """
+    return str(_request(folder, {"text": text})["text"])
+
+
+def _request(folder: SessionFolder, request: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        with closing(socket.socket(socket.AF_UNIX)) as asking:
+            asking.settimeout(_RESPONSE_TIMEOUT_S)
+            asking.connect(str(folder.redaction_socket.readlink()))
+            asking.sendall(json.dumps(request).encode() + b"\n")
+            with asking.makefile("rb") as answers:
+                answer: dict[str, JsonValue] = json.loads(answers.readline() or b"null") or {}
+    except (OSError, ValueError) as error:
+        message = f"session {folder.name}: no response to a redaction request ({error})"
+        raise SessionEndedError(f"{message}; nothing was written") from error
+    if "refused" in answer:
+        raise PlaintextSecretError(str(answer["refused"]))
+    if answer.keys().isdisjoint(request):
+        message = f"session {folder.name}: unexpected response to a redaction request, got {sorted(answer)}"
+        raise SessionEndedError(f"{message}; nothing was written")
+    return answer

@@ -1,0 +1,243 @@
+"""The events of a session: the iteration each belongs to, and printing a recording again without a browser."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.debug.session_folder import list_session_folders
+from eikon_engine.errors import EventsError, SessionMissingError, UsageError
+from eikon_engine.files.text import pluralize
+from eikon_engine.gates.event_sources import events_of_bundle
+from eikon_engine.outcome.debug_events import BranchSwitched, BreakpointHit, Paused, Resumed, Rewound
+from eikon_engine.outcome.event_filter import EVENT_TYPES
+from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.outcome.events import ActionPerformed, ActionStart, ObservationMade, RunStart, SkillRun
+from eikon_engine.outcome.read_events import EventsParser, ParsedLine
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.serializer import TRACE_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from eikon_engine.outcome.events import Event, EventLine
+
+
+def has_iteration(event: Event) -> bool:
+    """Return whether an event states how many steps are done."""
+    return isinstance(event, Rewound | BranchSwitched | Paused | Resumed)
+
+
+class IterationCounter:
+    """Count the steps of a run while its events are read in order."""
+
+    def __init__(self) -> None:
+        """Start before the first step."""
+        self._step: tuple[str, int] | None = None
+        self._iteration = 0
+
+    def advance(self, event: Event) -> int:
+        """Return the iteration of an event: of its step, or the last one that started.
+
+        A breakpoint hit belongs to the step before which it pauses.
+        """
+        match event:
+            case Rewound() | BranchSwitched() | Paused() | Resumed():
+                self._step, self._iteration = None, event.iteration
+            case BreakpointHit(context=context):
+                return context.iteration
+            case ActionStart() | ObservationMade():
+                self._start_step(event.subgoal, event.sequence)
+            case ActionPerformed() | SkillRun():
+                self._start_step(event.subgoal, event.outcome.sequence)
+            case _:
+                pass
+        return self._iteration
+
+    def _start_step(self, subgoal: str, sequence: int) -> None:
+        if self._step != (subgoal, sequence):
+            self._step = (subgoal, sequence)
+            self._iteration += 1
+
+
+MAX_GAP_S: Final = 5.0
+"""Longer gaps between events are shortened to this."""
+COMPLETE: Final = "--- Replay complete ---"
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedLine:
+    """A line to print, parsed."""
+
+    text: str
+    lines: tuple[EventLine, ...]
+    """Only those of the selected event types."""
+    iterations: tuple[int | None, ...]
+    """One per line; None if the recording is not a session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventReplayOptions:
+    """Which events to print, and how fast."""
+
+    is_timed: bool = False
+    speed: float = 1.0
+    types: frozenset[str] = frozenset()
+    """Event types to print; all if empty."""
+    from_iteration: int = 0
+    """Begin with the first event of this step or a later one; everything after it is printed."""
+    from_sequence: int = 0
+
+    def replay(self, lines: Iterable[ParsedLine], wait: Callable[[float], None]) -> Iterator[ReplayedLine]:
+        """Yield the lines to print, each after its original delay; `wait` takes seconds.
+
+        Raises:
+            UsageError: the recording ends before the requested start.
+        """
+        iterations = IterationCounter()
+        steps = events = 0
+        has_begun = is_session = False
+        before: datetime | None = None
+        for read in lines:
+            numbers = [iterations.advance(line.event) for line in read.lines]
+            here = max(numbers)
+            steps, events = max(steps, here), read.lines[-1].sequence
+            has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
+            is_session = is_session or any(_begins_session(line.event) for line in read.lines)
+            selected = [
+                (line, number if is_session else None)
+                for line, number in zip(read.lines, numbers, strict=True)
+                if not self.types or line.event.type in self.types
+            ]
+            if not has_begun or not selected:
+                continue
+            if self.is_timed and before is not None:
+                passed = (selected[0][0].at - before).total_seconds() / self.speed
+                wait(min(max(passed, 0.0), MAX_GAP_S))
+            before = selected[-1][0].at
+            yield ReplayedLine(
+                text=read.text,
+                lines=tuple(line for line, _ in selected),
+                iterations=tuple(number for _, number in selected),
+            )
+        if not has_begun and (self.from_iteration or self.from_sequence):
+            asked = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
+            message = f"{asked}: the recording has only {pluralize(steps, 'step')}"
+            raise UsageError(f"{message} and {pluralize(events, 'event')}; begin earlier")
+
+
+def _begins_session(event: Event) -> bool:
+    return isinstance(event, RunStart) and event.kind == "debug_session"
+
+
+def parse_speed(text: str) -> float:
+    """Parse `2x`, `0.5x` or `2`.
+
+    Raises:
+        UsageError: not a positive number.
+    """
+    try:
+        speed = float(text.removesuffix("x"))
+    except ValueError:
+        speed = math.nan
+    if math.isfinite(speed) and speed > 0:
+        return speed
+    raise UsageError(f"--speed: expected a positive number such as 2x or 0.5x, got {text!r}")
+
+
+def parse_types(texts: Iterable[str]) -> frozenset[str]:
+    """Parse comma-separated event types.
+
+    Raises:
+        UsageError: unknown event type.
+    """
+    found = [each.strip() for text in texts for each in text.split(",")]
+    for name in found:
+        if name not in EVENT_TYPES:
+            known = ", ".join(EVENT_TYPES)
+            raise UsageError(f"--filter: unknown event type {name!r}; available: {known}")
+    return frozenset(found)
+
+
+def find_recording(parent: Path, source: Path) -> Path:
+    """Return the `events.jsonl` or bundle that a path or session id refers to.
+
+    Raises:
+        SessionMissingError: neither exists.
+    """
+    named = next((folder.root for folder in list_session_folders(parent) if folder.name == str(source)), None)
+    place = named or source
+    if place.is_dir() and (place / EVENTS_FILE).exists():
+        return place / EVENTS_FILE
+    if place.is_file() or any((place / name).is_file() for name in (TRACE_FILE, JOURNAL_FILE)):
+        return place
+    found = "a folder with neither events.jsonl nor trace.json" if place.is_dir() else "no such path"
+    message = f"{source}: expected a session, a folder with events or a bundle, got {found}; run `eikon debug sessions`"
+    raise SessionMissingError(message)
+
+
+def read_recording(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine]:
+    """Yield the events of a recording; `note` is called with a warning if it has no proper end.
+
+    Raises:
+        EventsError: the events cannot be read.
+        TraceError: the bundle cannot be read.
+    """
+    if path.suffix == ".jsonl" and path.name != JOURNAL_FILE:
+        yield from _read_events(path, warn)
+        return
+    for line in events_of_bundle(open_bundle(path)):
+        yield ParsedLine(text=line.model_dump_json(), lines=(line,))
+
+
+def _read_events(path: Path, warn: Callable[[str], None]) -> Iterator[ParsedLine]:
+    reader = EventsParser(str(path))
+    try:
+        with path.open("rb", buffering=0) as file:
+            while data := file.read(_CHUNK):
+                yield from reader.feed(data)
+    except OSError as error:
+        raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
+    last, torn = reader.finish()
+    if last is not None:
+        yield last
+    if torn is not None:
+        warn(torn)
+    if not reader.has_ended:
+        warn(f"{path}: no run_end: the session still runs, or was killed")
+
+
+class EventNumbering:
+    """Number the events of a session as they arrive."""
+
+    def __init__(self, events: Path | None = None) -> None:
+        """Start with the first event, or, given a file, in the middle of its stream."""
+        self._events = events
+        self._iterations: IterationCounter | None = None
+
+    def iteration_of(self, line: EventLine) -> int:
+        """Return the iteration of a line; pass every line, in order.
+
+        Raises:
+            EventsError: the earlier events cannot be read.
+        """
+        if self._iterations is None:
+            self._iterations = IterationCounter()
+            for earlier in self._earlier_lines(line):
+                self._iterations.advance(earlier.event)
+        return self._iterations.advance(line.event)
+
+    def _earlier_lines(self, line: EventLine) -> Iterator[EventLine]:
+        """Yield the earlier events, unless the line itself states the iteration."""
+        if self._events is None or has_iteration(line.event):
+            return
+        for read in EventsParser(str(self._events)).feed(self._events.read_bytes()):
+            for earlier in read.lines:
+                if earlier.sequence >= line.sequence:
+                    return
+                yield earlier

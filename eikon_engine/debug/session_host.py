@@ -1,0 +1,385 @@
+"""Host one session: options, files, signals, browser, events and the command loop, until it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import threading
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from eikon_engine.debug.branch_commands import abort_interactive
+from eikon_engine.debug.breakpoints import BreakpointTargets, parse_condition
+from eikon_engine.debug.checkpointing import CheckpointPolicy
+from eikon_engine.debug.command_file import RejectedLine, follow_commands
+from eikon_engine.debug.command_redaction import CommandRedactor, serve_redaction
+from eikon_engine.debug.commands import BranchSave, BreakpointAdd
+from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
+from eikon_engine.debug.earlier_session import import_session, require_same_mission
+from eikon_engine.debug.executor import CommandExecutor
+from eikon_engine.debug.selector_watch import require_selector
+from eikon_engine.debug.session import DebugSession
+from eikon_engine.debug.session_folder import (
+    SessionFile,
+    create_session_folder,
+    hold_lock,
+    new_session_id,
+    require_available,
+    write_session_file,
+)
+from eikon_engine.errors import (
+    BrowserDiedError,
+    EikonError,
+    InterruptedRunError,
+    OutputError,
+    RecordedNetworkMissingError,
+    SessionError,
+)
+from eikon_engine.files.wall_clock import random_id, utc_now
+from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
+from eikon_engine.outcome.event_log import EventLog
+from eikon_engine.outcome.events import RunEnd, RunStart
+from eikon_engine.outcome.stored_values import InlineValue
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.trace.bundle import open_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from eikon_engine.debug.commands import CommandLine
+    from eikon_engine.debug.context_pool import ContextPool
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.outcome.events import EventLine, RunEnding
+    from eikon_engine.trace.bundle import Bundle
+
+_ID_SUFFIX_LENGTH: Final = 4
+
+
+@asynccontextmanager
+async def session_files(options: SessionOptions, bundle: Bundle, started: anyio.Event) -> AsyncIterator[SessionFolder]:
+    """Create and lock the folder of a session while it runs; discarded steps are deleted after a clean end."""
+    begun_at, replay = options.now(), options.contexts.replay
+    name = options.name or new_session_id(begun_at, options.new_id()[:_ID_SUFFIX_LENGTH])
+    folder = create_session_folder(options.parent, name)
+    with _remove_unless_started(started, folder), hold_lock(folder.lock_path):
+        session = SessionFile(
+            id=name,
+            mission_id=bundle.trace.mission_id,
+            mission_text=bundle.trace.mission_text,
+            trace=str(bundle.root.absolute()),
+            trace_id=bundle.trace.id,
+            started_at=begun_at,
+            pid=os.getpid(),
+            headless=replay.headless,
+            variables=dict(replay.variables),
+            timeout_ms=replay.timeout_ms,
+            browser_path=None if replay.browser_path is None else str(replay.browser_path.absolute()),
+            breakpoints=_redacted(options.breakpoints, Redactor(replay.secrets)),
+            checkpoint_interval=options.checkpoints.interval,
+            keep_checkpoints=options.checkpoints.retention.automatic,
+            parked=options.contexts.parked,
+            from_session=str(options.from_session.root) if options.from_session else None,
+        )
+        write_session_file(folder.session_path, session)
+        try:
+            yield folder
+        except Exception:
+            raise  # not ended by the user: it is listed as crashed
+        except BaseException:
+            _write_end(folder, session, options)
+            raise
+        _write_end(folder, session, options)
+        shutil.rmtree(folder.discarded, ignore_errors=True)
+
+
+def _redacted(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
+    """Return breakpoints with secrets redacted."""
+    plain = [redactor.redact_json(each.model_dump(mode="json")) for each in breakpoints]
+    return tuple(BreakpointAdd.model_validate(each) for each in plain)
+
+
+def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
+    """Record that a command or a signal ended the session."""
+    write_session_file(folder.session_path, session.model_copy(update={"ended_at": options.now()}))
+
+
+@contextmanager
+def _remove_unless_started(started: anyio.Event, folder: SessionFolder) -> Iterator[None]:
+    """Remove the files of a session that could not start, so that its name is free again."""
+    try:
+        yield
+    except BaseException:
+        if not started.is_set():
+            shutil.rmtree(folder.root, ignore_errors=True)
+        raise
+
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+def _interrupt_args(number: signal.Signals) -> tuple[str, ...]:
+    """Return the arguments of a `KeyboardInterrupt` for a signal; none for Ctrl-C."""
+    return () if number is signal.SIGINT else (number.name,)
+
+
+@contextmanager
+def handle_signals(stop: Callable[[str], None], *, ignore_sigint: bool) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the session instead of the program; restore the handlers afterwards."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before: dict[signal.Signals, Any] = {each: signal.getsignal(each) for each in _SIGNALS}
+    for each in _SIGNALS:
+        if each is signal.SIGINT and ignore_sigint:
+            loop.add_signal_handler(each, lambda: None)
+        else:
+            loop.add_signal_handler(
+                each, stop, InterruptedRunError.stop_cause(KeyboardInterrupt(*_interrupt_args(each)))
+            )
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            loop.remove_signal_handler(each)
+            signal.signal(each, handler)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """How a session ended."""
+
+    how: RunEnding
+    reason: str | None
+
+
+async def run_command_loop(
+    executor: CommandExecutor, redaction: CommandRedactor, options: SessionOptions
+) -> SessionEnd:
+    """Execute commands until the session ends.
+
+    A signal does not wait for the running step: it may wait for something that the same signal ended. The step counts
+    as not run, as if the process had been killed.
+    """
+    stop = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        serving = _CommandLoop(executor, redaction, stop, tasks.cancel_scope)
+        with (
+            handle_signals(serving.interrupt, ignore_sigint=options.ignore_sigint),
+            _watch_browser(executor.session.pool, serving.on_browser_lost),
+        ):
+            tasks.start_soon(serving.begin, options.run)
+            try:
+                async for line in follow_commands(executor.session.folder.commands_path, stop):
+                    tasks.start_soon(serving.respond, line)
+                    if stop.is_set():
+                        break
+            except SessionError as error:
+                serving.fail(error)
+            await executor.quit()
+        tasks.cancel_scope.cancel()
+    if serving.stopped_by is not None:  # the signal may have stopped the browser, too (same process group)
+        return SessionEnd("interrupted", f"stopped by {serving.stopped_by}")
+    if serving.error is not None:
+        raise serving.error
+    stand = executor.session.position
+    if stand.next is None:
+        return SessionEnd("complete", None)
+    return SessionEnd("stopped", f"quit at iteration {stand.iteration} of {stand.step_count} of {stand.branch}")
+
+
+class _CommandLoop:
+    """Respond to commands as they arrive; the session may end at any time."""
+
+    def __init__(
+        self, executor: CommandExecutor, vetting: CommandRedactor, stop: anyio.Event, under_way: anyio.CancelScope
+    ) -> None:
+        self.stopped_by: str | None = None
+        self.error: EikonError | None = None
+        self._executor = executor
+        self._redaction = vetting
+        self._stop = stop
+        self._cancel_scope = under_way
+
+    async def begin(self, run: bool) -> None:  # noqa: FBT001 - given to a task group
+        """Start the session at its initial position."""
+        try:
+            await self._executor.begin(run=run)
+        except EikonError as error:
+            self.fail(error)
+
+    async def respond(self, line: CommandLine | RejectedLine) -> None:
+        """Execute a command and record its response; end the session if that cannot be written."""
+        try:
+            await self._respond(line)
+        except OutputError as error:
+            self.fail(error)
+
+    async def _respond(self, line: CommandLine | RejectedLine) -> None:
+        tell = self._executor.session.record
+        if isinstance(line, RejectedLine):
+            tell(CommandRejected(line=line.line, message=line.message))
+            return
+        command = line.command
+        try:
+            result = await self._executor.execute(await self._redaction.redact_command(command))
+        except EikonError as error:
+            tell(
+                CommandFailed(
+                    command_id=line.id,
+                    command=command.type,
+                    code=error.code,
+                    message=error.message,
+                    exit_status=error.exit_status,
+                )
+            )
+            is_elsewhere = isinstance(command, BranchSave)  # its output is not a session file
+            if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
+                self.fail(error)
+        else:
+            tell(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
+        if self._executor.is_quit:
+            self._stop.set()
+
+    def interrupt(self, name: str) -> None:
+        """End the session and cancel what is running, because of a signal."""
+        self.stopped_by = name
+        self._stop.set()
+        self._cancel_scope.cancel()
+
+    def on_browser_lost(self) -> None:
+        """End the session, because its browser disconnected."""
+        self.fail(BrowserDiedError("the browser crashed or was closed; all its pages are gone"))
+
+    def fail(self, error: EikonError) -> None:
+        """End the session with an error; the first error is reported."""
+        self.error = self.error or error
+        self._stop.set()
+
+
+@contextmanager
+def _watch_browser(pool: ContextPool, on_lost: Callable[[], None]) -> Iterator[None]:
+    """Call `lost` if the browser disconnects."""
+    browser = pool.launched.browser
+
+    def tell(_: object) -> None:
+        on_lost()
+
+    browser.on("disconnected", tell)
+    try:
+        yield
+    finally:
+        browser.remove_listener("disconnected", tell)
+
+
+async def run_session(options: SessionOptions, on_started: Callable[[SessionFolder], None]) -> SessionEnd:
+    """Run a session until it quits or a signal stops it; `begun` is called with its folder once it started.
+
+    Nothing is written before the mission can start. If an earlier session cannot be resumed, no files remain.
+
+    Raises:
+        RecordedNetworkMissingError: the bundle has no recorded network, which a sealed session needs.
+        UsageError: invalid breakpoint; the session id is invalid or taken.
+        EikonError: the bundle cannot be replayed, no browser is available, or the files cannot be written.
+    """
+    require_available(options.parent, options.name)
+    bundle = open_bundle(options.trace)
+    if bundle.trace.network is None:
+        message = f"{bundle.root}: a debug session needs a recorded network, the trace has none; record it with eikon"
+        raise RecordedNetworkMissingError(message)
+    if options.from_session is not None:
+        require_same_mission(options.from_session, bundle)
+    async with open_context_pool(bundle, options.contexts) as lines:
+        line = await lines.open(bundle)
+        places = BreakpointTargets.from_plan(line.plan, [skill.name for skill in options.contexts.replay.skills])
+        stops = [parse_condition(each, places) for each in options.breakpoints]
+        for each in options.breakpoints:
+            if each.on == "selector":
+                await require_selector(line.session, str(each.value))
+        has_begun = anyio.Event()
+        async with session_files(options, bundle, has_begun) as folder:
+            session = DebugSession(folder, lines, line, options.now)
+            for stop in stops:
+                session.breakpoints = session.breakpoints.add(stop)[0]
+            await session.update_selector_matches()
+            debugger = CommandExecutor(session, places, options.checkpoints)
+            with EventLog(folder.root, options.now, readers=options.event_readers) as log:
+                return await _run_logged(debugger, log, options, lambda: _mark_started(folder, has_begun, on_started))
+
+
+def _mark_started(folder: SessionFolder, started: anyio.Event, on_started: Callable[[SessionFolder], None]) -> None:
+    """Note that the session started, and notify the caller."""
+    started.set()
+    on_started(folder)
+
+
+async def _run_logged(
+    executor: CommandExecutor, log: EventLog, options: SessionOptions, on_started: Callable[[], None]
+) -> SessionEnd:
+    """Run a session, and record its end as an event whatever happens."""
+    session = executor.session
+    line = session.context
+    log.append(
+        RunStart(
+            kind="debug_session",
+            mission_id=line.plan.trace.mission_id,
+            mission_text=line.plan.trace.mission_text,
+            network_mode="sealed",
+            headless=options.contexts.replay.headless,
+            browser=line.opened.browser,
+            environment=line.opened.environment,
+            subgoals=len(line.plan.subgoals),
+            steps=line.step_count,
+        )
+    )
+    session.begin(log)
+    try:
+        if options.from_session is not None:
+            import_session(session, options.from_session)
+        redactor = CommandRedactor(session, session.pool.replay_options.secrets)
+        async with serve_redaction(session.folder, redactor):
+            on_started()
+            ended = await run_command_loop(executor, redactor, options)
+    except BaseException as fault:
+        is_ours = not isinstance(fault, EikonError | asyncio.CancelledError | KeyboardInterrupt)
+        how: RunEnding = "fault" if is_ours else "failed" if isinstance(fault, EikonError) else "interrupted"
+        with suppress(OutputError):
+            log.write_interrupted(how, f"{type(fault).__name__}: {fault}" if is_ours else str(fault) or "interrupted")
+        raise
+    await abort_interactive(session)
+    if not session.context.is_interrupted:  # responses to an interrupted step belong to no step
+        session.finish_branch_step()
+    log.append(RunEnd(how=ended.how, ended_early=ended.reason, network=session.context.runner.network_outcome()))
+    return ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """All options of a session."""
+
+    trace: Path
+    """Bundle of the mission."""
+    parent: Path
+    """Folder of all sessions."""
+    name: str | None = None
+    """Session id; None generates one."""
+    contexts: ContextOptions = field(default_factory=ContextOptions)
+    checkpoints: CheckpointPolicy = field(default_factory=CheckpointPolicy)
+    breakpoints: tuple[BreakpointAdd, ...] = ()
+    run: bool = False
+    """Whether to run at once instead of pausing before the first step."""
+    from_session: SessionFolder | None = None
+    """Session whose checkpoints and branches it starts with."""
+    event_readers: tuple[Callable[[EventLine], None], ...] = ()
+    """Receive every event."""
+    ignore_sigint: bool = False
+    """Whether another process of this terminal handles Ctrl-C."""
+    now: Callable[[], datetime] = utc_now
+    new_id: Callable[[], str] = random_id

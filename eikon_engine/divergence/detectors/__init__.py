@@ -1,0 +1,1 @@
+"""Detectors: one layer of the comparison each."""

@@ -1,0 +1,82 @@
+"""Detect requests that are not recorded, missing, unexpected or out of order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from eikon_engine.files.text import pluralize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import NetworkMiss
+
+
+def detect_network(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare the requests of an action with the recorded ones."""
+    before = comparison.recorded.observation
+    missed: Counter[str] = Counter()
+    for miss in _new_misses(comparison):
+        missed[miss.key] += 1
+        yield comparison.make_divergence(
+            "network",
+            "request-not-recorded",
+            expected=f"{miss.nearest} (nearest recorded request)" if miss.nearest else "no such request",
+            observed=miss.key,
+            message=f"The page sent a request without a recorded response; it was blocked ({miss.reason}).",
+            detail="\n".join(miss.differences),
+        )
+    if comparison.observed is None or before is None:
+        return
+    recorded = Counter(before.requests)
+    observed = Counter(comparison.observed.requests)
+    for key, count in sorted((recorded - observed).items()):
+        yield comparison.make_divergence(
+            "network",
+            "request-missing",
+            expected=f"{key} ({recorded[key]} times)" if recorded[key] > 1 else key,
+            observed=pluralize(observed[key], "time") if observed[key] else "no such request",
+            message=f"The page did not send a recorded request ({count} missing).",
+        )
+    for key, count in sorted((observed - recorded - missed).items()):
+        yield comparison.make_divergence(
+            "network",
+            "request-unexpected",
+            expected=pluralize(recorded[key], "time") if recorded[key] else "no such request",
+            observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
+            message=f"The page sent a request that the recording does not have at this step ({count} extra).",
+        )
+    yield from _detect_order(comparison, before.writes, comparison.observed.writes)
+
+
+def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
+    """Yield the misses that are new: a request that was blocked in the recording as well is not reported."""
+    before = comparison.recorded.observation
+    blocked = Counter(() if before is None else before.unanswered)
+    for miss in comparison.misses:
+        if blocked[miss.key] > 0:
+            blocked[miss.key] -= 1
+        else:
+            yield miss
+
+
+def _detect_order(
+    comparison: Comparison, recorded: tuple[str, ...] | None, observed: tuple[str, ...] | None
+) -> Iterator[Divergence]:
+    """Compare the order of state-changing requests; the order of other requests varies between equal runs."""
+    if not comparison.is_sealed or recorded is None or observed is None or Counter(recorded) != Counter(observed):
+        return
+    for place, (before, after) in enumerate(zip(recorded, observed, strict=True), start=1):
+        if before != after:
+            yield comparison.make_divergence(
+                "network",
+                "request-order-changed",
+                expected=f"{before} as request {place} of {len(recorded)}",
+                observed=f"{after} instead",
+                message="The page sent its state-changing requests in a different order.",
+                detail="\n".join(f"{number}. {key}" for number, key in enumerate(observed, start=1)),
+            )
+            return

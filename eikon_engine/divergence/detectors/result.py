@@ -1,0 +1,98 @@
+"""Detect a different result: whether the action succeeded, and how it failed, including lost targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.candidates import find_candidates
+from eikon_engine.divergence.detectors.lifecycle import describe_dialog
+from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Candidate, Divergence
+    from eikon_engine.trace.execution import ActionTrace, Result
+
+LOST_TARGET_CODES: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
+"""Failure codes that mean that the target element could not be identified."""
+DIALOG_MISSING: Final = "dialog-missing"
+"""Code of an action that did not open the dialog that a prepared answer was waiting for."""
+UNKNOWN_FAILURE = "unknown"
+"""Code of a recorded failure that an older format did not describe; it matches any failure."""
+
+
+def detect_result(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare the recorded result with the replayed one."""
+    recorded, observed = comparison.recorded.result, comparison.result
+    if isinstance(observed, Failed) and not isinstance(recorded, Failed):
+        finding = comparison.make_divergence(
+            "target" if observed.code.startswith("target-") else "result",
+            observed.code,
+            expected=_expected_dialogs(comparison) if observed.code == DIALOG_MISSING else _expected_target(comparison),
+            observed=f"{observed.code}: {observed.message}",
+            message=f"{_describe_failure(comparison.recorded)}: {observed.message}.",
+        )
+        yield finding.model_copy(update={"candidates": _target_candidates(comparison, observed.code)})
+    elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
+        yield comparison.make_divergence(
+            "result",
+            "unexpected-success",
+            expected=_describe_result(recorded),
+            observed="ok",
+            message="The action failed in the recording but succeeded now.",
+        )
+    elif (
+        isinstance(recorded, Failed)
+        and isinstance(observed, Failed)
+        and UNKNOWN_FAILURE != recorded.code != observed.code
+    ):
+        yield comparison.make_divergence(
+            "result",
+            "failure-changed",
+            expected=_describe_result(recorded),
+            observed=_describe_result(observed),
+            message=f"The action failed with {observed.code}; in the recording it failed with {recorded.code}.",
+        )
+
+
+def _describe_failure(recorded: ActionTrace) -> str:
+    """Describe a failed action; steps after a change of the mission have no recorded result."""
+    if recorded.timing is not None and recorded.observation is None:
+        return "The action failed, and it has no recorded result because the steps before it were changed"
+    return "The action succeeded in the recording but failed now"
+
+
+def _target_candidates(comparison: Comparison, code: str) -> tuple[Candidate, ...] | None:
+    """Find candidates for a target that is missing, ambiguous or changed."""
+    target = getattr(comparison.recorded.action, "target", None)
+    if code not in LOST_TARGET_CODES or target is None or target.identity is None:
+        return None
+    page = comparison.observed_dom(comparison.recorded.action.page)
+    return None if page is None else find_candidates(target.identity, page)
+
+
+def _expected_dialogs(comparison: Comparison) -> str:
+    seen = comparison.recorded.observation
+    return ", ".join(describe_dialog(each) for each in seen.dialogs) if seen is not None else "a dialog"
+
+
+def _expected_target(comparison: Comparison) -> str:
+    target = getattr(comparison.recorded.action, "target", None)
+    if target is None:
+        return "ok"
+    if target.identity is None:
+        return f"one element at {target}"
+    name = f" {target.identity.name!r}" if target.identity.name else ""
+    return f"{target.identity.role or target.identity.tag}{name} at {target}"
+
+
+def _describe_result(result: Result) -> str:
+    match result:
+        case Failed(code=code, message=message):
+            return f"{code}: {message}" if message else code
+        case Blocked(reason=reason):
+            return f"not performed: {reason}"
+        case _:
+            return "ok"

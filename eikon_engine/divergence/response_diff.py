@@ -1,0 +1,332 @@
+"""Compare a recorded response with a live one: URL, status, headers, and values inside the body.
+
+Body values are located by JSON path, text line, or event of a stream.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.files.json_text import canonical_json, child_path
+from eikon_engine.outcome.json_diff import JsonChangeKind, diff_json
+from eikon_engine.outcome.outcomes import ValueChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pydantic import JsonValue
+
+    from eikon_engine.outcome.json_diff import JsonChange
+
+_PIECES: Final = re.compile(r"<[^<>\n]*>|[^<\n]+|<|\n")
+"""Tags, texts between them, and line ends, so that single-line HTML is split as well."""
+_ALIGNABLE_PAIRS: Final = 1_000_000
+"""Longer differing parts are not aligned, since that would take seconds."""
+_TAG_PARTS: Final = re.compile(r"""[^\s"'=<>]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+))?""")
+"""The name of a tag, and its attributes."""
+_VALUE_END: Final = "<>\"'\n"
+_VALUE_REACH: Final = 60
+"""Maximum number of unchanged characters shown on each side of a difference."""
+
+
+def diff_text(recorded: str, live: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the line in the recorded text, the recorded value and the live value of each difference.
+
+    An empty value is absent. Line ends and white space at the ends of lines are ignored.
+    """
+    before, after = _split_pieces(recorded), _split_pieces(live)
+    left, right = [text for _, text in before], [text for _, text in after]
+    start = _common_prefix_length(left, right)
+    end = _common_prefix_length(left[start:][::-1], right[start:][::-1])
+    middle = before[start : len(before) - end], after[start : len(after) - end]
+    if not middle[0] and not middle[1]:
+        return
+    line = before[min(start, len(before) - 1)][0] if before else 1
+    if len(middle[0]) * len(middle[1]) > _ALIGNABLE_PAIRS:
+        yield line, f"{len(middle[0])} pieces of text", f"{len(middle[1])} different pieces of text"
+        return
+    yield from _diff_pieces(middle[0], middle[1], line)
+
+
+def _diff_pieces(
+    before: Sequence[tuple[int, str]], after: Sequence[tuple[int, str]], line: int
+) -> Iterator[tuple[int, str, str]]:
+    left, right = [text for _, text in before], [text for _, text in after]
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    for tag, left_from, left_to, right_from, right_to in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        here = before[left_from][0] if left_from < len(before) else before[-1][0] if before else line
+        if left_to - left_from == right_to - right_from:
+            for (number, one), (_, other) in zip(before[left_from:left_to], after[right_from:right_to], strict=True):
+                yield from ((number, *values) for values in _differing_values(one, other))
+        else:
+            yield here, " ".join(left[left_from:left_to]), " ".join(right[right_from:right_to])
+
+
+def _split_pieces(text: str) -> list[tuple[int, str]]:
+    pieces = []
+    line = 1
+    for found in _PIECES.finditer(text):
+        if found[0] == "\n":
+            line += 1
+        elif stripped := found[0].strip():
+            pieces.append((line, stripped))
+    return pieces
+
+
+def _differing_values(recorded: str, live: str) -> Iterator[tuple[str, str]]:
+    """Yield the values in which two pieces differ; tags are compared attribute by attribute."""
+    if recorded.startswith("<") and live.startswith("<"):
+        before, after = _TAG_PARTS.findall(recorded), _TAG_PARTS.findall(live)
+        if before != after and len(before) == len(after):
+            yield from (_narrow_to_value(one, other) for one, other in zip(before, after, strict=True) if one != other)
+            return
+    if recorded != live:
+        yield _narrow_to_value(recorded, live)
+
+
+def _narrow_to_value(recorded: str, live: str) -> tuple[str, str]:
+    """Reduce two pieces to the values that differ, extended to the next tag or quotation mark."""
+    start = _common_prefix_length(recorded, live)
+    end = _common_prefix_length(recorded[start:][::-1], live[start:][::-1])
+    left = start
+    while left > 0 and start - left < _VALUE_REACH and recorded[left - 1] not in _VALUE_END:
+        left -= 1
+    right = end
+    while right > 0 and end - right < _VALUE_REACH and recorded[len(recorded) - right] not in _VALUE_END:
+        right -= 1
+    return recorded[left : len(recorded) - right].strip(), live[left : len(live) - right].strip()
+
+
+def _common_prefix_length(left: Sequence[str], right: Sequence[str]) -> int:
+    length = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        length += 1
+    return length
+
+
+ABSENT: Final = "(absent)"
+MAX_COMPARED_BYTES: Final = 2 * 1024 * 1024
+"""Larger bodies, in bytes, are compared by digest alone."""
+MAX_LEAVES: Final = 20
+"""Maximum number of values shown of a JSON element that was added or removed."""
+MAX_ALIGNED_MESSAGES: Final = 500
+"""Longer sequences of messages are not aligned, since that takes quadratic time."""
+EVENT_STREAM: Final = "text/event-stream"
+_Pair: TypeAlias = "tuple[bytes | None, bytes | None]"
+_MAX_SHOWN_LENGTH: Final = 160
+_TEXT_TYPE_WORDS: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv")
+
+
+def compare_values(part: str, recorded: str, live: str) -> Iterator[ValueChange]:
+    """Yield a change if two values differ."""
+    if recorded != live:
+        yield ValueChange(part=part, recorded=shorten(recorded) or ABSENT, live=shorten(live) or ABSENT)
+
+
+def diff_bodies(before: bytes, after: bytes, media_types: set[str]) -> Iterator[ValueChange]:
+    """Yield the values in which two different bodies differ; one digest change if their type has no values."""
+    if max(len(before), len(after)) <= MAX_COMPARED_BYTES:
+        if all(_is_json(each) for each in media_types):
+            try:
+                yield from _json_changes(before, after)
+            except (ValueError, RecursionError, TraceFieldError):
+                yield from _text_changes(before, after)
+            return
+        if media_types == {EVENT_STREAM}:
+            yield from diff_messages("event", _split_events(before), _split_events(after))
+            return
+        if all(_is_text(each) for each in media_types):
+            yield from _text_changes(before, after)
+            return
+    yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
+
+
+def diff_messages(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
+    """Yield added, removed and changed messages of a sequence, numbered from 1 in recorded order."""
+    start = _equal_prefix_length(before, after)
+    end = _equal_prefix_length(before[start:][::-1], after[start:][::-1])
+    for begin, pairs in _differing_runs(before[start : len(before) - end], after[start : len(after) - end]):
+        for number, (recorded, live) in enumerate(pairs, start=start + begin + 1):
+            yield from _message_change(f"{kind} {number}", recorded, live)
+
+
+def _equal_prefix_length(before: Sequence[bytes], after: Sequence[bytes]) -> int:
+    """Return the number of equal messages at the beginning."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(before), len(after)))
+
+
+def _differing_runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int, Iterable[_Pair]]]:
+    """Yield the runs of differing messages with their index; very long sequences are paired by position."""
+    if max(len(before), len(after)) > MAX_ALIGNED_MESSAGES:
+        yield from ((place, (pair,)) for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
+        return
+    for what, begin, end, first, last in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if what != "equal":
+            yield begin, zip_longest(before[begin:end], after[first:last])
+
+
+def _message_change(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
+    if recorded is None or live is None:
+        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+        return
+    try:
+        found = list(_json_changes(recorded, live))
+    except (ValueError, RecursionError, TraceFieldError):
+        found = []
+    for each in found:
+        yield each.model_copy(update={"part": f"{name} {each.part.removeprefix('body ')}"})
+    if not found:
+        yield ValueChange(part=name, recorded=_format_message(recorded), live=_format_message(live))
+
+
+def _format_message(content: bytes | None) -> str:
+    if content is None:
+        return ABSENT
+    try:
+        return shorten(content.decode())
+    except UnicodeDecodeError:
+        return _describe_digest(content)
+
+
+def _split_events(stream: bytes) -> list[bytes]:
+    """Split a stream into events; of events with only data, return the data. Comments are ignored.
+
+    https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+    """
+    lines = stream.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    events = [
+        [line for line in event.split(b"\n") if line and not line.startswith(b":")] for event in lines.split(b"\n\n")
+    ]
+    return [_event_data(event) for event in events if event]
+
+
+def _event_data(event: list[bytes]) -> bytes:
+    data = [line.removeprefix(b"data:").removeprefix(b" ") for line in event if line.startswith(b"data:")]
+    return b"\n".join(data if len(data) == len(event) else event)
+
+
+def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
+    for change in diff_json(json.loads(before), json.loads(after)):
+        if change.kind is JsonChangeKind.CHANGED:
+            yield _json_change(change)
+        elif change.kind is JsonChangeKind.ADDED:
+            for path, value in _leaves(change.path, change.observed):
+                yield ValueChange(part=f"body {path}", recorded=ABSENT, live=_format_value(value))
+        else:
+            for path, value in _leaves(change.path, change.expected):
+                yield ValueChange(part=f"body {path}", recorded=_format_value(value), live=ABSENT)
+
+
+def _json_change(change: JsonChange) -> ValueChange:
+    part, expected, observed = f"body {change.path}", change.expected, change.observed
+    if isinstance(expected, str) and isinstance(observed, str):
+        if max(len(expected), len(observed)) > _MAX_SHOWN_LENGTH:  # show the first difference of two long texts
+            _, expected, observed = next(diff_text(expected, observed), (0, expected, observed))
+        return ValueChange(part=part, recorded=shorten(expected), live=shorten(observed))
+    show = _format_value if _format_value(expected) != _format_value(observed) else canonical_json
+    return ValueChange(part=part, recorded=shorten(show(expected)), live=shorten(show(observed)))
+
+
+def _leaves(path: str, value: JsonValue) -> list[tuple[str, JsonValue]]:
+    """Return at most `MAX_LEAVES` values inside an element, in order."""
+    leaves: list[tuple[str, JsonValue]] = []
+    waiting: list[tuple[str, JsonValue]] = [(path, value)]
+    while waiting and len(leaves) < MAX_LEAVES:
+        here, item = waiting.pop()
+        if isinstance(item, dict) and item:
+            waiting.extend((child_path(here, key), member) for key, member in reversed(item.items()))
+        elif isinstance(item, list) and item:
+            waiting.extend((child_path(here, place), item[place]) for place in reversed(range(len(item))))
+        else:
+            leaves.append((here, item))
+    return leaves
+
+
+def _text_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
+    texts = before.decode("utf-8", "replace"), after.decode("utf-8", "replace")
+    seen = False
+    for line, recorded, live in diff_text(*texts):
+        seen = True
+        yield ValueChange(part=f"body line {line}", recorded=shorten(recorded) or ABSENT, live=shorten(live) or ABSENT)
+    if not seen and texts[0] == texts[1]:
+        yield ValueChange(part="body", recorded=_describe_digest(before), live=_describe_digest(after))
+
+
+def _format_value(value: JsonValue) -> str:
+    return shorten(value if isinstance(value, str) else canonical_json(value))
+
+
+def shorten(text: str) -> str:
+    """Shorten a long text for display, and replace lone surrogates, which files cannot hold."""
+    sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
+    return sound if len(sound) <= _MAX_SHOWN_LENGTH else f"{sound[:_MAX_SHOWN_LENGTH]}… ({len(sound)} characters)"
+
+
+def _describe_digest(body: bytes) -> str:
+    return f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()[:16]}"
+
+
+def _is_json(media_type: str) -> bool:
+    return media_type == "application/json" or media_type.endswith("+json")
+
+
+def _is_text(media_type: str) -> bool:
+    return (
+        media_type.startswith("text/") or _is_json(media_type) or any(word in media_type for word in _TEXT_TYPE_WORDS)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedResponse:
+    """The compared parts of a response."""
+
+    url: str
+    """After all redirects."""
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    """None if there is no body or it could not be read."""
+
+
+def compare_responses(recorded: ComparedResponse, live: ComparedResponse) -> Iterator[ValueChange]:
+    """Yield every relevant difference: URL, status, selected headers, cookie names, and values inside the body."""
+    yield from compare_values("url", recorded.url, live.url)
+    yield from compare_values("status", str(recorded.status), str(live.status))
+    yield from compare_values("header content-type", _content_type(recorded), _content_type(live))
+    yield from compare_values("header location", _header(recorded, "location"), _header(live, "location"))
+    yield from compare_values("cookies set", _cookies(recorded), _cookies(live))
+    if recorded.body is not None and live.body is not None and recorded.body != live.body:
+        media_types = {_media_type(recorded), _media_type(live)}
+        yield from diff_bodies(recorded.body, live.body, media_types)
+
+
+def _header(answer: ComparedResponse, name: str) -> str:
+    return ", ".join(value for key, value in answer.headers if key.lower() == name)
+
+
+def _content_type(answer: ComparedResponse) -> str:
+    """Return the content type in lower case, without quotes and extra spaces."""
+    return ";".join(part.strip() for part in _header(answer, "content-type").lower().replace('"', "").split(";"))
+
+
+def _media_type(answer: ComparedResponse) -> str:
+    return _content_type(answer).partition(";")[0]
+
+
+def _cookies(answer: ComparedResponse) -> str:
+    values = (value for key, value in answer.headers if key.lower() == "set-cookie")
+    lines = (line for value in values for line in value.splitlines())
+    return ", ".join(sorted({line.partition("=")[0].strip() for line in lines}))

@@ -1,1 +1,0 @@
-"""Edit bundles: list steps, parse edits from the command line, write a changed copy."""

@@ -1,0 +1,1 @@
+"""Files: whole writes, JSON Lines, blobs, YAML, paths."""

@@ -1,0 +1,146 @@
+"""Content-addressed storage of bodies, DOM snapshots and downloads.
+
+A blob is the file `<sha256 of its content>.zst`: one zstd frame that states its content size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+import zstandard
+from pydantic import Field
+
+from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, OutputError
+from eikon_engine.files.models import FileModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMPRESSION_LEVEL: Final = 3
+MAX_DECOMPRESSION_RATIO: Final = 128 * 1024 // 4
+"""Upper bound of the decompression ratio: a block takes at least 4 bytes and yields at most 128 KiB
+(RFC 8878, 3.1.1.2)."""
+
+
+class BlobRef(FileModel):
+    """A reference to a blob by the digest of its content."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Digest of the uncompressed content, lower-case hex."""
+    size: int = Field(ge=0)
+    """Length of the uncompressed content in bytes."""
+
+
+def blob_ref(data: bytes) -> BlobRef:
+    """Return the reference of a content."""
+    return BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+
+
+class BlobStore:
+    """Store blobs in one folder, each under its digest."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`; it is created with the first blob."""
+        self.folder = folder
+
+    def path(self, ref: BlobRef) -> Path:
+        """Return the path of a blob."""
+        return self.folder / f"{ref.sha256}.zst"
+
+    def ref_of_file(self, path: Path) -> BlobRef:
+        """Return the reference of a blob file in this folder.
+
+        Raises:
+            AttachmentCorruptError: the file is not a blob, or its name does not match its content.
+        """
+        try:
+            size = zstandard.get_frame_parameters(path.read_bytes()).content_size
+            ref = BlobRef(sha256=path.name.removesuffix(".zst"), size=size)
+        except (OSError, ValueError, zstandard.ZstdError) as error:
+            message = (
+                f"{path}: expected a blob, got {str(error).splitlines()[0]}; restore the bundle or record it again"
+            )
+            raise AttachmentCorruptError(message) from error
+        return ref
+
+    def has(self, ref: BlobRef) -> bool:
+        """Return whether a blob exists, without reading it."""
+        return self.path(ref).is_file()
+
+    def put(self, data: bytes) -> BlobRef:
+        """Store a content atomically, unless it is stored already.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        ref = blob_ref(data)
+        if not self.has(ref):
+            packed = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_content_size=True).compress(data)
+            try:
+                _write_atomically(self.path(ref), packed)
+            except OSError as error:
+                message = f"{self.path(ref)}: cannot write the blob ({error.strerror}); choose a writable folder"
+                raise OutputError(message) from error
+        return ref
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Read a blob and verify its digest.
+
+        Raises:
+            AttachmentMissingError: the file is missing.
+            AttachmentCorruptError: the content does not match `ref`.
+        """
+        packed = self._read(ref)
+        data = _decompress(packed, ref.size)
+        if data is None:
+            raise AttachmentCorruptError(self._corrupt(ref, f"it is not a zstd frame of {ref.size} bytes"))
+        found = hashlib.sha256(data).hexdigest()
+        if found != ref.sha256:
+            raise AttachmentCorruptError(self._corrupt(ref, f"its content has the SHA-256 {found}"))
+        return data
+
+    def verify(self, ref: BlobRef) -> None:
+        """Read a blob and verify its digest, without returning it.
+
+        Raises:
+            AttachmentMissingError: the file is missing.
+            AttachmentCorruptError: the content does not match `ref`.
+        """
+        self.get(ref)
+
+    def _read(self, ref: BlobRef) -> bytes:
+        try:
+            return self.path(ref).read_bytes()
+        except OSError as error:
+            if not self.has(ref):
+                message = f"{self.path(ref)}: the blob is missing; restore the bundle or record it again"
+                raise AttachmentMissingError(message) from error
+            raise AttachmentCorruptError(self._corrupt(ref, f"it cannot be read ({error.strerror})")) from error
+
+    def _corrupt(self, ref: BlobRef, found: str) -> str:
+        return f"{self.path(ref)}: the blob is corrupt: {found}; restore the bundle or record it again"
+
+
+def _decompress(packed: bytes, size: int) -> bytes | None:
+    """Decompress exactly one frame of exactly `size` bytes; None otherwise. Never allocates more than that."""
+    if size > len(packed) * MAX_DECOMPRESSION_RATIO:
+        return None
+    try:
+        if zstandard.get_frame_parameters(packed).content_size != size:
+            return None
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size, allow_extra_data=False)
+    except zstandard.ZstdError:
+        return None
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

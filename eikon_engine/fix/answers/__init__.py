@@ -1,1 +1,0 @@
-"""Parse answers of models: search/replace blocks, unified diffs, or "no fix"."""

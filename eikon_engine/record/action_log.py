@@ -1,0 +1,293 @@
+"""Write actions in real time, for the agent recorder and the interactive recorder.
+
+An action is open from its start until every reply about it has arrived; then it is written, once. Closing an action
+takes the observation immediately instead of waiting for the pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+from eikon_engine.browser.observation import observe_without_waiting
+from eikon_engine.browser.page_tracker import PageEvents, read_download
+from eikon_engine.browser.traffic.capture import is_attachment
+from eikon_engine.record.redaction import redact_action
+from eikon_engine.secrets.redaction import Redaction
+from eikon_engine.trace.actions import SwitchPage
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from datetime import datetime
+
+    from eikon_engine.browser.attach.context import AttachedContext
+    from eikon_engine.record.attempts import Attempts
+    from eikon_engine.record.bundle_writer import Attempt, BundleWriter
+    from eikon_engine.trace.actions import Action, AnswerDialog
+    from eikon_engine.trace.observation import Observation
+
+SETTLE_S: Final = 0.5
+"""Wall time after which an action is closed even if no other action starts."""
+FINAL_TIMEOUT_S: Final = 3.0
+"""Wall time that requests of the last action have to finish."""
+DOWNLOAD_TIMEOUT_S: Final = 10.0
+"""Wall time that downloads have to finish after the mission."""
+IDLE_S: Final = 0.1
+"""Wall time without network events after which pages count as idle at the end of a recording."""
+POLL_INTERVAL_S: Final = 0.02
+
+
+class OpenAction(Protocol):
+    """An action that is not written yet."""
+
+    attempt: Attempt
+    sequence: int
+    observation: Observation | None
+    """None until the action is closed."""
+    pending_replies: int
+    """Number of pending replies."""
+
+    @property
+    def id(self) -> str:
+        """Return the action id."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether the action can be written."""
+
+    def build_trace(self) -> ActionTrace:
+        """Return the `ActionTrace` to write."""
+
+    def abandon(self) -> Sequence[str]:
+        """Stop waiting for replies; return a warning for each loss."""
+
+
+OpenActionT = TypeVar("OpenActionT", bound=OpenAction)
+
+
+class ActionLog(Generic[OpenActionT]):
+    """Hold open actions and write each one when it is complete."""
+
+    def __init__(
+        self,
+        attached: AttachedContext,
+        writer: BundleWriter,
+        attempts: Attempts,
+        now: Callable[[], datetime],
+        mission_text: str,
+        warnings_for: Callable[[OpenActionT, ActionTrace], Sequence[str]],
+    ) -> None:
+        """Start without open actions.
+
+        `mission_text` describes steps outside any subgoal; `remarks` returns the warnings of a written action.
+        """
+        self._capture = attached.capture
+        self._session = attached.session
+        self._writer = writer
+        self._attempts = attempts
+        self._now = now
+        self._mission_text = mission_text
+        self._warnings_for = warnings_for
+        self._open_actions: set[OpenActionT] = set()
+        """Actions that are not written yet."""
+        self._written = asyncio.Event()
+        self._implicit_attempt: Attempt | None = None
+        self._deferred_ends: list[tuple[Attempt, Callable[[], None]]] = []
+        """Closed attempts with the functions that write their ends."""
+        self._known_pages: set[int] = {0}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._downloads: dict[asyncio.Task[None], tuple[OpenActionT, str]] = {}
+        """Running downloads with their action and URL."""
+
+    @property
+    def open_actions(self) -> tuple[OpenActionT, ...]:
+        """Return the open actions in order."""
+        return tuple(sorted(self._open_actions, key=lambda entry: entry.sequence))
+
+    def warn(self, text: str) -> None:
+        """Write a redacted warning."""
+        self._writer.warn(self._session.redactor.redact_text(text))
+
+    def current_attempt(self) -> Attempt:
+        """Return the current attempt; steps outside any subgoal get an attempt of their own."""
+        current = self._attempts.current
+        if current is None:
+            current = self._implicit_attempt = self._attempts.start(self._mission_text)
+        return current
+
+    def close_implicit_attempt(self) -> None:
+        """Close the attempt for steps outside any subgoal, because a subgoal starts."""
+        if self._implicit_attempt is not None and self._attempts.current is self._implicit_attempt:
+            self.close_attempt()
+
+    def close_attempt(self, error: BaseException | None = None) -> None:
+        """Close the attempt; its last action may still be pending."""
+        attempt = self._attempts.current
+        end = self._attempts.close_current(error)
+        if attempt is not None and end is not None:
+            self._deferred_ends.append((attempt, end))
+            self._write_attempt_ends()
+
+    def start(self, action: OpenActionT) -> None:
+        """Add an open action."""
+        self._open_actions.add(action)
+
+    def discard(self, action: OpenActionT) -> None:
+        """Drop an action without any effect."""
+        self._open_actions.discard(action)
+
+    def mark_page_known(self, page: int) -> None:
+        """Mark a page as known, so that it needs no `switch_page`."""
+        self._known_pages.add(page)
+
+    def record_page_switch(self, page: int) -> None:
+        """Record a `switch_page` before the first action on a new page."""
+        if page in self._known_pages:
+            return
+        self.mark_page_known(page)
+        rest = self._session.stabilizer
+        rest.mark_begin()
+        rest.end_action()
+        attempt = self.current_attempt()
+        self._write_instant_action(attempt, attempt.next_sequence(), SwitchPage(page=page))
+
+    def insert_dialog_answer(self, action: OpenActionT, answer: AnswerDialog) -> None:
+        """Record the answer to a dialog before the action that opened it; that action starts over."""
+        rest = self._session.stabilizer
+        rest.end_action()
+        self._write_instant_action(action.attempt, action.sequence, answer)
+        action.sequence = action.attempt.next_sequence()
+        rest.mark_begin()
+        rest.mark_acting()
+
+    def close_action(self, action: OpenActionT, events: PageEvents) -> None:
+        """Close an action."""
+        self._session.stabilizer.end_action()
+        action.observation = observe_without_waiting(self._session, events)
+        loop = asyncio._get_running_loop()  # noqa: SLF001 - None instead of an error once the agent's loop has ended
+        if loop is None and events.downloads:
+            self.warn(f"{action.id}: its downloads are unknown: the agent's browser was closed")
+        for page, download in events.downloads if loop is not None else ():
+            task = self.spawn(action, self._store_download(action, page, download))
+            self._downloads[task] = (action, download.url)
+        self.write_if_complete(action)
+
+    def spawn(self, action: OpenActionT, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start work that must finish before the action is written."""
+        action.pending_replies += 1
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._on_task_done(action, done))
+        return task
+
+    def write_if_complete(self, action: OpenActionT, *, whole: bool = True) -> None:
+        """Write an action once it is complete; `whole=False` writes it as it is."""
+        if (whole and not action.is_complete) or action not in self._open_actions:
+            return
+        self._open_actions.discard(action)
+        trace = action.build_trace()
+        self._write_action(action.attempt, trace)
+        for remark in self._warnings_for(action, trace):
+            self.warn(remark)
+        self._write_attempt_ends()
+        self._written.set()
+
+    async def settle(self, at_least_s: float = 0.0) -> None:
+        """Wait until the pages are idle after the last action, within a bound."""
+        ledger, begun = self._session.tracker, time.monotonic()
+        request_count, idle_since, patience_s = ledger.request_events, begun, FINAL_TIMEOUT_S
+        while (now := time.monotonic()) < begun + patience_s and not ledger.is_dead:
+            patience_s = max(patience_s, self._settle_timeout_s())
+            if ledger.in_flight or ledger.request_events != request_count:
+                request_count, idle_since = ledger.request_events, now
+            elif now > max(idle_since + IDLE_S, begun + at_least_s):
+                return
+            await asyncio.sleep(POLL_INTERVAL_S)
+
+    def _settle_timeout_s(self) -> float:
+        """Return how long requests may take; files loaded for download links get longer."""
+        answers = (request.existing_response for request in self._session.tracker.in_flight)
+        is_loading = any(is_attachment(answer) for answer in answers if answer is not None)
+        return DOWNLOAD_TIMEOUT_S if is_loading else FINAL_TIMEOUT_S
+
+    async def flush(self, timeout_s: float) -> None:
+        """Write open actions: downloads get `DOWNLOAD_TIMEOUT_S`, other replies `patience_s` after the previous one."""
+        if self._downloads:
+            await asyncio.wait(tuple(self._downloads), timeout=DOWNLOAD_TIMEOUT_S)
+        while self._open_actions:
+            self._written.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._written.wait()
+                continue
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Write open actions as they are: their page is gone and will not reply."""
+        for task, (entry, url) in self._downloads.items():
+            bound = f"{DOWNLOAD_TIMEOUT_S:g} s after the mission"
+            self.warn(f"{entry.id}: the download was still running {bound}; replays do not have it: {url}")
+            _cancel(task)
+        self._downloads.clear()
+        for task in tuple(self._tasks):
+            _cancel(task)
+        for entry in self.open_actions:
+            for loss in entry.abandon():
+                self.warn(f"{entry.id}: {loss}")
+            self.write_if_complete(entry, whole=False)
+
+    def _on_task_done(self, action: OpenActionT, done: asyncio.Task[None]) -> None:
+        self._tasks.discard(done)
+        self._downloads.pop(done, None)
+        action.pending_replies -= 1
+        if done.cancelled():
+            return
+        if (error := done.exception()) is not None:
+            self.warn(f"{action.id}: the recorder failed: {type(error).__name__}: {error}")
+        self.write_if_complete(action)
+
+    async def _store_download(self, action: OpenActionT, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
+        seen, content = await read_download(page, download)
+        if content is not None:
+            self._capture.take_download(self._session.redactor.redact_text(download.url), seen.name, content)
+        if action.observation is not None:
+            action.observation = action.observation.model_copy(
+                update={"downloads": (*action.observation.downloads, seen)}
+            )
+
+    def _write_attempt_ends(self) -> None:
+        """Write the end of closed attempts whose actions are all written."""
+        under_way = {entry.attempt for entry in self._open_actions}
+        for ending in [each for each in self._deferred_ends if each[0] not in under_way]:
+            self._deferred_ends.remove(ending)
+            ending[1]()
+
+    def _write_instant_action(self, attempt: Attempt, sequence: int, action: Action) -> None:
+        """Write an action without duration."""
+        now = self._now()
+        trace = ActionTrace(
+            id=f"{attempt.id}_action_{sequence:03d}",
+            sequence=sequence,
+            started_at=now,
+            ended_at=now,
+            action=action,
+            result=Succeeded(),
+            observation=observe_without_waiting(self._session, PageEvents()),
+        )
+        self._write_action(attempt, trace)
+
+    def _write_action(self, attempt: Attempt, trace: ActionTrace) -> None:
+        """Write a redacted action and the secrets found so far, so that a killed process leaves both."""
+        clean = trace.model_copy(update={"action": redact_action(self._session, trace.action)})
+        self._writer.add_action(attempt, clean)
+        if self._session.secret_detector is not None:
+            self._writer.write_redaction(Redaction(found=self._session.secret_detector.table))
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    """Cancel a task unless its loop is closed."""
+    if not task.get_loop().is_closed():
+        task.cancel()

@@ -1,0 +1,197 @@
+"""Write a bundle incrementally, so that an interrupted mission keeps what was recorded until then."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from shutil import rmtree
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import OutputError
+from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.files.writing import write_atomically
+from eikon_engine.llm.response_folder import RESPONSES_FOLDER, response_files
+from eikon_engine.network.store import NetworkWriter
+from eikon_engine.secrets.redaction import Redaction
+from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER, store_snapshot
+from eikon_engine.trace.execution import (
+    ActionTrace,
+    ExecutionTrace,
+    Extraction,
+    MissionStatus,
+    SkillUsage,
+    SubgoalTrace,
+)
+from eikon_engine.trace.journal import (
+    JOURNAL_FILE,
+    ActionRecorded,
+    CompletionRecorded,
+    ExtractionAdded,
+    FailureAdded,
+    JournalHeader,
+    JournalWriter,
+    MissionEnded,
+    SecretsFound,
+    SkillRecorded,
+    SubgoalEnded,
+    SubgoalStarted,
+    ToolRecorded,
+    WarningAdded,
+    read_journal,
+)
+from eikon_engine.trace.serializer import write_trace
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.trace.execution import CompletionUsage, Failure, ToolUsage
+
+TRACE_FILE = "trace.json"
+NETWORK_FOLDER: Final = "network"
+
+
+class BundleWriter:
+    """Write the journal of a recording and the files it refers to; referenced files are written first."""
+
+    def __init__(self, directory: Path) -> None:
+        """Start a bundle in a folder without a recording.
+
+        Raises:
+            OutputError: a recording exists already, or the folder cannot be written.
+            ResponseFolderError: the folder of responses cannot be read.
+        """
+        if (directory / TRACE_FILE).exists():
+            message = f"{directory / TRACE_FILE}: a recording exists already; choose another folder or remove it"
+            raise OutputError(message)
+        if response_files(directory / RESPONSES_FOLDER):
+            message = f"{directory / RESPONSES_FOLDER}: responses exist already; choose another folder or remove it"
+            raise OutputError(message)
+        self.directory = directory
+        self._existing_entries = {each.name for each in directory.iterdir()} if directory.is_dir() else None
+        """Entries that existed in the folder before; None if it did not exist."""
+        self._journal = JournalWriter(directory / JOURNAL_FILE)
+        try:
+            self.network = NetworkWriter(directory / NETWORK_FOLDER)
+        except OutputError:
+            self._journal.close()
+            (directory / JOURNAL_FILE).unlink()
+            raise
+        self.files = BlobStore(directory / FILES_FOLDER)
+        self._dom = BlobStore(directory / DOM_FOLDER)
+        self._redaction = Redaction()
+        self._written: set[str] = {JOURNAL_FILE}
+
+    def start(self, trace: ExecutionTrace) -> None:
+        """Write the header of the trace."""
+        self._journal.append(JournalHeader(trace=trace))
+
+    def start_subgoal(self, attempt: Attempt, description: str, started_at: datetime) -> None:
+        """Start an attempt."""
+        subgoal = SubgoalTrace(
+            id=attempt.id,
+            subgoal_id=attempt.subgoal_id,
+            description=description,
+            attempt_number=attempt.number,
+            started_at=started_at,
+            status="running",
+        )
+        self._journal.append(SubgoalStarted(subgoal=subgoal))
+
+    def end_subgoal(self, attempt: Attempt, ended_at: datetime, status: MissionStatus, error: str | None) -> None:
+        """End an attempt."""
+        self._journal.append(SubgoalEnded(attempt=attempt.id, ended_at=ended_at, status=status, error=error))
+
+    def add_action(self, attempt: Attempt, action: ActionTrace) -> None:
+        """Add an action to its attempt."""
+        self._journal.append(ActionRecorded(attempt=attempt.id, action=action))
+
+    def add_skill(self, attempt: Attempt, usage: SkillUsage) -> None:
+        """Add a skill run to its attempt."""
+        self._journal.append(SkillRecorded(attempt=attempt.id, skill=usage))
+
+    def add_tool(self, attempt: Attempt, usage: ToolUsage) -> None:
+        """Add a tool call to its attempt."""
+        self._journal.append(ToolRecorded(attempt=attempt.id, tool=usage))
+
+    def add_completion(self, attempt: Attempt, usage: CompletionUsage) -> None:
+        """Add a completion to its attempt."""
+        self._journal.append(CompletionRecorded(attempt=attempt.id, completion=usage))
+
+    def add_extraction(self, name: str, value: JsonValue) -> None:
+        """Add extracted data."""
+        self._journal.append(ExtractionAdded(extraction=Extraction(name=name, value=value)))
+
+    def add_failure(self, failure: Failure) -> None:
+        """Add a failure outside any action."""
+        self._journal.append(FailureAdded(failure=failure))
+
+    def warn(self, text: str) -> None:
+        """Add a warning."""
+        self._journal.append(WarningAdded(text=text))
+
+    def write_redaction(self, redaction: Redaction) -> None:
+        """Write the redaction table if it changed."""
+        if redaction != self._redaction:
+            self._journal.append(SecretsFound(redaction=redaction))
+            self._redaction = redaction
+
+    def store_snapshot(self, snapshot: PageSnapshot) -> BlobRef:
+        """Store the DOM of a page."""
+        return store_snapshot(self._dom, snapshot)
+
+    def store_file(self, content: bytes) -> BlobRef:
+        """Store a file for an upload field."""
+        return self.files.put(content)
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Write a file of the bundle atomically; `path` is relative."""
+        self._written.add(path)
+        write_atomically(self.directory / path, content)
+
+    def finish(self, ended_at: datetime, status: MissionStatus) -> None:
+        """Write trace.json from the journal and delete the journal."""
+        self._journal.append(MissionEnded(ended_at=ended_at, status=status))
+        self.close()
+        journal = self.directory / JOURNAL_FILE
+        write_trace(read_journal(journal), self.directory / TRACE_FILE)
+        journal.unlink()
+
+    def discard(self) -> None:
+        """Remove everything this recording wrote; other files in the folder remain."""
+        self.close()
+        for path in self._written:
+            (self.directory / path).unlink(missing_ok=True)
+        self.network.discard()
+        for name in {NETWORK_FOLDER, FILES_FOLDER, DOM_FOLDER} - (self._existing_entries or set()):
+            rmtree(self.directory / name, ignore_errors=True)
+        if self._existing_entries is None:
+            with suppress(OSError):  # another process added files
+                self.directory.rmdir()
+
+    def close(self) -> None:
+        """Close the open files."""
+        self._journal.close()
+        self.network.close()
+
+
+class Attempt:
+    """One attempt at a subgoal; numbers its steps."""
+
+    def __init__(self, *, subgoal_id: str, number: int) -> None:
+        """Start without steps."""
+        self.subgoal_id = subgoal_id
+        self.number = number
+        self._sequence = 0
+
+    @property
+    def id(self) -> str:
+        """Return the id of the attempt, in the same form as in trace format 1."""
+        return f"{self.subgoal_id}__attempt_{self.number}"
+
+    def next_sequence(self) -> int:
+        """Return the next step number, from 1."""
+        self._sequence += 1
+        return self._sequence

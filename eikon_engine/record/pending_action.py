@@ -1,0 +1,224 @@
+"""An action of an agent from the start of its call until it is written, with the candidates for its targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from eikon_engine.record.playwright_calls import UnsupportedCallError, action_for_call
+from eikon_engine.trace.actions import Drag, Mouse, Note
+from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from eikon_engine.browser.attach.call_interceptor import PlaywrightCall
+    from eikon_engine.browser.attach.element_probe import ElementSnapshot, TargetSnapshot
+    from eikon_engine.record.bundle_writer import Attempt
+    from eikon_engine.trace.actions import Action, FileInput
+    from eikon_engine.trace.execution import Result
+    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.target import Identity, Target
+
+TargetSlot: TypeAlias = Literal["element", "second"]
+"""Fields that hold the targets of a call, in order."""
+UNKNOWN_RESULT: Final = "unknown"
+"""Error code of a call without a known result."""
+NOT_ENDED: Final = "the call was still running when the recording ended"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class PendingAction:
+    """An action that is not written yet; mutable, every reply adds to it."""
+
+    call: PlaywrightCall
+    method: str
+    """Class and method as if called on a frame with a selector."""
+    params: Mapping[str, Any]
+    page: int
+    frames: tuple[str, ...]
+    """Selectors of the iframes that lead to the frame of the call."""
+    base_url: str | None
+    attempt: Attempt
+    sequence: int
+    started_at: datetime
+    files: tuple[FileInput, ...] = ()
+    ended_at: datetime | None = None
+    element: ElementSnapshot | None = None
+    second: ElementSnapshot | None = None
+    """Drop target of a drag."""
+    selector_match: ElementSnapshot | None = None
+    """What the selector of the element handle matches now."""
+    candidates: dict[TargetSlot, TargetCandidates] = field(default_factory=dict)
+    """Probes of targets that were not ready when the call started."""
+    response: Mapping[str, Any] = field(default_factory=dict)
+    result: Result | None = None
+    """None until the call has ended."""
+    observation: Observation | None = None
+    """None until the action is closed."""
+    pending_replies: int = 0
+    """Number of pending replies."""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """Return the action id."""
+        return f"{self.attempt.id}_action_{self.sequence:03d}"
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether the action can be written."""
+        return self.result is not None and self.observation is not None and not self.pending_replies
+
+    @property
+    def is_in_progress(self) -> bool:
+        """Return whether the call may still act and no other action has started."""
+        return self.result is None and self.observation is None
+
+    @property
+    def is_on_handle(self) -> bool:
+        """Return whether the call was made on an `ElementHandle`."""
+        return self.call.name.startswith("ElementHandle.")
+
+    @property
+    def target_selectors(self) -> dict[TargetSlot, str]:
+        """Return the selectors of the call by slot."""
+        selectors = [str(self.params[name]) for name in ("selector", "source", "target") if name in self.params]
+        slots: tuple[TargetSlot, ...] = ("element", "second")
+        return dict(zip(slots, selectors, strict=False))
+
+    def build_action(self) -> Action:
+        """Return the action with the identities of its elements.
+
+        Raises:
+            UnsupportedCallError: the call has no equivalent action.
+        """
+        action = action_for_call(
+            self.method,
+            self.params,
+            page=self.page,
+            timeout_ms=self.call.timeout_ms,
+            base_url=self.base_url,
+            files=self.files,
+        )
+        if action is None:
+            message = f"{self.method} is not an action"
+            raise UnsupportedCallError(message)
+        return self._with_identities(self._with_selected_values(action))
+
+    def abandon(self) -> tuple[str, ...]:
+        """Stop waiting for replies; the result records what is missing."""
+        self.pending_replies = 0
+        self.result = self.result or Failed(code=UNKNOWN_RESULT, message=NOT_ENDED)
+        return ()
+
+    def build_trace(self) -> ActionTrace:
+        """Return the `ActionTrace` to write; a call without an equivalent action becomes a `Note`."""
+        action: Action
+        try:
+            action = self.build_action()
+        except UnsupportedCallError as error:
+            self.warnings.append(f"{self.id}: replays skip {self.method}: {error}")
+            action = Note(page=self.page, text=f"{self.method} was called; replays skip it: {error}")
+        return ActionTrace(
+            id=self.id,
+            sequence=self.sequence,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            action=action,
+            result=self.result or Failed(code=UNKNOWN_RESULT, message=NOT_ENDED),
+            observation=self.observation,
+        )
+
+    def _with_selected_values(self, action: Action) -> Action:
+        """Use the option values the browser reported where the call left open whether a text is value or label."""
+        values = self.response.get("values")
+        named = any("valueOrLabel" in each for each in self.params.get("options") or ())
+        if action.type == "select_option" and named and values is not None and isinstance(self.result, Succeeded):
+            return action.model_copy(update={"by": "value", "options": tuple(values)})
+        return action
+
+    def _with_identities(self, action: Action) -> Action:
+        """Add element identities to the targets, and `nth=0` where the first of several matches was used."""
+        if isinstance(action, Mouse):
+            return action.model_copy(update={"under": self.element.identity if self.element else None})
+        target = getattr(action, "target", None)
+        if target is None:
+            return action
+        update = {"target": self._identified_target(target, self.element)}
+        if isinstance(action, Drag):
+            update["to"] = self._identified_target(action.to, self.second)
+        return action.model_copy(update=update)
+
+    def _identified_target(self, target: Target, element: ElementSnapshot | None) -> Target:
+        identity: Identity | None = element.identity if element is not None else None
+        selector = self._handle_selector(target.selector, element) if self.is_on_handle else target.selector
+        if element is not None and element.count > 1 and not self.params.get("strict"):
+            selector = f"{selector} >> nth=0"
+            self.warnings.append(
+                f"{self.id}: {target.selector} matched {element.count} elements; recorded the first. "
+                "Use a selector that matches one"
+            )
+        elif self.method == "Frame.waitForSelector" and not self.params.get("strict") and not self.is_on_handle:
+            selector = f"{selector} >> nth=0"  # more elements may match once the page is idle
+        frames = (*self.frames, *target.frames)
+        return target.model_copy(update={"selector": selector, "frames": frames, "identity": identity})
+
+    def _handle_selector(self, selector: str, element: ElementSnapshot | None) -> str:
+        """Return the selector that found the handle if it matches only that element, else its CSS path.
+
+        Raises:
+            UnsupportedCallError: neither is known.
+        """
+        found = self.selector_match
+        if found is not None and element is not None and found.count == 1 and found.identity == element.identity:
+            return selector
+        if element is None or not element.path:
+            message = "the element behind its handle could not be identified; use a selector"
+            raise UnsupportedCallError(message)
+        return element.path
+
+
+@dataclass(slots=True)
+class TargetCandidates:
+    """Collect what the probes saw of one target, by document; mutable, every probe adds to it."""
+
+    _before_events: dict[float, ElementSnapshot] = field(default_factory=dict)
+    """Last description before any event in the document."""
+    _before_hit: dict[float, ElementSnapshot] = field(default_factory=dict)
+    """Description before the element was hit, where its document remembers it."""
+    _hit_documents: set[float] = field(default_factory=set)
+    """Documents in which the target received an event."""
+
+    is_unprobed: bool = True
+    """Whether no document could be probed."""
+
+    def add(self, snapshot: TargetSnapshot) -> None:
+        """Add what a probe saw while the call was running."""
+        self._add_hit(snapshot)
+        if snapshot.element.count and snapshot.is_before_any_hit:
+            self._before_events[snapshot.document] = snapshot.element
+
+    def resolve(self, final: TargetSnapshot | None, *, must_be_hit: bool) -> ElementSnapshot | None:
+        """Return the element the call acted on; None if that is ambiguous.
+
+        `last` is the probe after the call, None if it failed. `is_felt` means that a successful call always dispatches
+        an event to its element, so an element that is still there without one was not the target.
+        """
+        if final is not None:
+            self._add_hit(final)
+        found = self._hit_documents or set(self._before_events)
+        if not self._hit_documents and must_be_hit and final is not None:
+            found.discard(final.document)
+        if len(found) != 1:
+            return None
+        document = found.pop()
+        return self._before_events.get(document) or self._before_hit.get(document)
+
+    def _add_hit(self, snapshot: TargetSnapshot) -> None:
+        self.is_unprobed = False
+        if snapshot.was_hit:
+            self._hit_documents.add(snapshot.document)
+        if snapshot.identity_before_hit is not None and snapshot.element.count == 1:
+            self._before_hit[snapshot.document] = replace(snapshot.element, identity=snapshot.identity_before_hit)

@@ -1,0 +1,140 @@
+"""Subprocess of `record_script`: run a script with all its browser contexts recorded."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+from eikon_engine.browser.attach.client_views import impl_of
+from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.record.agent_mission import AgentRecording
+from eikon_engine.record.options import AttachOptions
+from eikon_engine.record.record_script import RecordedContext, ScriptRequest, ScriptResult
+from eikon_engine.record.recorder import describe_error
+
+
+class ScriptHost:
+    """Record each context the script opens: the first into the requested folder, others beside it."""
+
+    def __init__(self, request: ScriptRequest) -> None:
+        """Start without recordings."""
+        self._request = request
+        self._recordings: dict[int, AgentRecording] = {}
+        self._texts: dict[int, str] = {}
+        self._errors: dict[str, BaseException] = {}
+        """Failures of tests by node id."""
+        self._tests: dict[int, str] = {}
+        self.test: str = ""
+        """Node id of the running test."""
+        self.recorded: list[RecordedContext] = []
+        self.not_recorded: list[str] = []
+        self._count = 0
+
+    async def on_context_opened(self, wrapper: object) -> None:
+        """Start recording a context."""
+        self._count += 1
+        number = self._count
+        folder = self._request.directory
+        directory = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
+        text = self._request.mission_text or self.test or Path(self._request.script).name
+        options = AttachOptions(
+            secrets=self._request.secrets,
+            redact=self._request.redact,
+            redaction=self._request.redaction,
+            certify=None,
+        )
+        recording = AgentRecording(wrapper, text, directory, options)
+        try:
+            await recording.start()
+        except Exception as error:  # noqa: BLE001 - the script continues without a recording
+            self.not_recorded.append(f"{directory}: {describe_error(error)}")
+            return
+        self._recordings[id(impl_of(wrapper))] = recording
+        self._tests[id(recording)] = self.test
+        self._texts[id(recording)] = text
+
+    async def on_context_closing(self, impl: object) -> None:
+        """Stop recording a context before it closes."""
+        recording = self._recordings.get(id(impl))
+        if recording is not None:
+            await recording.stop()
+
+    def on_test_failed(self, test: str, error: BaseException) -> None:
+        """Store the failure of a test."""
+        self._errors[test] = error
+
+    def finish(self, error: BaseException | None) -> None:
+        """Complete all recordings; `error` is the exception that ended the script."""
+        for recording in self._recordings.values():
+            test = self._tests[id(recording)]
+            try:
+                recording.finish(self._errors.get(test) if test else error)
+            except Exception as fault:  # noqa: BLE001 - the other recordings must still be completed
+                self.not_recorded.append(f"{recording.directory}: {describe_error(fault)}")
+                continue
+            self.recorded.append(
+                RecordedContext(
+                    directory=recording.directory,
+                    mission_text=self._texts[id(recording)],
+                    secrets=dict(recording.secrets),
+                )
+            )
+
+
+class _PytestPlugin:
+    """pytest plugin that tracks the running test and its failure."""
+
+    def __init__(self, host: ScriptHost) -> None:
+        self._host = host
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._host.test = nodeid
+
+    def pytest_exception_interact(self, node: Any, call: Any) -> None:  # noqa: ANN401 - pytest is not a dependency
+        if hasattr(node, "nodeid"):
+            self._host.on_test_failed(node.nodeid, call.excinfo.value)
+
+
+def main() -> int:
+    """Read the request from the first file descriptor, run it, and write the result to the second."""
+    request_fd, result_fd = int(sys.argv[1]), int(sys.argv[2])
+    with os.fdopen(request_fd, "rb") as pipe:
+        request = ScriptRequest.model_validate_json(pipe.read())
+    host = ScriptHost(request)
+    observe_contexts(host)
+    override_launch(request.browser_path, lambda: find_browser(None, environ=os.environ).path)
+    run = _run_pytest if request.runner == "pytest" else _run_script
+    error: BaseException | None = None
+    try:
+        return run(request, host)
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        host.finish(error)
+        answer = ScriptResult(recorded=tuple(host.recorded), not_recorded=tuple(host.not_recorded))
+        with os.fdopen(result_fd, "wb") as pipe:
+            pipe.write(answer.model_dump_json().encode())
+
+
+def _run_script(request: ScriptRequest, _host: ScriptHost) -> int:
+    script = Path(request.script)
+    sys.argv = [request.script, *request.arguments]
+    sys.path[0] = str(script.resolve().parent)
+    runpy.run_path(request.script, run_name="__main__")
+    return 0
+
+
+def _run_pytest(request: ScriptRequest, host: ScriptHost) -> int:
+    import pytest  # noqa: PLC0415 - not a dependency: only installed where tests are
+
+    sys.path[0] = os.getcwd()  # noqa: PTH109 - as `python -m pytest` does
+    return int(pytest.main([request.script, *request.arguments], plugins=[_PytestPlugin(host)]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""Read the start state of a recording and store it in the bundle."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.redaction import redact_headers
+from eikon_engine.errors import UsageError
+from eikon_engine.trace.environment import (
+    SESSION_STORAGE_FILE,
+    STORAGE_STATE_FILE,
+    SessionStorage,
+    StorageState,
+    parse_session_storage,
+)
+from eikon_engine.trace.execution import StartState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.browser.session import Session, SessionOptions
+    from eikon_engine.browser.worker import BrowserWorker
+    from eikon_engine.record.bundle_writer import BundleWriter
+    from eikon_engine.redact.secret_detector import SecretDetector
+    from eikon_engine.trace.environment import Environment
+
+
+def read_session_storage(path: Path | None) -> SessionStorage:
+    """Read a session storage file; empty without a path.
+
+    Raises:
+        UsageError: the file is missing or malformed.
+    """
+    if path is None:
+        return {}
+    try:
+        return parse_session_storage(path.read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"cannot read the session storage {path}: {error}; expected JSON {{origin: {{key: value}}}}"
+        raise UsageError(message) from error
+
+
+async def store_start_state(worker: BrowserWorker, writer: BundleWriter, options: SessionOptions) -> StartState:
+    """Write the redacted start state of the session into the bundle.
+
+    Cookies are those the browser accepted; the rest is the given state, because reading it back would load pages.
+    """
+    given = options.storage_state or {"origins": []}
+    state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
+    return write_start_state(worker.session, writer, options, state)
+
+
+def write_start_state(
+    session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState
+) -> StartState:
+    """Write a known start state, redacted."""
+    if session.secret_detector is not None:
+        detect_in_start_state(session.secret_detector, state, options.session_storage)
+        state = {**state, "cookies": [_redact_cookie(session, each) for each in state["cookies"]]}
+    redact = session.redactor.redact_json
+    writer.write_file(STORAGE_STATE_FILE, _json_bytes(redact(state)))
+    session_storage: dict[str, JsonValue] = {origin: {**items} for origin, items in options.session_storage.items()}
+    if session_storage:
+        writer.write_file(SESSION_STORAGE_FILE, _json_bytes(redact(session_storage)))
+    return StartState(
+        storage_state=STORAGE_STATE_FILE,
+        session_storage=SESSION_STORAGE_FILE if session_storage else None,
+        secrets=tuple(sorted(options.redacted_secrets)),
+    )
+
+
+def redact_environment(session: Session, environment: Environment) -> Environment:
+    """Redact the headers of the environment for the trace; the session still sends the originals."""
+    pairs = environment.extra_http_headers.items()
+    if session.secret_detector is not None:
+        session.secret_detector.add(session.secret_detector.search.in_headers(pairs))
+    return environment.model_copy(update={"extra_http_headers": dict(redact_headers(session, pairs))})
+
+
+def detect_in_start_state(
+    detector: SecretDetector, state: StorageState, session_storage: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Search the start state of a session for secrets."""
+    discover = detector.search
+    for cookie in state.get("cookies", []):
+        is_hidden = cookie.get("httpOnly", False)
+        detector.add(discover.in_cookie(cookie["name"], cookie["value"], is_hidden=is_hidden))
+    for origin in state.get("origins", []):
+        for item in origin.get("localStorage", []):
+            detector.add(discover.in_storage(str(item.get("name", "")), str(item.get("value", ""))))
+        detector.add(discover.in_values("storage", origin.get("indexedDB")))
+    for items in session_storage.values():
+        for name, value in items.items():
+            detector.add(discover.in_storage(name, value))
+
+
+def _redact_cookie(session: Session, cookie: JsonValue) -> JsonValue:
+    if session.secret_detector is None or not isinstance(cookie, dict):
+        return cookie
+    name, value, is_hidden = str(cookie["name"]), str(cookie["value"]), bool(cookie.get("httpOnly"))
+    clean = session.secret_detector.redact_cookie(name, value, session.redactor.redact_text, is_http_only=is_hidden)
+    return {**cookie, "value": clean}
+
+
+def _json_bytes(value: JsonValue) -> bytes:
+    return json.dumps(value, indent=1, ensure_ascii=False).encode()

@@ -1,0 +1,300 @@
+"""Probe the elements that agent calls act on, without delaying the calls."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+
+from eikon_engine.browser.attach.call_interceptor import frame_of_call, frames_of_call, handle_in_result
+from eikon_engine.browser.attach.element_probe import (
+    DESCRIBE_AT_CENTER,
+    DESCRIBE_AT_POINT,
+    DESCRIBE_FOCUSED,
+    DESCRIBE_HANDLE,
+    DESCRIBE_MATCHES,
+    DESCRIBE_TARGET,
+    parse_element,
+    parse_target,
+    serialize_argument,
+)
+from eikon_engine.record.pending_action import TargetCandidates
+from eikon_engine.record.playwright_calls import is_action_call
+from eikon_engine.secrets.detection import is_password_name
+from eikon_engine.trace.execution import Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from eikon_engine.browser.attach.call_interceptor import CallInterceptor, PlaywrightCall
+    from eikon_engine.browser.attach.element_probe import ElementSnapshot, TargetSnapshot
+    from eikon_engine.browser.session import Session
+    from eikon_engine.record.pending_action import PendingAction, TargetSlot
+
+POLL_INTERVAL_S: Final = 0.02
+"""Wall time between two probes of a target that is not actionable; longer if a probe takes longer."""
+_ResultSlot: TypeAlias = Literal["element", "second", "found"]
+_ReplyT = TypeVar("_ReplyT")
+_HANDLE_RESULTS: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
+"""Calls that return a handle, and its key in their result."""
+_KEYBOARD_TEXT_CALLS: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
+_MOUSE_BUTTON_CALLS: Final = frozenset({"Page.mouseDown", "Page.mouseUp"})
+_MOUSE_CALLS: Final = frozenset({"Page.mouseMove", "Page.mouseClick", *_MOUSE_BUTTON_CALLS})
+_POINTER_CALLS: Final = frozenset(
+    {"Frame.click", "Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck", "Frame.dragAndDrop", *_MOUSE_CALLS}
+)
+"""Calls that move the pointer."""
+_READ_ONLY_CALLS: Final = frozenset({"Frame.waitForSelector"})
+"""Calls without an effect on their element."""
+_EVENT_CALLS: Final = frozenset(
+    {
+        "Frame.click",
+        "Frame.dblclick",
+        "Frame.dragAndDrop",
+        "Frame.fill",
+        "Frame.press",
+        "Frame.selectOption",
+        "Frame.setInputFiles",
+        "Frame.type",
+    }
+)
+"""Calls that always dispatch an event `init_hit_targets.js` observes when they succeed; `check` on a checked box does not."""
+
+
+def is_mouse_button_call(name: str) -> bool:
+    """Return whether a call presses or releases a mouse button at the current pointer position."""
+    return name in _MOUSE_BUTTON_CALLS
+
+
+class TargetProbe:
+    """Probe elements and store the results in their actions."""
+
+    def __init__(self, session: Session, on_result: Callable[[PendingAction, ElementSnapshot | None], None]) -> None:
+        """Call `taken` after each reply with the element of the action, if it is known."""
+        self._session = session
+        self._on_result = on_result
+        self.interceptor: CallInterceptor | None = None
+        self._handle_selectors: dict[Any, str] = {}
+        """Selector that found each handle."""
+        self._last_pointer_actions: dict[int, PendingAction] = {}
+        """Last pointer action by page."""
+
+    def as_frame_call(self, call: PlaywrightCall) -> tuple[str, Mapping[str, Any]]:
+        """Rewrite a call on a handle as a call on its frame with the selector that found the handle."""
+        kind, _, method = call.name.partition(".")
+        if kind != "ElementHandle" or method == "waitForSelector" or not is_action_call(f"Frame.{method}"):
+            return call.name, call.params
+        return f"Frame.{method}", {**call.params, "selector": self._handle_selectors.get(call.target) or "*"}
+
+    def remember_handle(self, call: PlaywrightCall, response: Mapping[str, Any] | None) -> None:
+        """Remember the selector that found a handle."""
+        where = _HANDLE_RESULTS.get(call.name)
+        handle = handle_in_result((response or {}).get(where)) if where else None
+        if handle is not None:
+            self._handle_selectors[handle] = str(call.params["selector"])
+
+    def probe(self, pending: PendingAction) -> None:
+        """Probe the element of an action; the probe reaches the browser before the call does."""
+        if is_mouse_button_call(pending.method):
+            self._probe_under_pointer(pending)
+        elif pending.method == "Page.mouseClick":
+            place = [pending.params["x"], pending.params["y"]]
+            self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, place)
+        elif pending.method in _KEYBOARD_TEXT_CALLS:
+            for frame in frames_of_call(pending.call):
+                self._evaluate(pending, frame, DESCRIBE_FOCUSED)
+        elif pending.is_on_handle:
+            self._evaluate(pending, pending.call.target, DESCRIBE_HANDLE)
+            if pending.call.target in self._handle_selectors:
+                self._evaluate_all(pending, str(pending.params["selector"]), DESCRIBE_MATCHES, slot="found")
+        else:
+            for slot in pending.target_selectors:
+                self._poll_target(pending, slot, is_first=slot == "element")
+        if pending.method in _POINTER_CALLS:
+            self._last_pointer_actions[pending.page] = pending
+
+    def _probe_under_pointer(self, pending: PendingAction) -> None:
+        """Probe the pointer position and the element there."""
+        previous = self._last_pointer_actions.get(pending.page)
+        if previous is None:
+            return
+        if "x" in previous.params:
+            place = (float(previous.params["x"]), float(previous.params["y"]))
+            pending.params = {**pending.params, "x": place[0], "y": place[1]}
+            self._evaluate(pending, frame_of_call(pending.call), DESCRIBE_AT_POINT, place)
+            return
+        is_drop = previous.method == "Frame.dragAndDrop"
+        position = previous.params.get("targetPosition" if is_drop else "position")
+        offset = None if position is None else [position["x"], position["y"]]
+        if previous.is_on_handle:
+            self._evaluate(pending, previous.call.target, DESCRIBE_AT_CENTER, offset)
+        elif previous.method in _MOUSE_CALLS:
+            return  # a press at an unknown position
+        else:
+            target, frame = previous.target_selectors["second" if is_drop else "element"], frame_of_call(previous.call)
+            self._evaluate_all(pending, target, DESCRIBE_AT_CENTER, value=offset, frame=frame)
+
+    def probe_after_call(self, pending: PendingAction) -> None:
+        """Probe once more after the call ended, for targets that were not actionable when it started."""
+        for slot in pending.candidates:
+            self._probe_finally(pending, slot)
+        if pending.target_selectors and not pending.is_on_handle:
+            return
+        if pending.observation is None and (pending.element is None or not pending.element.count):
+            self.probe(pending)
+
+    def _poll_target(self, pending: PendingAction, slot: TargetSlot, *, is_first: bool = False) -> None:
+        """Probe a target; repeat until the call has ended while the target is not actionable."""
+        loop = asyncio.get_running_loop()
+        asked_at = loop.time()
+
+        def take(seen: TargetSnapshot | None) -> None:
+            if is_first and seen is not None and seen.element.is_actionable:
+                self._store_result(pending, seen.element, slot)
+                self._on_result(pending, seen.element if slot == "element" else None)
+                return
+            if pending.is_in_progress or is_first:
+                self._add_candidate(pending, slot, seen)
+            if pending.is_in_progress:
+                loop.call_later(max(POLL_INTERVAL_S, loop.time() - asked_at), again)
+            elif is_first:
+                self._probe_finally(pending, slot)
+            self._on_result(pending, None)
+
+        def again() -> None:
+            if pending.is_in_progress:
+                self._poll_target(pending, slot)
+
+        self._send_target_probe(pending, slot, take, is_first=is_first)
+
+    def _probe_finally(self, pending: PendingAction, slot: TargetSlot) -> None:
+        """Probe a target after the call and decide what it was; skipped once another action has started."""
+
+        def take(last: TargetSnapshot | None) -> None:
+            self._resolve_target(pending, slot, last)
+            self._on_result(pending, None)
+
+        if pending.observation is not None or not self._send_target_probe(pending, slot, take):
+            self._resolve_target(pending, slot, None)
+
+    def _send_target_probe(
+        self,
+        pending: PendingAction,
+        slot: TargetSlot,
+        on_reply: Callable[[TargetSnapshot | None], None],
+        *,
+        is_first: bool = False,
+    ) -> bool:
+        is_new_call = is_first and slot == "element"
+        params = _evaluate_params(DESCRIBE_TARGET, [slot, is_new_call], selector=pending.target_selectors[slot])
+        return self._send(pending, frame_of_call(pending.call), "evalOnSelectorAll", params, parse_target, on_reply)
+
+    def _add_candidate(self, pending: PendingAction, slot: TargetSlot, snapshot: TargetSnapshot | None) -> None:
+        sightings = pending.candidates.setdefault(slot, TargetCandidates())
+        if snapshot is None:
+            return
+        sightings.add(snapshot)
+        if snapshot.element.count and snapshot.is_before_any_hit:
+            self._store_result(pending, snapshot.element, slot)
+
+    def _resolve_target(self, pending: PendingAction, slot: TargetSlot, final: TargetSnapshot | None) -> None:
+        """Store what a target was before the action; where that is ambiguous, store that it is unknown."""
+        if pending.method in _READ_ONLY_CALLS and final is not None and final.element.count:
+            self._store_result(pending, final.element, slot)
+            return
+        has_acted = isinstance(pending.result, Succeeded) and pending.method not in _READ_ONLY_CALLS
+        sightings = pending.candidates[slot]
+        known = sightings.resolve(final, must_be_hit=has_acted and slot == "element" and pending.method in _EVENT_CALLS)
+        if known is not None:
+            self._store_result(pending, known, slot)
+        elif has_acted and not sightings.is_unprobed:
+            setattr(pending, slot, None)
+            pending.warnings.append(
+                f"{pending.id}: the element of {pending.target_selectors[slot]} could not be identified: it appeared late and was "
+                "removed or changed at once. Replays act on whatever the selector matches"
+            )
+
+    def _evaluate(self, pending: PendingAction, target: object, expression: str, value: object = None) -> None:
+        self._probe_element(pending, target, "evaluateExpression", _evaluate_params(expression, value), "element")
+
+    def _evaluate_all(
+        self,
+        pending: PendingAction,
+        selector: str,
+        expression: str,
+        *,
+        slot: _ResultSlot = "element",
+        value: object = None,
+        frame: object = None,
+    ) -> None:
+        params = _evaluate_params(expression, value, selector=selector)
+        self._probe_element(pending, frame or frame_of_call(pending.call), "evalOnSelectorAll", params, slot)
+
+    def _probe_element(
+        self, pending: PendingAction, target: object, method: str, params: dict[str, Any], slot: _ResultSlot
+    ) -> None:
+        def take(seen: ElementSnapshot | None) -> None:
+            if seen is not None:
+                self._store_result(pending, seen, slot)
+            self._on_result(pending, seen if slot == "element" else None)
+
+        self._send(pending, target, method, params, parse_element, take)
+
+    def _send(
+        self,
+        pending: PendingAction,
+        target: object,
+        method: str,
+        params: dict[str, Any],
+        parse: Callable[[Mapping[str, Any]], _ReplyT | None],
+        on_reply: Callable[[_ReplyT | None], None],
+    ) -> bool:
+        """Send a probe and pass on its reply, None if there is none; return whether it could be sent."""
+        answer = self.interceptor.send(target, method, params) if self.interceptor is not None else None
+        if answer is None:
+            return False
+
+        def arrive(done: asyncio.Future[Any]) -> None:
+            pending.pending_replies -= 1
+            on_reply(None if done.cancelled() or done.exception() is not None else parse(done.result()))
+
+        pending.pending_replies += 1
+        answer.add_done_callback(arrive)
+        return True
+
+    def _store_result(self, pending: PendingAction, snapshot: ElementSnapshot, slot: _ResultSlot) -> None:
+        if slot == "second":
+            pending.second = snapshot
+        elif slot == "found":
+            pending.selector_match = snapshot
+        elif pending.is_on_handle and not snapshot.path and pending.element is not None:
+            pending.element = replace(snapshot, path=pending.element.path)
+        elif pending.method not in _KEYBOARD_TEXT_CALLS or snapshot.count:
+            pending.element = snapshot
+            self._redact_password(pending)
+            if snapshot.path and snapshot.identity is None:
+                self._evaluate_all(pending, snapshot.path, DESCRIBE_MATCHES)
+        if snapshot.point is not None:
+            pending.params = {**pending.params, "x": snapshot.point[0], "y": snapshot.point[1]}
+
+    def _redact_password(self, pending: PendingAction) -> None:
+        """Treat text typed into a password field as a secret from now on."""
+        identity = pending.element.identity if pending.element is not None else None
+        text = pending.params.get("value", pending.params.get("text"))
+        if identity is not None and ("type", "password") in identity.attributes and isinstance(text, str):
+            self._redact_lines(text)
+
+    def redact_named_password(self, pending: PendingAction) -> None:
+        """Treat text typed into a target whose selector names a password as a secret."""
+        text, selector = pending.params.get("value", pending.params.get("text")), pending.params.get("selector")
+        if isinstance(text, str) and isinstance(selector, str) and is_password_name(selector):
+            self._redact_lines(text)
+
+    def _redact_lines(self, text: str) -> None:
+        """Register each line as a secret: fields take no line breaks, and a typed one is Enter."""
+        for line in text.splitlines():
+            self._session.redact_typed_secret(line)
+
+
+def _evaluate_params(expression: str, value: object, **fields: str) -> dict[str, Any]:
+    return {**fields, "expression": expression, "isFunction": True, "arg": serialize_argument(value)}

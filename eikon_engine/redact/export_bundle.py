@@ -1,0 +1,135 @@
+"""Export a bundle as one zip file for sharing."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import OutputError
+from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.redact.bundle_secrets import BundleSecrets
+from eikon_engine.redact.rewrite_bundle import redact_bundle
+from eikon_engine.redact.scan import scan_folder
+from eikon_engine.redact.secret_detector import SecretDetector
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.masks import Mask, StoragePart
+from eikon_engine.trace.serializer import find_trace_file, read_trace, write_trace
+
+if TYPE_CHECKING:
+    from eikon_engine.redact.scan import SuspectedSecret
+    from eikon_engine.secrets.redaction import FoundSecret
+    from eikon_engine.secrets.search import RedactionRules
+
+_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""Earliest timestamp of the zip format; equal bundles produce equal files."""
+_IMAGE_SUFFIXES: Final = (".png", ".jpg", ".jpeg")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSummary:
+    """Summary of an export."""
+
+    replaced_count: int
+    """Number of values replaced for the export."""
+    is_changed: bool
+    """Whether any file differs from the bundle."""
+    is_certificate_removed: bool
+    """Whether the certificate was removed because the files it covers changed."""
+    image_count: int
+    """Number of images; they are not redacted."""
+    suspected: tuple[SuspectedSecret, ...]
+    """Values that may still be secrets."""
+
+
+def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes, *, is_redacted: bool) -> ExportSummary:
+    """Write the bundle at `source` as a zip file; `redacted` applies stricter rules than recordings do.
+
+    Raises:
+        TraceError: the bundle cannot be read.
+        OutputError: the file cannot be written.
+    """
+    bundle = open_bundle(source)
+    with tempfile.TemporaryDirectory(prefix="eikon-export-") as folder:
+        copy = Path(folder) / (bundle.root.resolve().name or "bundle")
+        try:
+            shutil.copytree(bundle.root, copy, ignore=_symlinks)
+        except (OSError, shutil.Error) as error:
+            message = f"cannot copy {bundle.root}: {error}; check permissions and free disk space"
+            raise OutputError(message) from error
+        found = _redact_copy(copy, rules, key) if is_redacted else None
+        is_changed = found is not None and found.is_changed
+        drops_certificate = is_changed and (copy / CERTIFICATE_FILE).exists()
+        if drops_certificate:
+            (copy / CERTIFICATE_FILE).unlink()
+        suspected = scan_folder(copy, allow_rules=()) if is_redacted else ()
+        _write_zip(copy, target)
+        pictures = sum(path.suffix in _IMAGE_SUFFIXES for path in copy.rglob("*"))
+    replaced = len(found.table) if found is not None else 0
+    return ExportSummary(
+        replaced_count=replaced,
+        is_changed=is_changed,
+        is_certificate_removed=drops_certificate,
+        image_count=pictures,
+        suspected=tuple(suspected),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Redacted:
+    table: tuple[FoundSecret, ...]
+    is_changed: bool
+
+
+def _redact_copy(root: Path, rules: RedactionRules, key: bytes) -> _Redacted:
+    original = read_trace(root)
+    found = SecretDetector(rules, key, is_strict=True, known=original.redaction.found)
+    secrets = BundleSecrets(found)
+    secrets.read_bundle(root)
+    redactor = Redactor({}, found.stand_ins)
+    is_changed = redact_bundle(root, redactor, secrets.changed_digests(redactor), found)
+    if not is_changed:
+        return _Redacted((), is_changed=False)
+    trace = read_trace(root)
+    table = (*trace.redaction.found, *found.table)
+    warning = "secrets were replaced on export; certify the bundle before relying on its replays"
+    masks = tuple(_storage_mask(name) for name in secrets.unverifiable_items(original))
+    update = {
+        "masks": (*trace.masks, *masks),
+        "redaction": trace.redaction.model_copy(update={"found": table}),
+        "warnings": (*trace.warnings, warning),
+    }
+    write_trace(trace.model_copy(update=update), find_trace_file(root))
+    return _Redacted(found.table, is_changed=True)
+
+
+def _storage_mask(name: str) -> Mask:
+    """Mask a stored item whose value is unknown: the digest of its redacted value cannot be computed."""
+    reason = "only the digest of its original value is known, so it cannot be compared after redaction"
+    return Mask(name=f"storage {name}", part=StoragePart(name=name), reason=reason)
+
+
+def _symlinks(folder: str, names: list[str]) -> list[str]:
+    """Exclude symbolic links: they may lead outside the bundle."""
+    return [name for name in names if (Path(folder) / name).is_symlink()]
+
+
+def _write_zip(root: Path, target: Path) -> None:
+    packed = io.BytesIO()
+    try:
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(root.rglob("*")):
+                if path.is_file():
+                    entry = zipfile.ZipInfo(path.relative_to(root.parent).as_posix(), _ZIP_EPOCH)
+                    entry.compress_type = zipfile.ZIP_STORED if path.suffix == ".zst" else zipfile.ZIP_DEFLATED
+                    entry.external_attr = 0o644 << 16
+                    archive.writestr(entry, path.read_bytes())
+    except OSError as error:
+        raise OutputError(write_error_message(target, error)) from error
+    write_atomically(target, packed.getvalue())

@@ -1,0 +1,99 @@
+"""Sites that store what a mission does: detect requests that write, and reset the site before each visit."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from eikon_engine.divergence.causes import LOGIN_PATH
+from eikon_engine.errors import FixRefusedError
+from eikon_engine.network.exchange import SAFE_METHODS
+from eikon_engine.process_group import Command, run_in_group
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.steps import iter_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.process_group import ProcessResult
+    from eikon_engine.repair.options import RepairOptions
+    from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.observation import Observation
+
+RESET_TIMEOUT_S: Final = 600.0
+"""Timeout of the reset command."""
+_STDERR_CHUNKS: Final = 64
+
+
+def reset_site(options: RepairOptions) -> None:
+    """Run the reset command, if there is one, before the site is visited.
+
+    Processes that the command leaves running are killed.
+
+    Raises:
+        FixRefusedError: it failed or timed out.
+    """
+    command = options.reset_command
+    if command is None:
+        return
+    clean = Redactor(options.secrets).redact_text
+    options.progress(f"resetting the site: {clean(command)}")
+    said: deque[bytes] = deque(maxlen=_STDERR_CHUNKS)
+    program = Command(
+        arguments=("/bin/sh", "-c", command),
+        cwd=Path.cwd(),
+        environ=os.environ,
+        timeout_seconds=RESET_TIMEOUT_S,
+        stdout=lambda _data: None,
+        stderr=said.append,
+    )
+    ended = run_in_group(program)
+    if ended.exit_status != 0:
+        lines = clean(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
+        message = f"--reset-cmd {clean(command)!r} {_describe_end(ended)}{f': {lines[0]}' if lines else ''}. Fix it and retry."
+        raise FixRefusedError(message)
+
+
+def _describe_end(ended: ProcessResult) -> str:
+    match ended.ending:
+        case "timed_out":
+            return f"timed out after {RESET_TIMEOUT_S:.0f} s"
+        case "killed":
+            return f"was killed by signal {ended.signal}"
+        case _:
+            return f"failed with exit status {ended.exit_status}"
+
+
+def first_write(trace: ExecutionTrace) -> str | None:
+    """Return the first request of a mission that writes to the site; None if there is none.
+
+    A login does not count: a later visit does not see it.
+    """
+    for attempt, step in iter_steps(trace):
+        seen = step.observation if isinstance(step, ActionTrace) else None
+        for key in () if seen is None else _write_requests(seen):
+            method, url, *_ = key.split(" ")
+            if LOGIN_PATH.search(urlsplit(url).path) is None:
+                return f"{method} {url} at step {step.sequence} of {attempt.subgoal_id}"
+    return None
+
+
+def earlier_visit_hint(trace: ExecutionTrace, options: RepairOptions) -> str:
+    """Return a hint that the difference may come from an earlier visit; empty if it cannot, or the site is reset."""
+    written = None if options.reset_command is not None or options.against == "recording" else first_write(trace)
+    if written is None:
+        return ""
+    return (
+        f". The mission writes to the site ({written}), so each visit sees the changes of the one before: use "
+        "--reset-cmd COMMAND to reset the site before each visit"
+    )
+
+
+def _write_requests(seen: Observation) -> Iterator[str]:
+    """Yield keys of requests with unsafe methods; older recordings list them among all requests."""
+    keys = seen.requests if seen.writes is None else seen.writes
+    return (key for key in keys if " " in key and key.split(" ")[0] not in SAFE_METHODS)

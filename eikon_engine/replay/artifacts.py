@@ -1,0 +1,146 @@
+"""The artifacts folder of one run, and the evidence files in it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+from eikon_engine.divergence.pixel_diff import compare_images
+from eikon_engine.dom import render_html
+from eikon_engine.errors import OutputError
+from eikon_engine.files.writing import write_atomically, write_error_message
+from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.trace.execution import ActionTrace, Artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.browser.worker import PerformedAction, Worker
+    from eikon_engine.dom import PageSnapshot
+    from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+    from eikon_engine.replay.plan import PlannedStep
+    from eikon_engine.replay.step import StepRunner
+
+OUTCOME_FILE: Final = "outcome.json"
+
+
+class ArtifactsFolder:
+    """Write the artifacts of one run."""
+
+    def __init__(self, root: Path) -> None:
+        """Create the folder; the artifacts of an earlier run move to `<folder>.1`, `<folder>.2` ….
+
+        Raises:
+            OutputError: it cannot be written, or holds files that are not replay artifacts.
+        """
+        self.root = root
+        try:
+            _move_earlier_run(root)
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(write_error_message(root, error)) from error
+
+    def write(self, name: str, content: str | bytes) -> str:
+        """Write a file atomically; return its path relative to the folder."""
+        write_atomically(self.root / name, content.encode() if isinstance(content, str) else content)
+        return name
+
+
+def _move_earlier_run(root: Path) -> None:
+    if not root.exists():
+        return
+    if not root.is_dir():
+        message = f"{root}: expected an artifacts folder, got a file. Choose another --artifacts-dir."
+        raise OutputError(message)
+    content = {entry.name for entry in root.iterdir()}
+    if not content:
+        return
+    if EVENTS_FILE not in content and OUTCOME_FILE not in content:
+        message = f"{root} holds files that are not replay artifacts ({min(content)}). Choose another --artifacts-dir."
+        raise OutputError(message)
+    number = 1
+    while (aside := root.with_name(f"{root.name}.{number}")).exists():
+        number += 1
+    root.rename(aside)
+
+
+class EvidenceWriter:
+    """Write the evidence of a run to `subgoal_<n>` folders."""
+
+    def __init__(self, folder: ArtifactsFolder, runner: StepRunner, worker: Worker) -> None:
+        """Write evidence of `runner` and `worker` to `folder`."""
+        self._folder = folder
+        self._runner = runner
+        self._worker = worker
+
+    async def add_action_evidence(self, planned: PlannedStep, outcome: ActionOutcome) -> ActionOutcome:
+        """Write screenshots and DOM of an action that takes a screenshot, diverged, or ends its subgoal."""
+        if not isinstance(planned.step, ActionTrace):
+            return outcome
+        prefix = f"subgoal_{planned.subgoal_number}/{planned.step.sequence:03d}_{planned.step.action.type}"
+        artifacts = []
+        last = self._runner.last_performed
+        if last is not None and last.screenshot is not None:
+            artifacts.append(self._write("screenshot", f"{prefix}_screenshot.png", last.screenshot))
+            artifacts.extend(self._write_pixel_diff(planned.step, last, prefix))
+        if outcome.divergences or planned.step is planned.subgoal.steps[-1]:
+            page = planned.step.action.page
+            taking = asyncio.ensure_future(self._worker.screenshot(page))
+            await asyncio.sleep(0)  # the browser paints while the documents are written
+            documents = self._write_dom(planned.step, page, prefix)
+            picture = await taking
+            if picture is not None:
+                artifacts.append(self._write("page at the end of the step", f"{prefix}_page.png", picture))
+            artifacts.extend(documents)
+        return outcome.model_copy(update={"artifacts": tuple(artifacts)})
+
+    def add_skill_evidence(self, planned: PlannedStep, outcome: SkillOutcome) -> SkillOutcome:
+        """Write the output of a skill, and its diff if it changed."""
+        prefix = f"subgoal_{planned.subgoal_number}/{planned.step.sequence:03d}_{_file_part(outcome.skill)}"
+        output = json.dumps(outcome.output, indent=2, ensure_ascii=False) + "\n"
+        artifacts = [self._write("skill output", f"{prefix}_output.json", output)]
+        for divergence in outcome.divergences:
+            expected = json.dumps(outcome.expected_output, indent=2, ensure_ascii=False) + "\n"
+            artifacts.append(self._write("expected skill output", f"{prefix}_expected.json", expected))
+            artifacts.append(self._write("difference", f"{prefix}_diff.txt", divergence.detail + "\n"))
+        return outcome.model_copy(update={"artifacts": tuple(artifacts)})
+
+    def _write_pixel_diff(self, recorded: ActionTrace, last: PerformedAction, prefix: str) -> Iterator[Artifact]:
+        """Write both screenshots and their pixel diff."""
+        pictures = self._runner.comparable_screenshots(recorded, last)
+        if pictures is None or pictures.recorded == pictures.observed:
+            return
+        diff = compare_images(pictures.recorded, pictures.observed)
+        yield self._write("screenshot recorded", f"{prefix}_screenshot_expected.png", pictures.recorded)
+        if diff is not None:
+            yield self._write("difference of the screenshots", f"{prefix}_screenshot_diff.png", diff.image)
+
+    def _write_dom(self, recorded: ActionTrace, page: int, prefix: str) -> list[Artifact]:
+        expected, observed = self._runner.recorded_dom(recorded, page), self._runner.observed_dom(page)
+        kept = [
+            self._write(name, f"{prefix}_{file}.html", _html(snapshot))
+            for name, file, snapshot in (
+                ("DOM expected", "dom_expected", expected),
+                ("DOM observed", "dom_observed", observed),
+            )
+            if snapshot is not None
+        ]
+        if expected is not None and observed is not None:
+            changes = diff_snapshots(expected, observed)
+            text = render_diff(changes) if changes else "no difference"
+            kept.append(self._write("DOM difference", f"{prefix}_dom_diff.txt", text + "\n"))
+        return kept
+
+    def _write(self, name: str, path: str, content: str | bytes) -> Artifact:
+        return Artifact(name=name, path=self._folder.write(path, content))
+
+
+def _html(snapshot: PageSnapshot) -> str:
+    return render_html(snapshot.main, frames=snapshot.frames, base_url=snapshot.main.url)
+
+
+def _file_part(name: str) -> str:
+    return "".join(each if each.isalnum() or each in "-_" else "_" for each in name)[:60]

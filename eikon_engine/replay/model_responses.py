@@ -1,0 +1,62 @@
+"""Model responses for the skills of a replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import NoReplayDataError, SkillError
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.llm import ReplayClient, prompt_digest
+from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_complete_folder
+from eikon_engine.secrets.redaction import Redactor
+
+if TYPE_CHECKING:
+    from eikon_engine.llm import Completion, CompletionClient, CompletionRequest, ModelResponse
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.bundle import Bundle
+
+_ADVICE: Final = f"the bundle has no such response in {RESPONSES_FOLDER}/. A replay calls no model without --debug-dir"
+
+
+def recorded_responses(bundle: Bundle, options: ReplayOptions) -> tuple[ModelResponse, ...]:
+    """Return the recorded model responses; empty if the mission uses no skills or a client is configured.
+
+    Raises:
+        ResponseFolderError: the recorded responses are unreadable, corrupt or incomplete.
+        BundlePathError: they lie outside the bundle.
+    """
+    if options.model_client is not None or not any(subgoal.skills_used for subgoal in bundle.trace.subgoal_traces):
+        return ()
+    return read_complete_folder(resolve_inside(bundle.root, RESPONSES_FOLDER, RESPONSES_FOLDER))
+
+
+def model_client_for(plan: Plan, options: ReplayOptions) -> CompletionClient:
+    """Return the model client of one run: the configured one, else the recorded responses, each used once."""
+    if options.model_client is not None:
+        return options.model_client
+    return ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text, advice=_ADVICE)
+
+
+class ProbeResponses:
+    """Serve recorded responses to a skill that is probed with a changed page; no response is used up.
+
+    An unrecorded prompt fails with its digest, so equal prompts fail equally and different ones differ.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        """Serve the responses of the plan."""
+        self._recorded = ReplayClient(plan.responses, redact=Redactor(plan.secrets).redact_text)
+
+    def complete(self, request: CompletionRequest) -> Completion:
+        """Return the recorded response.
+
+        Raises:
+            CompletionError: the model failed in the recording.
+            SkillError: the prompt has no recorded response.
+        """
+        try:
+            return self._recorded.complete(request)
+        except NoReplayDataError as error:
+            message = f"{request.metric_id} has no recorded response for prompt {prompt_digest(request)}"
+            raise SkillError(message) from error

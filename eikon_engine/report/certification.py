@@ -1,0 +1,64 @@
+"""Render a certification report as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.files.text import pluralize
+from eikon_engine.outcome.terminal import escape_control_characters
+from eikon_engine.trace.patch import SetObservation, describe_operation, operation_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.outcome.certification import CertificationFinding, CertificationReport
+    from eikon_engine.trace.patch import Operation
+
+SHOWN_FINDINGS: Final = 8
+SHOWN_PER_REASON: Final = 3
+
+
+def render_certification(report: CertificationReport) -> str:
+    """Return the verdict, the findings and the proposed changes as text."""
+    return escape_control_characters("\n".join(_certification_lines(report)))
+
+
+def _certification_lines(report: CertificationReport) -> Iterator[str]:
+    yield f"{report.mission_id}: {_verdict_line(report)}"
+    for finding in report.findings[:SHOWN_FINDINGS]:
+        yield from _finding_lines(finding)
+    if len(report.findings) > SHOWN_FINDINGS:
+        yield f"  and {len(report.findings) - SHOWN_FINDINGS} more, mostly consequences; --json lists all"
+    yield from (f"  note: {each}" for each in report.notes)
+    done = "changed" if report.accepted else "proposed"
+    for reason, group in _group_by_reason(report.patch.operations):
+        if len(group) > SHOWN_PER_REASON:
+            yield f"  {done}: new baselines for {pluralize(len(group), 'action')}"
+        else:
+            yield from (f"  {done}: {describe_operation(each)}" for each in group)
+        yield f"      because {reason}"
+
+
+def _group_by_reason(operations: Sequence[Operation]) -> Iterator[tuple[str, list[Operation]]]:
+    """Group baselines that have the same reason."""
+    groups: dict[tuple[str, str], list[Operation]] = {}
+    for each in operations:
+        own = "" if isinstance(each, SetObservation) else describe_operation(each)
+        groups.setdefault((operation_reason(each), own), []).append(each)
+    return ((reason, group) for (reason, _), group in groups.items())
+
+
+def _verdict_line(report: CertificationReport) -> str:
+    runs = f"{report.runs} of {report.runs} runs{' under load' if report.stress else ''} are identical"
+    if report.accepted or report.status == "certified":
+        return f"certified, {runs}"
+    if report.status == "proposed":
+        return f"not certified yet; with these changes {runs}. Apply them with --accept"
+    return f"{report.status}, not certified"
+
+
+def _finding_lines(finding: CertificationFinding) -> Iterator[str]:
+    what = f"{finding.layer}: {finding.code}" if finding.code else "cannot be compared"
+    where = f"{finding.subgoal}, sequence {finding.sequence} ({finding.step})" if finding.subgoal else finding.step
+    yield f"  {finding.kind} at {where}: {what}"
+    yield f"      in {pluralize(finding.runs, 'run')}: {finding.message}"

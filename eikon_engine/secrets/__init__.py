@@ -1,0 +1,1 @@
+"""Secret values: finding them in text, redacting them, and their stand-ins."""

@@ -1,0 +1,214 @@
+"""Stand-ins: generated replacements of secrets, with the same length and alphabet; make, recognize and restore them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import string
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.secrets.detection import MIN_SECRET_LENGTH, is_hex
+from eikon_engine.secrets.encodings import ENCODINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PUBLIC_KEY: Final = b"eikon stand-in"
+"""For values that cannot be guessed, and for those that pages derive from a public seed."""
+MARK: Final = "eikonredacted"
+SHORT_MARK: Final = "eikon"
+HEX_MARK: Final = "e1c0ded"
+_FULL_MARK_LENGTH: Final = 24
+"""Minimum number of letters and digits for the full mark, which leaves enough of them to keep values distinct."""
+_SHORT_MARK_LENGTH: Final = 13
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+_FIXED_UUID_POSITIONS: Final = (14, 19)
+"""Version and variant digits (RFC 9562, section 4)."""
+_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+
+
+def make_stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
+    """Return the stand-in of a value: same length, digits for digits, letters for letters, everything else unchanged.
+
+    Deterministic for a value and key; differs from the value unless that has no letters or digits.
+    """
+    places = [place for place, char in enumerate(value) if char.isascii() and char.isalnum()]
+    kept = {place for found in _ESCAPE.finditer(value) for place in range(found.start(), found.end())}
+    kept |= set(_FIXED_UUID_POSITIONS) if _UUID.fullmatch(value) else set()
+    places = [place for place in places if place not in kept]
+    for attempt in range(256):
+        drawn = _draw(value, places, key + bytes([attempt]))
+        if drawn != value:
+            return drawn
+    return value
+
+
+def looks_like_stand_in(text: str) -> bool:
+    """Return whether a text is recognizable as a stand-in; short stand-ins are not."""
+    lower = "".join(char for char in text if char.isalnum()).lower()
+    marks = (
+        (MARK, HEX_MARK)
+        if len(lower) < _SHORT_MARK_LENGTH or len(lower) >= _FULL_MARK_LENGTH
+        else (SHORT_MARK, HEX_MARK)
+    )
+    return lower.startswith(marks)
+
+
+def _draw(value: str, places: list[int], key: bytes) -> str:
+    chars, chance = list(value), _random_bytes(value, key)
+    marked = dict(zip(places, _mark_for(value, len(places)), strict=False))
+    upper, lower = string.ascii_uppercase, string.ascii_lowercase
+    if is_hex(value):
+        upper, lower = "ABCDEF", "abcdef"
+    for place in places:
+        old = value[place]
+        alphabet = string.digits if old.isdigit() else upper if old.isupper() else lower
+        drawn = alphabet[next(chance) % len(alphabet)]
+        chars[place] = marked.get(place, drawn)
+    return "".join(chars)
+
+
+def _mark_for(value: str, length: int) -> str:
+    if value.replace("-", "").isdigit() or length < _SHORT_MARK_LENGTH:
+        return ""
+    if is_hex(value):
+        return HEX_MARK.upper() if any(map(str.isupper, value)) else HEX_MARK
+    mark = MARK if length >= _FULL_MARK_LENGTH else SHORT_MARK
+    return mark if any(map(str.islower, value)) else mark.upper()
+
+
+def _random_bytes(value: str, key: bytes) -> Iterator[int]:
+    """Yield bytes that are unpredictable without the key."""
+    block = 0
+    while True:
+        yield from hmac.new(key, block.to_bytes(4) + value.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        block += 1
+
+
+def make_password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], number: int) -> str:
+    """Return a stand-in for a password, with its length and kinds of characters.
+
+    `classes` are those of `character_classes`; `number` makes stand-ins distinct.
+    """
+    drawn = _random_bytes(str(number), PUBLIC_KEY)
+    alphabets = (string.ascii_lowercase, string.ascii_uppercase, string.digits, "!")
+    wanted = [alphabet for alphabet, is_wanted in zip(alphabets, classes, strict=True) if is_wanted] or alphabets[:1]
+    return "".join((each := wanted[place % len(wanted)])[next(drawn) % len(each)] for place in range(length))
+
+
+def character_classes(value: str) -> tuple[bool, bool, bool, bool]:
+    """Return whether a value has lower-case letters, upper-case letters, digits, and other characters."""
+    plain = string.ascii_letters + string.digits
+    return (
+        any(char in string.ascii_lowercase for char in value),
+        any(char in string.ascii_uppercase for char in value),
+        any(char in string.digits for char in value),
+        any(char not in plain for char in value),
+    )
+
+
+_CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,}")
+_ENCODED_CANDIDATE: Final = re.compile(r"[A-Za-z0-9_+/-]{8,}")
+"""Occurs in every text that contains such a value, also in Base64."""
+_CANDIDATE_BYTES: Final = re.compile(rb"[A-Za-z0-9_-]{8,}")
+
+
+class StandInMap:
+    """Values and their stand-ins; mutable, because values are found while pages run.
+
+    Each value is first searched for on its own, which is much faster than one pattern of all values.
+    """
+
+    def __init__(self) -> None:
+        """Start without values."""
+        self._replacements: dict[str, str] = {}
+        self._byte_replacements: dict[bytes, bytes] = {}
+        self._is_plain = True
+        """Whether all values are long alphanumeric runs, so that a text without such a run needs no search."""
+
+    @property
+    def is_noop(self) -> bool:
+        """Whether no text is changed."""
+        return not self._replacements
+
+    def add(self, value: str, replacement: str) -> None:
+        """Replace a value from now on, in all encodings; longer values take precedence over values they contain."""
+        self._is_plain = self._is_plain and bool(_CANDIDATE.fullmatch(value))
+        for _, encode in ENCODINGS:
+            self._replacements.setdefault(encode(value), encode(replacement))
+        self._replacements = dict(sorted(self._replacements.items(), key=lambda pair: (-len(pair[0]), pair[0])))
+        self._byte_replacements = {old.encode(): new.encode() for old, new in self._replacements.items()}
+
+    def replace_text(self, text: str) -> str:
+        """Return a text with values replaced by stand-ins."""
+        if len(text) < MIN_SECRET_LENGTH or (self._is_plain and not _ENCODED_CANDIDATE.search(text)):
+            return text
+        present = [each for each in self._replacements if each in text]
+        if not present:
+            return text
+        return re.sub("|".join(map(re.escape, present)), lambda found: self._replacements[found[0]], text)
+
+    def replace_bytes(self, data: bytes) -> bytes:
+        """Return bytes with values replaced by stand-ins."""
+        if len(data) < MIN_SECRET_LENGTH:
+            return data
+        present = [each for each in self._byte_replacements if each in data]
+        if not present:
+            return data
+        return re.sub(b"|".join(map(re.escape, present)), lambda found: self._byte_replacements[found[0]], data)
+
+    def restore_bytes(self, data: bytes) -> bytes:
+        """Return the data unchanged: recording never restores values."""
+        return data
+
+
+class RecordedStandIns(StandInMap):
+    """The stand-ins of a recording, for its replay.
+
+    Served values are stand-ins in the recording, and pages see nothing else. Values that pages generate themselves are
+    recognized by their stand-ins, and restored in the responses the pages receive.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        """Recognize values whose stand-ins, made with the public key, are `known`."""
+        super().__init__()
+        self._known = frozenset(known)
+        self._lengths = frozenset(map(len, self._known))
+        self._seen: set[str] = set()
+        self._restorations: dict[bytes, bytes] = {}
+
+    @property
+    def is_noop(self) -> bool:
+        """Whether there is nothing to recognize."""
+        return not self._known
+
+    def replace_text(self, text: str) -> str:
+        """Return a text with recognized values replaced by stand-ins."""
+        if self._known:
+            self._recognize(_CANDIDATE.findall(text))
+        return super().replace_text(text)
+
+    def replace_bytes(self, data: bytes) -> bytes:
+        """Return bytes with recognized values replaced by stand-ins."""
+        if self._known:
+            self._recognize(each.decode() for each in _CANDIDATE_BYTES.findall(data))
+        return super().replace_bytes(data)
+
+    def restore_bytes(self, data: bytes) -> bytes:
+        """Return recorded bytes with the values that the pages of this replay generated."""
+        present = [each for each in self._restorations if each in data]
+        if not present:
+            return data
+        return re.sub(b"|".join(map(re.escape, present)), lambda found: self._restorations[found[0]], data)
+
+    def _recognize(self, candidates: Iterable[str]) -> None:
+        for each in candidates:
+            if len(each) not in self._lengths or each in self._seen:
+                continue
+            self._seen.add(each)
+            replacement = make_stand_in(each)
+            if replacement in self._known and each not in self._known:
+                self.add(each, replacement)
+                for _, encode in ENCODINGS:
+                    self._restorations.setdefault(encode(replacement).encode(), encode(each).encode())

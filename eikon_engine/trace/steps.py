@@ -1,0 +1,261 @@
+"""Find and replace the steps of a trace, and drop recorded data that an edit invalidates.
+
+What was recorded of a step only holds as long as the same steps precede it. This includes the documents of skills,
+which depend on the steps before them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.actions import Assert, ExtractDom, Note, Screenshot
+from eikon_engine.trace.execution import ActionTrace, Blocked, RecordedTiming, SkillUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
+
+Step: TypeAlias = ActionTrace | SkillUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLocation:
+    """An attempt, or a step and its attempt."""
+
+    attempt: SubgoalTrace
+    step: Step | None
+    """None for the attempt itself."""
+
+
+def locate_step(trace: ExecutionTrace, name: str) -> StepLocation:
+    """Find the step or attempt with an id.
+
+    Raises:
+        TraceFieldError: the id is missing or not unique.
+    """
+    found = [each for each in _locations(trace) if (each.step or each.attempt).id == name]
+    if len(found) != 1:
+        message = (
+            f"patch: expected one step or attempt with the id {name!r} in the trace, got {len(found)}; "
+            "`eikon trace show` lists them"
+        )
+        raise TraceFieldError(message)
+    return found[0]
+
+
+def locate_attempt(trace: ExecutionTrace, name: str) -> SubgoalTrace:
+    """Find the attempt with an id.
+
+    Raises:
+        TraceFieldError: there is none.
+    """
+    found = next((each for each in trace.subgoal_traces if each.id == name), None)
+    if found is None:
+        known = ", ".join(each.id for each in trace.subgoal_traces) or "none"
+        message = f"patch: expected the id of an attempt of the trace, got {name!r}; its attempts are {known}"
+        raise TraceFieldError(message)
+    return found
+
+
+def iter_steps(trace: ExecutionTrace) -> Iterator[tuple[SubgoalTrace, Step]]:
+    """Yield all steps in order, each with its attempt."""
+    for attempt in trace.subgoal_traces:
+        for step in attempt.steps:
+            yield attempt, step
+
+
+def map_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
+    """Return a trace with `change` applied to each action."""
+    attempts = tuple(
+        attempt.model_copy(update={"actions_taken": tuple(map(change, attempt.actions_taken))})
+        for attempt in trace.subgoal_traces
+    )
+    return trace.model_copy(update={"subgoal_traces": attempts})
+
+
+def map_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> ExecutionTrace:
+    """Return a trace with `change` applied to each action and skill."""
+
+    def changed(attempt: SubgoalTrace) -> SubgoalTrace:
+        update = {
+            "actions_taken": tuple(change(each) for each in attempt.actions_taken),
+            "skills_used": tuple(change(each) for each in attempt.skills_used),
+        }
+        return attempt.model_copy(update=update)
+
+    return map_attempts(trace, lambda attempt: (changed(attempt),))
+
+
+def map_attempts(trace: ExecutionTrace, change: Callable[[SubgoalTrace], tuple[SubgoalTrace, ...]]) -> ExecutionTrace:
+    """Return a trace with each attempt replaced by the result of `change`."""
+    attempts = tuple(new for attempt in trace.subgoal_traces for new in change(attempt))
+    return trace.model_copy(update={"subgoal_traces": attempts})
+
+
+def replace_step(trace: ExecutionTrace, old: Step | SubgoalTrace, new: Step | SubgoalTrace) -> ExecutionTrace:
+    """Return a trace with one step or attempt replaced."""
+
+    def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
+        if attempt is old:
+            assert not isinstance(new, Step)  # noqa: S101 - an attempt is replaced by an attempt
+            return (new,)
+        update = {
+            "actions_taken": tuple(new if each is old else each for each in attempt.actions_taken),
+            "skills_used": tuple(new if each is old else each for each in attempt.skills_used),
+        }
+        return (attempt.model_copy(update=update),)
+
+    return map_attempts(trace, change)
+
+
+def _locations(trace: ExecutionTrace) -> Iterator[StepLocation]:
+    for attempt in trace.subgoal_traces:
+        yield StepLocation(attempt=attempt, step=None)
+        for step in attempt.steps:
+            yield StepLocation(attempt=attempt, step=step)
+
+
+READ_ONLY_ACTIONS = (Assert, ExtractDom, Note, Screenshot)
+"""Actions that do not change pages."""
+
+MISSING_DOCUMENT: Final = "the trace has no document for the skill: none was recorded, or an edit invalidated it"
+"""Why a skill without a `source` cannot run."""
+
+
+def is_read_only(step: Step) -> bool:
+    """Return whether a step does not change the pages, so that later steps do not depend on it."""
+    return (
+        not isinstance(step, ActionTrace)
+        or isinstance(step.result, Blocked)
+        or isinstance(step.action, READ_ONLY_ACTIONS)
+    )
+
+
+def invalidate_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Drop what was recorded after a step, including its own observation.
+
+    Dropped are observations, element identities, artifacts and documents of skills. The step itself keeps its element
+    identities, since the pages before it are unchanged. Times are kept, because the recorded network has the same
+    timeline.
+    """
+    later = _steps_from(trace, step)
+    return _invalidate(trace, later, known=step)
+
+
+def invalidate_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Drop what was recorded of a step and all later ones, including its element identities."""
+    return _invalidate(trace, _steps_from(trace, step), known=None)
+
+
+def _invalidate(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> ExecutionTrace:
+    """Drop what was recorded of some steps; `known` keeps its element identities."""
+    outdated = {id(each) for each in steps}
+    timings = _timings(trace)
+
+    def forget(step: Step) -> Step:
+        if id(step) not in outdated:
+            return step
+        if isinstance(step, SkillUsage):
+            return step.model_copy(update={"source": None, "output": None, "output_recorded": False})
+        kept = step.action if step is known else without_identities(step.action)
+        update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(step))}
+        return step.model_copy(update=update)
+
+    return map_steps(trace, forget)
+
+
+def invalidate_step(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
+    """Drop what was recorded of one action."""
+    update = {"observation": None, "artifacts": (), "timing": _timings(trace).get(id(action))}
+    return replace_step(trace, action, action.model_copy(update=update))
+
+
+def pin_timing_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Store the original timing in all actions after a step, before that step is edited."""
+    return _pin_timing(trace, _steps_from(trace, step)[1:])
+
+
+def pin_timing_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Store the original timing in a step and all later ones, before something is inserted before it."""
+    return _pin_timing(trace, _steps_from(trace, step))
+
+
+def _pin_timing(trace: ExecutionTrace, steps: list[Step]) -> ExecutionTrace:
+    later = {id(each) for each in steps}
+    timings = _timings(trace)
+
+    def time(action: ActionTrace) -> ActionTrace:
+        return action.model_copy(update={"timing": timings.get(id(action))}) if id(action) in later else action
+
+    return map_actions(trace, time)
+
+
+def count_actions_before(trace: ExecutionTrace, step: Step | None) -> int:
+    """Return how many actions the recording performed before a step, or in total if None."""
+    performed = {id(each) for each in _performed_actions(trace)}
+    timings = _timings(trace)
+    later = [] if step is None else [each for each in _steps_from(trace, step) if id(each) in performed]
+    if later:
+        return timings[id(later[0])].actions_before
+    last = max((timing.actions_before for timing in timings.values()), default=-1)
+    return last + 1
+
+
+def _steps_from(trace: ExecutionTrace, step: Step) -> list[Step]:
+    steps = [each for _, each in iter_steps(trace)]
+    return steps[next(number for number, each in enumerate(steps) if each is step) :]
+
+
+def _timings(trace: ExecutionTrace) -> dict[int, RecordedTiming]:
+    """Return the original timing of each performed action, by `id(action)`."""
+    return {id(step): _timing(step, number) for number, step in enumerate(_performed_actions(trace))}
+
+
+def _performed_actions(trace: ExecutionTrace) -> list[ActionTrace]:
+    actions = (step for _, step in iter_steps(trace) if isinstance(step, ActionTrace))
+    return [action for action in actions if not isinstance(action.result, Blocked)]
+
+
+def _timing(action: ActionTrace, actions_before: int) -> RecordedTiming:
+    if action.timing is not None and action.observation is None:
+        return action.timing
+    seen = action.observation
+    return RecordedTiming(
+        actions_before=actions_before if action.timing is None else action.timing.actions_before,
+        begun_ms=None if seen is None else seen.begun_ms,
+        acted_ms=None if seen is None else seen.acted_ms,
+        virtual_ms=None if seen is None else seen.virtual_ms,
+    )
+
+
+def has_unobserved_edits(trace: ExecutionTrace) -> bool:
+    """Return whether observations are missing because the mission was edited, rather than never recorded."""
+    actions = (step for _, step in iter_steps(trace) if isinstance(step, ActionTrace))
+    return any(action.timing is not None and action.observation is None for action in actions)
+
+
+def without_identities(action: Action) -> Action:
+    """Return an action without element identities."""
+    plain: JsonValue = json.loads(action.model_dump_json())
+    forgotten = _without_identity(plain)
+    return action if forgotten == plain else type(action).model_validate_json(json.dumps(forgotten))
+
+
+def _without_identity(value: JsonValue) -> JsonValue:
+    match value:
+        case dict():
+            mine = {"selector", "identity"} <= value.keys()
+            return {
+                name: None if mine and name == "identity" else _without_identity(each) for name, each in value.items()
+            }
+        case list():
+            return [_without_identity(each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,120 @@
+"""Where a recorded redirect led, and which navigation goes there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from eikon_engine.browser.traffic.sealed import RedirectContinuation, RedirectContinuations, redirect_target
+from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame, Request
+
+HERE, END = "http://shop.test/a", "http://shop.test/end"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A frame."""
+
+    url: str = "http://shop.test/page"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A navigation of a frame."""
+
+    frame: Place
+    url: str = END
+
+
+def redirected(*locations: str, url: str = END, ordinal: int = 0) -> Exchange:
+    """Make a document that was redirected."""
+    return Exchange(
+        ordinal=ordinal,
+        key=f"GET {HERE}",
+        occurrence=ordinal,
+        request=RecordedRequest(method="GET", url=HERE, resource_type="document", is_navigation=True),
+        hops=tuple(Hop(url=HERE, status=302, headers=(("LOCATION", each),)) for each in locations),
+        response=RecordedResponse(url=url, status=200),
+        started_ms=0.0,
+    )
+
+
+def going_on(exchange: Exchange, frame: Place | None) -> RedirectContinuation:
+    """Go on in a frame, or from a document of ours."""
+    where = cast("Frame | None", frame)
+    return RedirectContinuation(exchange=exchange, frame=where, source=f"{HERE}#x", target=f"{END}#there")
+
+
+def asked(frame: Place, url: str = END) -> Request:
+    """Make a navigation."""
+    return cast("Request", Asked(frame, url))
+
+
+@pytest.mark.parametrize(
+    ("locations", "fragment"),
+    [
+        (("/end",), ""),
+        (("/end#one",), "#one"),
+        (("/b#one", "/end"), "#one"),
+        (("/b#one", "/end#two"), "#two"),
+        (("/b#one", "/end#"), "#"),
+        ((), ""),
+    ],
+)
+def test_fragment_is_that_of_the_last_redirect_that_names_one(locations: tuple[str, ...], fragment: str) -> None:
+    """A redirect without a fragment keeps the one before it."""
+    assert redirect_target(redirected(*locations)) == END + fragment
+
+
+def test_fragment_that_was_recorded_stays() -> None:
+    """Other recorders write down the address that was shown."""
+    assert redirect_target(redirected("/end#other", url=f"{END}#shown")) == f"{END}#shown"
+
+
+def test_each_frame_goes_on_with_its_own_exchange() -> None:
+    """Two may go to one address, in any order, and one of them twice."""
+    first, second = Place(), Place()
+    exchanges = [redirected("/end", ordinal=number) for number in range(3)]
+    continuations = RedirectContinuations()
+    for exchange, frame in zip(exchanges, (first, second, first), strict=True):
+        continuations.add(going_on(exchange, frame))
+
+    taken = [continuations.take(asked(frame)) for frame in (second, first, first, second)]
+
+    assert taken == [exchanges[1], exchanges[0], exchanges[2], None]
+
+
+def test_other_navigations_go_on_with_nothing() -> None:
+    """Neither those of another frame, nor those to another address."""
+    frame = Place()
+    continuations = RedirectContinuations()
+    continuations.add(going_on(redirected("/end"), frame))
+
+    assert continuations.take(asked(Place())) is None
+    assert continuations.take(asked(frame, HERE)) is None
+
+
+def test_navigation_that_was_given_up_is_not_gone_on_with() -> None:
+    """What was dropped answers no later navigation; dropping it once more does nothing."""
+    frame, continuations = Place(), RedirectContinuations()
+    continuation = going_on(redirected("/end"), frame)
+    continuations.add(continuation)
+
+    continuations.drop(continuation)
+    continuations.drop(continuation)
+
+    assert continuations.take(asked(frame)) is None
+
+
+def test_document_of_ours_leads_on_from_its_own_address() -> None:
+    """Its frame may not have been known; every other frame goes there for itself."""
+    exchange, continuations = redirected("/end"), RedirectContinuations()
+    continuations.add(going_on(exchange, None))
+
+    assert continuations.take(asked(Place())) is None
+    assert continuations.take(asked(Place(HERE))) == exchange

@@ -1,0 +1,56 @@
+"""Sockets of a live replay are named as the recording names them, where the rules allow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.traffic.socket_replay import RecordedSocketNames, SocketRules
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.exchange import Moment
+from eikon_engine.network.matching import RuleUsage
+from eikon_engine.network.store import NetworkRecording
+from eikon_engine.network.websocket import SocketMessage, SocketOpened, message_key, socket_key
+from eikon_engine.trace.rules import JsonPathRule, QueryKeyRule
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.rules import VolatileRule
+
+URL = "ws://shop.test/live?s=1"
+RULES: tuple[VolatileRule, ...] = (
+    QueryKeyRule(name="s", url="ws://shop.test/live", method="WEBSOCKET", reason="a session"),
+    JsonPathRule(path="$.n", url="ws://shop.test/live", method="WEBSOCKET", reason="a number"),
+)
+
+
+def names(folder: Path, rules: tuple[VolatileRule, ...]) -> RecordedSocketNames:
+    """Record one socket with two messages of its page."""
+    moment = Moment(order=0, at_ms=0, phase=1)
+    events = (
+        SocketOpened(socket=0, url=URL, moment=moment),
+        SocketMessage(socket=0, sender="page", text='{"n":1}', moment=moment),
+        SocketMessage(socket=0, sender="page", text="bye", moment=moment),
+    )
+    recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(folder), sockets=events)
+    return RecordedSocketNames(recording, SocketRules(rules, RuleUsage(rules)))
+
+
+def test_what_rules_free_has_the_name_of_the_recording(tmp_path: Path) -> None:
+    """Another session and another number are the recorded ones by rule, and another text is itself."""
+    live = "ws://shop.test/live?s=2"
+    named = names(tmp_path, RULES)
+
+    assert named.key_of_opened(5, live) == socket_key(URL)
+    assert named.key_of_sent(5, live, b'{"n":2}') == message_key(URL, b'{"n":1}')
+    assert named.key_of_sent(5, live, b"good-bye") == message_key(live, b"good-bye")
+    assert named.key_of_sent(5, live, b"one too many") == message_key(live, b"one too many")
+    assert named.key_of_opened(6, live) == socket_key(live)
+
+
+def test_without_rules_everything_has_its_own_name(tmp_path: Path) -> None:
+    """A socket that was recorded under another address is another socket."""
+    named = names(tmp_path, ())
+
+    assert named.key_of_opened(0, "ws://shop.test/live?s=2") == socket_key("ws://shop.test/live?s=2")
+    assert named.key_of_sent(0, "ws://shop.test/live?s=2", b"x") == message_key("ws://shop.test/live?s=2", b"x")

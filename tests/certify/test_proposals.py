@@ -1,0 +1,264 @@
+"""What is proposed for which disagreement, on rehearsed runs."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.certify.certify import certify
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.certify.propose_rules import propose_rules
+from eikon_engine.certify.runs import ReplayedRun
+from eikon_engine.errors import UsageError
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.network.matching import Hit, Miss, Playback
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.outcome.certification import Certification
+from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss, NetworkOutcome
+from eikon_engine.replay.collect import escape_reasons
+from eikon_engine.report.certification import render_certification
+from eikon_engine.trace.bundle import Bundle, open_bundle
+from eikon_engine.trace.execution import ExecutionTrace
+from eikon_engine.trace.masks import ConsoleErrorPart, TextPart, TitlePart
+from eikon_engine.trace.patch import AddMask, AddRule, SetPageTime
+from eikon_engine.trace.rules import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule, TimestampRule, VolatileRule
+from tests.certify.rehearsal import NOW, Stage, page_of
+from tests.network.factories import make_exchange
+
+KEY = "POST http://shop.test/api?_=1 sha256:00"
+
+
+def rehearse(stage: Stage, *, runs: int = 3, doublings: int = 3) -> Certification:
+    """Certify a mission that is played without a browser."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stage.record(folder, BlobStore(folder / "dom"))
+        options = CertifyOptions(runs=runs, doublings=doublings, now=lambda: NOW)
+        return asyncio.run(certify(open_bundle(folder), options, stage))
+
+
+def miss(*differences: str, key: str = KEY) -> NetworkMiss:
+    """Make a miss with a nearest request."""
+    return NetworkMiss(key="POST x", reason="it was not recorded", nearest=key, differences=differences)
+
+
+def test_equal_runs_need_nothing() -> None:
+    """Runs that equal each other and the recording are certified after one round."""
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"))).report
+
+    assert (report.status, report.rounds, report.patch.operations) == ("certified", 1, ())
+    assert report.certificate is not None
+    assert len(report.certificate.actions) == 1
+
+
+def test_runs_from_which_something_escaped_are_not_certified() -> None:
+    """Equal runs that reached past the recorded network prove nothing; the finding says what escaped."""
+    escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
+    own = HermeticityViolation(kind="browser", method="GET", target="http://update.test/")
+
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped, own))).report
+
+    assert (report.status, report.rounds, report.certificate) == ("unverifiable", 1, None)
+    (finding,) = report.findings
+    assert (finding.runs, finding.subgoal) == (3, "")
+    assert finding.message.startswith("CONNECT shop.test:443 bypassed the recorded network")
+    assert "unverifiable at the whole run: cannot be compared" in render_certification(report)
+
+
+def test_what_was_missed_late_is_told_beside_what_escaped() -> None:
+    """An escape does not hide what else keeps a run from proving anything, and is told once."""
+    escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
+    late = "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared"
+    reasons = (late, *escape_reasons(NetworkOutcome(violations=(escaped,))))
+
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped,), reasons=reasons)).report
+
+    first, second = report.findings
+    assert first.message.startswith("CONNECT shop.test:443 bypassed the recorded network")
+    assert second.message == late
+
+
+@pytest.mark.parametrize("body", ["saved {} by us", '{{"at":"{}","n":1}}'])
+def test_a_body_that_differs_in_times_alone_gets_a_timestamp_rule(body: str, tmp_path: Path) -> None:
+    """The miss says so, and with the rule that is proposed for it the request is met."""
+    recorded, now = (body.format(time).encode() for time in ("2025-03-14T09:30:00Z", "2026-01-01 10:00:07.25+01:00"))
+    headers = (("content-type", "application/json" if body.startswith("{") else "text/plain"),)
+    url = "http://shop.test/save"
+    with NetworkWriter(tmp_path) as writer:
+        sent = {"sent": recorded, "request_body": writer.write_blob(recorded)}
+        writer.append(make_exchange(url, method="POST", headers=headers, **sent))  # type: ignore[arg-type] # as named
+    recording = read_network(tmp_path)
+    asked = ("POST", url, now, headers[0][1], headers)
+
+    missed = Playback(recording.exchanges, read_body=recording.body).match(*asked)
+    assert isinstance(missed, Miss)
+    assert missed.nearest is not None
+    found = miss(*missed.nearest.differences, key=missed.nearest.exchange.key)
+    rules = propose_rules([(found,)], ())
+
+    assert [(type(rule), rule.url, rule.method) for rule in rules] == [(TimestampRule, url, "POST")]
+    assert isinstance(Playback(recording.exchanges, read_body=recording.body, rules=rules).match(*asked), Hit)
+
+
+def test_time_is_tried_before_anything_is_masked() -> None:
+    """A page that is ready after 1.5 s of page time, in some runs earlier, gets 2 s and no mask."""
+    stage = Stage(lambda run, budget: page_of("ready" if budget >= 1500 or run % 2 == 0 else "loading"))
+
+    report = rehearse(stage).report
+
+    (operation,) = report.patch.operations
+    assert isinstance(operation, SetPageTime)
+    assert (operation.virtual_ms, report.rounds) == (2000.0, 3)
+    assert "dom-changed" in operation.reason
+
+
+def test_time_that_does_not_help_is_given_back() -> None:
+    """What still differs after three doublings is masked, and the page time is the recorded one again."""
+    certification = rehearse(Stage(lambda run, _budget: page_of("same", f"run {run}")))
+
+    (operation,) = certification.report.patch.operations
+    assert isinstance(operation, AddMask)
+    assert operation.mask.part == TextPart(path="html > body > p:nth(2)")
+    assert operation.mask.url == "http://shop.test/cart*"
+    assert operation.mask.reason == "differed in 2 of 3 runs: 'run 1', 'run 2', 'run 3'"
+    assert (certification.report.status, certification.report.rounds) == ("proposed", 6)
+
+
+def test_titles_and_console_errors_get_masks_of_their_own() -> None:
+    """A title and the beginning of an error are masked, nothing of the DOM."""
+    stage = Stage(
+        lambda _run, _budget: page_of("a"),
+        lambda run: {"title": f"Cart {run}", "console_errors": (f"request id {run} lost", "boom")},
+    )
+
+    masks = [each.mask for each in rehearse(stage, doublings=0).report.patch.operations if isinstance(each, AddMask)]
+
+    assert [mask.part for mask in masks] == [TitlePart(), ConsoleErrorPart(prefix="request id ")]
+    assert masks[1].reason == "differed in 2 of 3 runs: 'request id 1 lost', 'request id 2 lost', 'request id 3 lost'"
+
+
+def test_what_no_mask_can_hide_stays_unstable() -> None:
+    """Requests that come and go are shown with their runs; nothing is proposed."""
+    stage = Stage(lambda _run, _budget: page_of("a"), lambda run: {"requests": (f"GET http://shop.test/{run}",)})
+
+    certification = rehearse(stage, doublings=1)
+
+    report = certification.report
+    text = render_certification(report)
+    assert (report.status, report.patch.operations, report.certificate, report.exit_status) == ("unstable", (), None, 1)
+    assert "unstable at s__attempt_1, sequence 1 (note look): network: request-missing" in text
+    assert "2 of 3 runs differ from the first one" in text
+
+
+def test_an_order_that_changes_has_no_mask() -> None:
+    """Elements that change places would take their whole parent to hide: they are shown, not masked."""
+    report = rehearse(Stage(lambda run, _budget: page_of(*("abc", "acb")[run % 2])), doublings=0).report
+
+    assert (report.status, report.patch.operations) == ("unstable", ())
+
+
+def test_a_rule_makes_a_miss_a_hit() -> None:
+    """A request that differs in one query key gets a rule, and no page time."""
+
+    def misses(run: int, trace: ExecutionTrace) -> tuple[NetworkMiss, ...]:
+        ruled = trace.network is not None and bool(trace.network.rules)
+        return () if ruled else (miss(f"query _: recorded '1', requested '{run + 1}'"),)
+
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"), misses=misses)).report
+
+    (operation,) = report.patch.operations
+    assert isinstance(operation, AddRule)
+    assert isinstance(operation.rule, QueryKeyRule)
+    assert operation.rule.reason == "differed in 3 of 3 runs: recorded '1', requested '2'"
+    assert (report.status, report.rounds) == ("proposed", 2)
+    assert "do not compare query _ of POST http://shop.test/api" in render_certification(report)
+
+
+API = "http://shop.test/api"
+
+
+@pytest.mark.parametrize(
+    ("differences", "rules"),
+    [
+        (
+            ("query _: recorded '1', requested '2'",),
+            (QueryKeyRule(name="_", reason="r", url=API, method="POST"),),
+        ),
+        (
+            ("body $.sent: recorded '1', requested '2'", "header range: recorded none, requested '2'"),
+            (
+                JsonPathRule(path="$.sent", reason="r", url=API, method="POST"),
+                HeaderRule(name="range", reason="r", url=API, method="POST"),
+            ),
+        ),
+        (
+            ("body $.e[0].id: recorded '1', requested '2'", "body $.e[3].id: recorded '1', requested '2'"),
+            (JsonPathRule(path="$.e[*].id", reason="r", url=API, method="POST"),),
+        ),
+        (
+            ("body token[1]: recorded '1', requested nothing",),
+            (FormFieldRule(name="token", reason="r", url=API, method="POST"),),
+        ),
+        (("path: recorded /a, requested /b", "query _: recorded '1', requested '2'"), ()),
+        (("occurrence: recorded 1, requested 2",), ()),
+        (("query _: recorded '1', requested '2'", "and 3 more"), ()),
+        (("body: recorded sha256 0, requested sha256 1",), ()),
+        (("query a_very_long_name…: recorded '1', requested '2'",), ()),
+        ((), ()),
+    ],
+)
+def test_rules_are_for_values_only(differences: tuple[str, ...], rules: tuple[VolatileRule, ...]) -> None:
+    """Values in the query, a body or a header are ruled out together; a miss that differs in more gets no rule."""
+    found = propose_rules([(miss(*differences),)], ())
+
+    assert tuple(rule.model_copy(update={"reason": "r"}) for rule in found) == rules
+    assert propose_rules([(miss(*differences),)], found) == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_masks_name_exactly_the_texts_that_differ(texts: list[list[str]]) -> None:
+    """Whatever some runs show in three paragraphs: those that differ among runs are masked, and no other."""
+    pages = [page_of(*(f"{place}{text}" for place, text in enumerate(run))) for run in texts]
+    stage = Stage(lambda run, _budget: pages[max(run, 1) - 1])
+    differing = {place for place in range(3) if len({run[place] for run in texts}) > 1}
+
+    report = rehearse(stage, runs=len(texts), doublings=0).report
+
+    masked = {each.mask.part for each in report.patch.operations if isinstance(each, AddMask)}
+    assert masked == {TextPart(path=f"html > body > p:nth({place + 1})") for place in differing}
+    assert report.status == ("proposed" if differing else "certified")
+
+
+def test_every_mask_has_a_name_of_its_own() -> None:
+    """Four paragraphs of one tag: their masks are numbered."""
+    report = rehearse(Stage(lambda run, _budget: page_of(*(f"{n} {run}" for n in range(4)))), doublings=0).report
+
+    names = [each.mask.name for each in report.patch.operations if isinstance(each, AddMask)]
+    assert names == ["p-text", "p-text-2", "p-text-3", "p-text-4"]
+
+
+@pytest.mark.parametrize("name", ["trace.json", "network/index.jsonl"])
+def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Path, name: str) -> None:
+    """A certificate is bound to what was replayed, not to what lies there when the runs are over."""
+    stage = Stage(lambda _run, _budget: page_of("a"))
+    stage.record(tmp_path, BlobStore(tmp_path / "dom"))
+
+    async def run_many(bundle: Bundle, runs: int) -> tuple[ReplayedRun, ...]:
+        with (tmp_path / name).open("a", encoding="utf-8") as file:
+            file.write("\n")
+        return await stage(bundle, runs)
+
+    with pytest.raises(UsageError, match="changed during the replays"):
+        asyncio.run(certify(open_bundle(tmp_path), CertifyOptions(now=lambda: NOW), run_many))
+
+
+def test_one_run_agrees_with_nothing() -> None:
+    """A single replay is no proof that replays agree."""
+    with pytest.raises(UsageError, match="at least 2 runs"):
+        rehearse(Stage(lambda _run, _budget: page_of("a")), runs=1)

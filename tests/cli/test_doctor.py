@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.browser.executable import BrowserBinary
+from eikon_engine.cli.doctor import Diagnosis, Extra, count_fonts, diagnose, doctor_command, list_extras, render_text
+from eikon_engine.cli.shell import run_command
+from eikon_engine.errors import BrowserMissingError
+
+BROWSER = BrowserBinary(path=Path("/bin/shell"), kind="headless-shell", version="156.0.1.2", source="PATH")
+HEALTHY = Diagnosis(
+    python="3.11.7",
+    playwright="1.65.2",
+    browser=BROWSER,
+    browser_problem="",
+    fonts=38,
+    extras=(Extra(name="test", missing=()),),
+)
+HEALTHY_TEXT = """\
+Python       3.11.7
+Playwright   1.65.2
+Browser      /bin/shell
+             headless-shell 156.0.1.2, from PATH
+Fonts        38
+Extra test   installed
+Usable       yes"""
+
+
+def test_a_healthy_machine_is_described_line_by_line() -> None:
+    """The text names every part and says that a replay can run."""
+    assert render_text(HEALTHY) == HEALTHY_TEXT
+
+
+def test_what_is_missing_is_told_with_the_way_out() -> None:
+    """The text says why there is no browser, and how to get an extra."""
+    ill = replace(
+        HEALTHY,
+        browser=None,
+        browser_problem="no browser: run something",
+        fonts=None,
+        extras=(Extra(name="test", missing=("django", "pytest")),),
+    )
+
+    text = render_text(ill)
+
+    assert "Browser      missing: no browser: run something" in text
+    assert "Fonts        unknown (no fc-list)" in text
+    assert "not installed (missing: django, pytest): run `pip install 'eikon-engine[test]'`" in text
+    assert text.endswith("Usable       no")
+
+
+def test_a_missing_browser_is_a_finding() -> None:
+    """Examining a machine without a browser returns a diagnosis with the reason in it."""
+
+    def find() -> BrowserBinary:
+        raise BrowserMissingError("nothing here")
+
+    diagnosis = diagnose(find)
+
+    assert (diagnosis.browser, diagnosis.browser_problem, diagnosis.usable) == (None, "nothing here", False)
+
+
+def test_the_command_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`eikon doctor --json` prints one object with the browser and exits with 0 when it can be used."""
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\necho Chromium 156.0.1.2\n", encoding="utf-8")
+    program.chmod(0o755)
+
+    status = run_command(doctor_command, ["--json", "--browser-path", str(program)], "eikon doctor")
+
+    found = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert found["browser"] == {
+        "path": str(program),
+        "kind": "chromium",
+        "version": "156.0.1.2",
+        "source": "--browser-path",
+    }
+
+
+def test_the_command_exits_with_69_without_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A browser that was named and is not there is told on stdout, with its exit status; nothing is installed."""
+    arguments = ["--install-browser", "--browser-path", str(tmp_path / "nowhere")]
+
+    status = run_command(doctor_command, arguments, "eikon doctor")
+
+    assert status == 69
+    printed = capsys.readouterr()
+    assert "does not exist" in printed.out
+    assert printed.err == ""
+
+
+def test_fonts_are_unknown_without_fontconfig(tmp_path: Path) -> None:
+    """Where fc-list is not on PATH the number of fonts is unknown, not zero."""
+    assert count_fonts({"PATH": str(tmp_path)}) is None
+
+
+def test_fonts_are_counted(tmp_path: Path) -> None:
+    """Each line of fc-list is one font."""
+    lister = tmp_path / "fc-list"
+    lister.write_text("#!/bin/sh\necho a.ttf\necho b.ttf\n", encoding="utf-8")
+    lister.chmod(0o755)
+
+    assert count_fonts({"PATH": str(tmp_path)}) == 2
+
+
+def test_extras_of_an_unknown_distribution_are_none() -> None:
+    """A project that runs from its sources, uninstalled, has no extras to speak of."""
+    assert list_extras("a-distribution-that-is-not-here") == ()
+
+
+def test_extras_tell_what_they_lack() -> None:
+    """An extra of an installed distribution names what is not installed of it."""
+    extras = {extra.name: extra for extra in list_extras("pydantic")}
+
+    assert "email-validator" in extras["email"].missing

@@ -1,0 +1,60 @@
+"""`eikon record` refuses what the chosen source has no use for, before anything is run or written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USAGE = 2
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--clock", "natural"], "--clock"),
+        (["--var", "A=1"], "--var"),
+    ],
+)
+def test_a_script_has_no_use_for_options_of_traces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], told: str
+) -> None:
+    """None is taken and then forgotten."""
+    status = run_command(eikon, ["record", "--script", "shop.py", "-o", str(tmp_path / "b"), *option], "eikon")
+
+    assert status == USAGE
+    assert capsys.readouterr().err == f"eikon: {told} does not apply to --script; remove it (code usage)\n"
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [(["--mission", "Buy"], "--mission"), (["--no-certify"], "--no-certify"), (["--", "--fast"], "ARGUMENTS")],
+)
+def test_a_trace_has_no_use_for_options_of_scripts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], told: str
+) -> None:
+    """None is taken and then forgotten."""
+    status = run_command(eikon, ["record", "--trace", "bundle", "-o", str(tmp_path / "b"), *option], "eikon")
+
+    assert status == USAGE
+    assert capsys.readouterr().err == f"eikon: {told} does not apply to --trace; remove it (code usage)\n"
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"), [([], "none"), (["--trace", "b", "--script", "s.py"], "--trace and --script")]
+)
+def test_a_mission_has_one_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sources: list[str], found: str
+) -> None:
+    """Either a trace or a script says what is done."""
+    status = run_command(eikon, ["record", *sources, "-o", str(tmp_path / "b")], "eikon")
+
+    assert status == USAGE
+    assert f"expected one of --trace, --script and --url, got {found}" in capsys.readouterr().err

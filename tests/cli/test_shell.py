@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+import pytest
+
+from eikon_engine.cli.shell import run_command
+from eikon_engine.errors import EikonError, TraceMissingError
+
+
+def test_an_exit_status_is_passed_on() -> None:
+    """What a command returns is the exit status; nothing returned is 0."""
+    assert run_command(_ending_with(3), [], "eikon") == 3
+    assert run_command(_ending_with(None), [], "eikon") == 0
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """An error of ours ends with its own status, as one line on stderr that names its code."""
+    status = run_command(_raising(TraceMissingError("no trace\nat all")), [], "eikon")
+
+    assert status == 65
+    assert capsys.readouterr() == ("", "eikon: no trace at all (code trace-missing)\n")
+
+
+def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that does not exist is told in click's words."""
+    status = run_command(_ending_with(0), ["--colour"], "eikon")
+
+    assert status == 2
+    assert "No such option '--colour'" in capsys.readouterr().err
+
+
+def test_help_is_0(capsys: pytest.CaptureFixture[str]) -> None:
+    """Asking for help is no error."""
+    status = run_command(_ending_with(5), ["--help"], "eikon")
+
+    assert status == 0
+    assert capsys.readouterr().out.startswith("Usage: eikon")
+
+
+def test_ctrl_c_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run stopped by the user ends with 130 and says so in one line."""
+    status = run_command(_raising(KeyboardInterrupt()), [], "eikon")
+
+    assert status == 130
+    assert capsys.readouterr().err == "eikon: stopped by the user (code interrupted)\n"
+
+
+def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    """A run that SIGTERM stops ends as with Ctrl-C, and the line says that it was no user."""
+    program = (
+        "import os, signal, sys, click; from eikon_engine.cli.shell import run_command;"
+        "sys.exit(run_command(click.Command('c', callback=lambda: os.kill(os.getpid(), signal.SIGTERM)), [], 'eikon'))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+
+    assert done.returncode == 130
+    assert capfd.readouterr().err == "eikon: stopped by SIGTERM (code interrupted)\n"
+
+
+def test_our_own_fault_keeps_its_traceback_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fault of ours ends with 70 and one line, and traceback: the file that line names."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv("EIKON_TRACEBACK", raising=False)
+
+    status = run_command(_raising(ZeroDivisionError("by zero")), [], "eikon")
+
+    line = capsys.readouterr().err
+    (kept,) = tmp_path.iterdir()
+    assert status == 70
+    assert line == (f"eikon: internal error: ZeroDivisionError: by zero; traceback: {kept} (code internal)\n")
+    assert "Traceback (most recent call last)" in kept.read_text(encoding="utf-8")
+
+
+def test_a_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """EIKON_TRACEBACK=1 shows the traceback of a fault of ours on the terminal."""
+    monkeypatch.setenv("EIKON_TRACEBACK", "1")
+
+    status = run_command(_raising(ZeroDivisionError("by zero")), [], "eikon")
+
+    assert status == 70
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_a_reader_that_goes_away_is_no_fault(lines: int) -> None:
+    """A closed pipe on stdout ends the command quietly, with the status of SIGPIPE, whenever it is noticed."""
+    code = """
+import sys, click
+from eikon_engine.cli.shell import run_command
+@click.command()
+def talk():
+    for _ in range(int(sys.argv[1])):
+        sys.stdout.write("a line of output\\n")
+sys.exit(run_command(talk, [], "eikon"))
+"""
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(lines)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUNBUFFERED": ""},
+        timeout=60,
+        check=False,
+    )
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def _ending_with(status: int | None) -> click.Command:
+    return click.Command("command", callback=lambda: status)
+
+
+def _raising(error: EikonError | ZeroDivisionError | KeyboardInterrupt) -> click.Command:
+    def fail() -> None:
+        raise error
+
+    return click.Command("command", callback=fail)

@@ -1,0 +1,225 @@
+"""`eikon trace`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.cli.trace import trace_command
+from eikon_engine.errors import (
+    EikonError,
+    OutputError,
+    TraceFieldError,
+    TraceMissingError,
+    TraceSyntaxError,
+    UsageError,
+)
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.patch import TracePatch
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
+from tests.trace.test_changed_copy import contents
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+TRACES = Path(__file__).parents[2] / "data" / "traces"
+SHOP = TRACES / "shop_passing"
+TYPE = "find_banana__attempt_1_action_003"
+ATTEMPT = "find_banana__attempt_1"
+
+
+def run(*arguments: str | Path) -> Result:
+    """Run the command; what it raises is raised here."""
+    result = CliRunner().invoke(trace_command, [str(each) for each in arguments], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return result
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy a bundle whose files are compared with the original ones afterwards."""
+    return Path(shutil.copytree(SHOP, tmp_path_factory.mktemp("edited") / "shop"))
+
+
+def test_a_bundle_is_shown_in_three_ways() -> None:
+    """A listing, one step as JSON, the whole as JSON."""
+    listing = run("show", SHOP).stdout
+    step = json.loads(run("show", SHOP, TYPE).stdout)
+    whole = run("show", SHOP, "--json").stdout
+
+    assert f"  003 {TYPE}  type #search ('Search') with 'banana'" in listing.splitlines()
+    assert (step["id"], step["action"]["text"]) == (TYPE, "banana")
+    assert parse_trace(whole, "shown") == open_bundle(SHOP).trace
+
+
+def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
+    """Without -o and --save there is a difference on standard output, and why things are not known any more."""
+    before = contents(shop)
+
+    shown = run("set", shop, TYPE, "action.text=Banana")
+
+    assert {'-      "text": "banana"', '+      "text": "Banana"'} <= set(shown.stdout.splitlines())
+    assert "the observations of 23 actions were dropped" in shown.stderr
+    assert contents(shop) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("set", TYPE, "action.text={{fruit}}", "--var", "fruit=banana"), '"fruit": "banana"'),
+        (("set", "--var", "fruit"), '"fruit": null'),
+        (("set", "mission_text=Buy fruit", "--reason", "shorter"), '"mission_text": "Buy fruit"'),
+        (("set", ATTEMPT, "description=Look"), '"description": "Look"'),
+        (("delete", TYPE, "check_cart__attempt_1"), "edited: delete check_cart__attempt_1 (manual edit)"),
+        (("split", ATTEMPT, "--before", TYPE, "--description", "Search"), '"subgoal_id": "find_banana_2"'),
+        (("merge", ATTEMPT, "add_to_cart__attempt_1", "--description", "Both"), '"description": "Both"'),
+    ],
+)
+def test_a_change_is_made_in_a_copy_and_can_be_made_again(
+    shop: Path, tmp_path: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    """The copy has it, the bundle is untouched byte for byte, and the saved change makes the same copy."""
+    before = contents(shop)
+    command, *rest = arguments
+
+    run(command, shop, *rest, "-o", tmp_path / "copy", "--save", tmp_path / "patch.json")
+    run("apply", shop, tmp_path / "patch.json", "-o", tmp_path / "again")
+
+    copy = contents(tmp_path / "copy")
+    assert expected in copy["trace.json"].decode()
+    assert contents(tmp_path / "again") == copy
+    assert contents(shop) == before
+    assert open_bundle(tmp_path / "copy").trace.warnings[0].startswith("edited: ")
+    assert TracePatch.model_validate_json((tmp_path / "patch.json").read_text()).operations
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("show", "BUNDLE", "nothing"), TraceFieldError),
+        (("show", "BUNDLE", TYPE, "--json"), UsageError),
+        (("show", "missing"), TraceMissingError),
+        (("set", "BUNDLE"), UsageError),
+        (("set", "BUNDLE", TYPE), UsageError),
+        (("set", "BUNDLE", TYPE, "action.text=banana"), UsageError),
+        (("set", "BUNDLE", TYPE, "action.text"), UsageError),
+        (("set", "BUNDLE", TYPE, "action.page=-1"), TraceFieldError),
+        (("set", "BUNDLE", TYPE, "action.text=a", "--var", "two words"), UsageError),
+        (("set", "BUNDLE", TYPE, "action.text=a", "--var", "x=\udcff"), UsageError),
+        (("set", "BUNDLE", "mission_text=\udcff"), UsageError),
+        (("set", "BUNDLE", TYPE, "action.text=a", "--save", "BUNDLE"), OutputError),
+        (("delete", "BUNDLE", "nothing"), TraceFieldError),
+        (("delete", "BUNDLE", TYPE, TYPE), TraceFieldError),
+        (("split", "BUNDLE", ATTEMPT, "--before", TYPE, "--description", "\udcff"), UsageError),
+        (("split", "BUNDLE", TYPE, "--before", TYPE, "--description", "x"), TraceFieldError),
+        (("merge", "BUNDLE", ATTEMPT, ATTEMPT), TraceFieldError),
+        (("apply", "BUNDLE", "missing"), TraceMissingError),
+        (("apply", "BUNDLE", "BUNDLE"), TraceMissingError),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    shop: Path, tmp_path: Path, arguments: tuple[str, ...], error: type[EikonError]
+) -> None:
+    """Nothing is written, and the message fits on a line."""
+    before = contents(shop)
+    given = [str(shop) if each == "BUNDLE" else each for each in arguments]
+    ways = [] if arguments[0] == "show" else ["-o", str(tmp_path / "copy")]
+
+    with pytest.raises(error) as caught:
+        run(*given, *ways)
+
+    assert "\n" not in caught.value.message
+    assert contents(shop) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (('{"type": "press"}', "--before", TYPE), TraceFieldError, "ACTION: key"),
+        (("press", "--before", TYPE), TraceSyntaxError, "ACTION"),
+        (('{"type": "jump"}', "--before", TYPE), TraceFieldError, "ACTION: type"),
+        (('{"type": "press", "key": "Tab"}',), UsageError, "got neither"),
+        (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--after", TYPE), UsageError, "got both"),
+        (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--id", TYPE), TraceFieldError, "which is taken"),
+    ],
+)
+def test_an_insertion_that_is_none_is_refused(
+    arguments: tuple[str, ...], error: type[EikonError], message: str
+) -> None:
+    """One line says what was wanted, and found."""
+    with pytest.raises(error, match=message):
+        run("insert", SHOP, *arguments)
+
+
+def test_an_action_is_inserted_into_a_copy(tmp_path: Path) -> None:
+    """It has an id of its own, and stands where it was put."""
+    run("insert", SHOP, '{"type": "press", "key": "Tab"}', "--after", TYPE, "-o", tmp_path / "copy")
+
+    steps = open_bundle(tmp_path / "copy").trace.subgoal_traces[1].steps
+    assert [step.id for step in steps][2:4] == [TYPE, "find_banana__attempt_1_inserted_001"]
+
+
+def test_braces_that_are_no_variable_are_told() -> None:
+    """A name that was forgotten to declare is typed as it stands, which is said."""
+    assert "{{fruit}} is not a variable" in run("set", SHOP, TYPE, "action.text={{fruit}}").stderr
+
+
+def test_an_older_trace_can_be_edited(tmp_path: Path) -> None:
+    """It is written in the format of today, in the copy."""
+    old = TRACES / "old_format"
+    before = contents(old)
+
+    run("set", old, "mission_text=Other", "-o", tmp_path / "copy")
+
+    assert open_bundle(tmp_path / "copy").trace.mission_text == "Other"
+    assert contents(old) == before
+
+
+STEPS = st.sampled_from([TYPE, ATTEMPT, "find_banana__attempt_1_action_006", "compare_prices__attempt_1", "gone"])
+LINES = st.one_of(
+    st.tuples(st.just("delete"), STEPS),
+    st.tuples(st.just("set"), STEPS, st.sampled_from(["action.text=x", "description=x", "action.target.selector=#x"])),
+    st.tuples(st.just("set"), STEPS, st.just("action.text={{a}}"), st.just("--var"), st.sampled_from(["a", "a=x"])),
+    st.tuples(st.just("split"), STEPS, st.just("--before"), STEPS, st.just("--description"), st.just("x")),
+    st.tuples(st.just("merge"), STEPS, STEPS),
+    st.tuples(
+        st.just("insert"), st.just('{"type": "press", "key": "Tab"}'), st.sampled_from(["--before", "--after"]), STEPS
+    ),
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(LINES, min_size=1, max_size=3))
+def test_any_commands_one_after_the_other_make_bundles(
+    shop: Path, tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, ...]]
+) -> None:
+    """Each copy is a bundle that can be read, and the one it was made of stays as it was."""
+    folder = tmp_path_factory.mktemp("copies")
+    bundle, original = shop, contents(shop)
+    for number, (command, *rest) in enumerate(lines):
+        before = contents(bundle)
+        try:
+            run(command, bundle, *rest, "-o", folder / str(number))
+        except EikonError:
+            assert not (folder / str(number)).exists()
+            continue
+        assert contents(bundle) == before
+        bundle = folder / str(number)
+        opened = open_bundle(bundle)
+        opened.verify()
+        assert serialize_trace(opened.trace) == written_trace(bundle)
+
+    assert contents(shop) == original
+
+
+def written_trace(bundle: Path) -> bytes:
+    """Read the trace as it was written."""
+    return (bundle / "trace.json").read_bytes()

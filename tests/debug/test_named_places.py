@@ -1,0 +1,29 @@
+"""Checkpoints that a timeline does not have."""
+
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.debug.timeline import Timeline
+from eikon_engine.debug.timeline_queries import find_checkpoint
+from eikon_engine.errors import CheckpointMissingError
+from tests.debug.timelines import branch, checkpoint
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "there are no checkpoints"),
+        (1, "available: 'label 0'; eikon debug checkpoint list shows all"),
+        (5, "available: cp_3, 'label 4' and 3 more; eikon debug checkpoint list shows all"),
+    ],
+)
+def test_an_unknown_checkpoint_is_told_with_the_last_ones(count: int, told: str) -> None:
+    """Two are named, the others counted."""
+    made = tuple(checkpoint(f"cp_{each}", each, "" if each % 2 else f"label {each}") for each in range(count))
+    timeline = Timeline(session_id="s", mission_id="m", branches=(branch("main", checkpoints=made),))
+
+    with pytest.raises(CheckpointMissingError) as missing:
+        find_checkpoint(timeline, "nowhere", "rewind")
+
+    assert missing.value.message == f"rewind: no checkpoint 'nowhere' in this session; {told}"

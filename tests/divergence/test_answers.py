@@ -1,0 +1,131 @@
+"""What differs between a recorded answer and a live one."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.divergence.response_diff import ComparedResponse, compare_responses, diff_text
+
+JSON = (("content-type", "application/json"),)
+HTML = (("content-type", "text/html; charset=utf-8"),)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def answer(
+    body: bytes | None = None, headers: tuple[tuple[str, str], ...] = JSON, status: int = 200, url: str = "http://h/"
+) -> ComparedResponse:
+    """Build an answer."""
+    return ComparedResponse(url=url, status=status, headers=headers, body=body)
+
+
+def shown(recorded: ComparedResponse, live: ComparedResponse) -> list[str]:
+    """Compare, as a person reads it."""
+    return [str(change) for change in compare_responses(recorded, live)]
+
+
+def test_a_json_value_is_named_by_its_path() -> None:
+    """Change one price in a list, and read where it stands."""
+    before = {"items": [{"name": "Pear", "price": "3.10"}, {"name": "Plum", "price": "2.00"}]}
+    after = {"items": [{"name": "Pear", "price": "3.50"}, {"name": "Plum", "price": "2.00"}]}
+
+    found = shown(answer(json.dumps(before).encode()), answer(json.dumps(after).encode()))
+
+    assert found == ["body $.items[0].price: recorded 3.10, live 3.50"]
+
+
+def test_what_came_or_went_is_named_value_by_value() -> None:
+    """Remove an element, and read the values that are gone."""
+    found = shown(answer(b'[{"name":"Pear","price":3}]'), answer(b"[]"))
+
+    assert found == ["body $[0].name: recorded Pear, live (absent)", "body $[0].price: recorded 3, live (absent)"]
+
+
+def test_a_number_that_became_a_text_is_shown_as_json() -> None:
+    """Change the type alone, and see that it is another value."""
+    assert shown(answer(b'{"n":1}'), answer(b'{"n":"1"}')) == ['body $.n: recorded 1, live "1"']
+
+
+def test_a_long_text_is_shown_where_it_differs() -> None:
+    """Change a word deep inside a long text, and read it."""
+    before, after = ("x " * 300 + f"<b>{word}</b>" + " y" * 300 for word in ("cheap", "dear"))
+
+    found = shown(answer(json.dumps([before]).encode()), answer(json.dumps([after]).encode()))
+
+    assert found == ["body $[0]: recorded cheap, live dear"]
+
+
+def test_order_and_spaces_of_json_are_no_difference() -> None:
+    """Write the same object otherwise, and find nothing."""
+    assert shown(answer(b'{"a":1,"b":2}'), answer(b'{ "b": 2, "a": 1 }')) == []
+
+
+def test_html_is_compared_by_values_even_on_one_line() -> None:
+    """Change a price and an attribute of a page on one line, and read both."""
+    before = b'<tr><td>Carrot</td><td>0.25 \xe2\x82\xac</td></tr><button id="add-to-cart">Add</button>'
+    after = b'<tr><td>Carrot</td><td>0.35 \xe2\x82\xac</td></tr><button id="buy-now">Add</button>'
+
+    found = shown(answer(before, HTML), answer(after, HTML))
+
+    assert found == [
+        "body line 1: recorded 0.25 €, live 0.35 €",
+        "body line 1: recorded add-to-cart, live buy-now",
+    ]
+
+
+def test_status_headers_and_cookies_are_compared_by_what_matters() -> None:
+    """Change status, type, place and cookies; values of cookies and validators of caches are no difference."""
+    before = answer(None, (*JSON, ("etag", "1"), ("set-cookie", "sid=1; Path=/\nlang=en")))
+    after = answer(
+        None, (("Content-Type", "text/html"), ("etag", "2"), ("location", "/x"), ("set-cookie", "sid=2")), 302
+    )
+
+    assert shown(before, after) == [
+        "status: recorded 200, live 302",
+        "header content-type: recorded application/json, live text/html",
+        "header location: recorded (absent), live /x",
+        "cookies set: recorded lang, sid, live sid",
+    ]
+
+
+def test_other_bodies_are_compared_by_digest() -> None:
+    """Change a picture by one byte, and read two digests."""
+    png = (("content-type", "image/png"),)
+
+    (found,) = shown(answer(b"\x00", png), answer(b"\x01", png))
+
+    assert found.startswith("body: recorded 1 bytes, SHA-256 6e340b9cffb37a98, live 1 bytes, SHA-256")
+
+
+def test_json_that_is_none_is_compared_as_text() -> None:
+    """Get a page of errors where JSON was promised, and see what stands there."""
+    assert shown(answer(b"{}"), answer(b"Oops")) == ["body line 1: recorded {}, live Oops"]
+
+
+@given(VALUES, VALUES)
+def test_equal_json_is_silent_and_unequal_json_is_not(before: object, after: object) -> None:
+    """Find something exactly where two values differ."""
+    one, other = (json.dumps(value, sort_keys=True) for value in (before, after))
+
+    found = shown(answer(json.dumps(before).encode()), answer(json.dumps(after).encode()))
+
+    assert bool(found) == (one != other)
+
+
+@given(st.text(alphabet="<a> \n1\"'"), st.text(alphabet="<a> \n1\"'"))
+def test_texts_differ_where_more_than_white_space_does(before: str, after: str) -> None:
+    """Find nothing in equal texts, and something where the words between tags and line ends are others."""
+
+    def words(text: str) -> list[str]:
+        return text.split()
+
+    found = list(diff_text(before, after))
+
+    assert not (before == after and found)
+    assert found or "".join(words(before)) == "".join(words(after))

@@ -1,0 +1,64 @@
+"""In which values bodies and messages differ."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.divergence.response_diff import ABSENT, diff_bodies, diff_messages
+
+STREAM = {"text/event-stream"}
+
+
+def shown(before: list[bytes], after: list[bytes]) -> list[str]:
+    """Compare two sequences of messages, as a person reads it."""
+    return [str(each) for each in diff_messages("message", before, after)]
+
+
+def test_a_message_of_json_is_compared_by_value() -> None:
+    """Change one value in the second message."""
+    found = shown([b'{"rate":1}', b'{"rate":2}'], [b'{"rate":1}', b'{"rate":3}'])
+
+    assert found == ["message 2 $.rate: recorded 2, live 3"]
+
+
+def test_a_missing_message_is_named_by_its_number() -> None:
+    """Leave out the first of two, and see that the other one is not said to have changed."""
+    assert shown([b"one", b"two"], [b"two"]) == [f"message 1: recorded one, live {ABSENT}"]
+
+
+def test_another_message_is_named_by_its_place() -> None:
+    """Add one in the middle."""
+    assert shown([b"one", b"two"], [b"one", b"new", b"two"]) == [f"message 2: recorded {ABSENT}, live new"]
+
+
+def test_a_binary_message_is_told_by_its_digest() -> None:
+    """Compare what is no text."""
+    (found,) = diff_messages("message", [b"\xff\x00"], [b"\xff\x01"])
+
+    assert found.recorded.startswith("2 bytes, SHA-256 ")
+
+
+def test_an_event_stream_is_compared_event_by_event() -> None:
+    """Change the data of one event; comments and line ends say nothing."""
+    before = b': hello\n\ndata: {"van": 3}\n\nevent: note\ndata: late\n\n'
+    after = b'data: {"van": 4}\r\n\r\nevent: note\r\ndata: late\r\n\r\n'
+
+    assert [str(each) for each in diff_bodies(before, after, STREAM)] == ["event 1 $.van: recorded 3, live 4"]
+
+
+def test_an_event_with_another_name_is_another_one() -> None:
+    """Change the type of an event, and not its data."""
+    found = [str(each) for each in diff_bodies(b"event: a\ndata: x\n\n", b"event: b\ndata: x\n\n", STREAM)]
+
+    assert len(found) == 1
+    assert found[0].startswith("event 1: recorded event: a")
+
+
+@given(st.lists(st.binary(max_size=6), max_size=6), st.lists(st.binary(max_size=6), max_size=6))
+def test_sequences_that_differ_are_told_to(before: list[bytes], after: list[bytes]) -> None:
+    """Whatever the messages are, something is told exactly if they are not the same, and every change is one."""
+    found = list(diff_messages("message", before, after))
+
+    assert bool(found) == (before != after)
+    assert all(each.recorded != each.live for each in found)

@@ -1,0 +1,149 @@
+"""Each class of causes follows from evidence, and nothing is called known without any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eikon_engine.divergence.causes import DivergenceCase, classify_cause
+from eikon_engine.outcome.divergence import Candidate, Divergence
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
+from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.divergence import Cause, Layer
+
+
+def finding(layer: Layer = "dom", code: str = "dom-changed", observed: str = "3") -> Divergence:
+    """Make a finding."""
+    return Divergence(
+        code=code, layer=layer, subgoal="s__attempt_1", subgoal_id="s", sequence=2, expected="2", observed=observed,
+        message="It differs.",
+    )  # fmt: skip
+
+
+def answer(part: str, recorded: str, live: str, key: str = "GET http://a/items") -> ResponseChange:
+    """Make a changed answer."""
+    what = (ValueChange(part=part, recorded=recorded, live=live),)
+    return ResponseChange(key=key, occurrence=0, subgoal="s__attempt_1", sequence=2, what=what)
+
+
+def showing(digest: str, *documents: tuple[str, int]) -> Observation:
+    """Observe one page."""
+    page = PageObservation(page=0, url="", title="", frames=(FrameObservation(path="", url="", digest=digest),))
+    loads = tuple(DocumentLoad(page=0, url=url, status=status) for url, status in documents)
+    return Observation(pages=(page,), documents=loads)
+
+
+CASES: dict[str, tuple[Cause, dict[str, Any]]] = {
+    "another time zone": ("environment", {"first": finding("environment", "environment-changed")}),
+    "another output": ("skill-changed", {"first": finding("skill", "skill-output-changed")}),
+    "a login page": (
+        "session-expired",
+        {
+            "recorded": showing("1", ("http://a/cart", 200)),
+            "observed": showing("2", ("http://a/users/sign_in?n=/", 200)),
+        },
+    ),
+    "401": ("session-expired", {"changes": (answer("status", "200", "401"),)}),
+    "a redirect to the login": (
+        "session-expired",
+        {"changes": (answer("header location", "/cart", "https://a/login?next=/cart"),)},
+    ),
+    "500": ("site-error", {"observed": showing("2", ("http://a/cart", 500))}),
+    "500 of a request": ("site-error", {"changes": (answer("status", "201", "503"),)}),
+    "no answer": ("network", {"changes": (answer("ending", "status 200", "net::ERR_CONNECTION_RESET"),)}),
+    "no document": (
+        "network",
+        {"first": finding("result", "navigation-failed", "navigation-failed: net::ERR_NAME_NOT_RESOLVED")},
+    ),
+    "a target that never was": (
+        "trace-invalid",
+        {"first": finding("target", "target-missing"), "before": showing("1"), "observed": showing("1")},
+    ),
+    "other data": ("test-data", {"changes": (answer("body $.items[0].price", "2", "3"),)}),
+    "other markup": ("site-changed", {"changes": (answer("body line 12", "<b>2</b>", "<b>3</b>"),)}),
+    "data and markup": (
+        "site-changed",
+        {"changes": (answer("body $.a", "1", "2"), answer("body line 1", "x", "y", key="GET http://a/"))},
+    ),
+    "a page of a live site": ("site-changed", {"network_mode": "live"}),
+    "a wait on a live site": ("timing", {"first": finding("result", "wait-timeout"), "network_mode": "live"}),
+    "nothing": ("unknown", {}),
+    "a hidden target": (
+        "unknown",
+        {
+            "first": finding("target", "target-not-actionable", "<b> is covered by <div>"),
+            "before": showing("1"),
+            "observed": showing("1"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_cause_follows_from_evidence(case: str) -> None:
+    """It is told with what it follows from."""
+    cause, known = CASES[case]
+
+    judged = classify_cause(DivergenceCase(**{"first": finding(), "behind": known.get("changes", ()), **known}))
+
+    assert judged.cause == cause
+    assert judged.why
+    assert bool(judged.settle) == (cause == "unknown")
+
+
+def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
+    """A mission that logs in visits it."""
+    login = ("http://a/login", 200)
+    case = DivergenceCase(first=finding(), recorded=showing("1", login), observed=showing("2", login))
+
+    assert classify_cause(case).cause == "unknown"
+
+
+def test_another_environment_is_named_where_nothing_else_differs() -> None:
+    """It may be the cause, and what would tell is to replay in the recorded one."""
+    judged = classify_cause(DivergenceCase(first=finding(), possible_cause="possible cause: the environment differs"))
+
+    assert judged.cause == "unknown"
+    assert "the environment differs" in judged.why
+    assert "recorded browser" in judged.settle
+
+
+def test_an_answer_that_nothing_follows_from_is_no_cause() -> None:
+    """An advertisement that did not come says nothing of the number of items."""
+    advertisement = answer("ending", "status 200", "net::ERR_NAME_NOT_RESOLVED", key="GET http://ads/x.js")
+    count = answer("body $.count", "2", "3")
+
+    judged = classify_cause(DivergenceCase(first=finding(), changes=(advertisement, count), related_changes=(count,)))
+
+    assert judged.cause == "test-data"
+    assert "ads" not in judged.why
+
+
+def test_an_error_that_was_recorded_too_is_no_cause() -> None:
+    """A page that never was there is not there at another address either."""
+    recorded, observed = showing("1", ("http://a/item/7", 404)), showing("2", ("http://a/item/8", 404))
+
+    assert classify_cause(DivergenceCase(first=finding(), recorded=recorded, observed=observed)).cause == "unknown"
+
+
+def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
+    """The browser may draw it otherwise."""
+    case = DivergenceCase(first=finding(), network_mode="live")
+
+    assert classify_cause(case).cause == "site-changed"
+    assert classify_cause(replace(case, possible_cause="a possible cause: another browser")).cause == "unknown"
+
+
+def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:
+    """It is on the page in every respect, though a clock went on there."""
+    same = Candidate(frame="", path="html > body > a", description="<a>", score=1, agreements=())
+    missing = finding("target", "target-missing").model_copy(update={"candidates": (same,)})
+    alike = missing.model_copy(update={"candidates": (same.model_copy(update={"score": 0.9}),)})
+    before, observed = showing("1"), showing("2")
+
+    assert classify_cause(DivergenceCase(first=missing, before=before, observed=observed)).cause == "trace-invalid"
+    assert classify_cause(DivergenceCase(first=alike, before=before, observed=observed)).cause == "unknown"

@@ -1,0 +1,76 @@
+"""What masks take out of a page takes its frames with it, and leaves what is hidden beside it as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from eikon_engine.divergence.detectors.accessibility import visibility_changes
+from eikon_engine.divergence.masks import mask_page
+from eikon_engine.dom import FrameExtras, FrameSnapshot, PageSnapshot
+from eikon_engine.trace.masks import Mask, MaskedPart, RequestPart, SelectorPart, StoragePart, TextPart, TitlePart
+from tests.divergence.test_dom_diff import element, page_of
+
+AD = element("aside", "Buy", element("iframe"))
+SHOP = page_of(element("p", "one"), AD, element("iframe"), element("b", "two"))
+IN_AD, OWN, LAST = 7, 8, 9
+"""Numbers of the frame elements and of the last element, in document order, texts included."""
+
+
+def shop(*flips: int) -> PageSnapshot:
+    """Show an advertisement with a frame, beside a frame of the shop, and hide elements."""
+    main = replace(SHOP.main, extras=FrameExtras(flips=flips, frames=((IN_AD, 0), (OWN, 1))))
+    inner = FrameSnapshot(path="0", url="", name="", doctype="", root=element("html"))
+    return PageSnapshot(frames=(main, inner, replace(inner, path="0.0"), replace(inner, path="1")))
+
+
+def masked(page: PageSnapshot, part: MaskedPart) -> PageSnapshot:
+    """Take a part out."""
+    return mask_page(page, "http://a/", [Mask(name="m", reason="it is none of ours", part=part)])[0]
+
+
+def test_frames_go_with_the_elements_they_are_in() -> None:
+    """Take an advertisement out: its frame, and the one in that, are gone; that of the shop stays."""
+    left = masked(shop(), SelectorPart(selector="aside"))
+
+    assert [frame.path for frame in left.frames] == ["", "1"]
+    assert left.main.extras.frames == ((OWN - 3, 1),)
+    assert [frame.path for frame in masked(shop(), SelectorPart(selector="p")).frames] == ["", "0", "0.0", "1"]
+
+
+@pytest.mark.parametrize(
+    "part", [SelectorPart(selector="aside"), TextPart(path="** > p"), SelectorPart(selector="iframe")]
+)
+def test_what_is_hidden_beside_a_mask_is_found(part: MaskedPart) -> None:
+    """Hide the last element of a page in which something before it is masked."""
+    before, after = masked(shop(), part), masked(shop(LAST), part)
+
+    assert visibility_changes(before.main, after.main) == (["b 'two' at html > body > b"], [])
+    assert visibility_changes(after.main, after.main) == ([], [])
+
+
+@given(st.sets(st.integers(0, LAST + 1)), st.sets(st.integers(0, LAST + 1)))
+def test_what_changes_is_told_in_both_directions(before: set[int], after: set[int]) -> None:
+    """Whatever is hidden, what is hidden now in one direction is shown now in the other."""
+    one, other = shop(*sorted(before)).main, shop(*sorted(after)).main
+
+    assert visibility_changes(one, other) == visibility_changes(other, one)[::-1]
+
+
+@pytest.mark.parametrize(
+    ("part", "where"),
+    [
+        (RequestPart(key="POST *"), {"url": "http://a/*"}),
+        (StoragePart(name="cart"), {"url": "http://a/*"}),
+        (RequestPart(key="POST *"), {"frame": "0"}),
+        (TitlePart(), {"frame": "0"}),
+    ],
+)
+def test_a_place_that_a_part_has_not_is_refused(part: MaskedPart, where: dict[str, str]) -> None:
+    """A mask that looks narrow and is not hides more than anybody wants."""
+    with pytest.raises(ValidationError, match="omit"):
+        Mask(name="m", reason="it is none of ours", part=part, **where)

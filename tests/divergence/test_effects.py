@@ -1,0 +1,53 @@
+"""A change of a page touches a recorded effect where it lies at it, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.divergence.effects import find_overlapping_effect
+from tests.divergence.test_dom_diff import element, page_of, rows
+
+EMPTY, ADDED = page_of(rows("a"), element("p", "0")), page_of(rows("a", "b"), element("p", "1"))
+"""An action adds a row and counts it."""
+AD = element("aside", "Buy shoes")
+OBSERVED = {
+    "another text in the row": (page_of(rows("a", "c"), element("p", "1")), True),
+    "no row": (page_of(rows("a"), element("p", "1")), True),
+    "another count": (page_of(rows("a", "b"), element("p", "2")), True),
+    "two rows": (page_of(rows("a", "b", "b"), element("p", "1")), True),
+    "another row as well": (page_of(rows("x", "b"), element("p", "1")), True),
+    "an advertisement": (page_of(rows("a", "b"), element("p", "1"), AD), False),
+    "an advertisement in the row": (
+        page_of(element("ul", element("li", "a"), element("li", "b", AD), id="list"), element("p", "1")),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OBSERVED)
+def test_what_lies_at_an_effect_touches_it(case: str) -> None:
+    """The page after the action is compared with the page before it."""
+    observed, touched = OBSERVED[case]
+
+    assert (find_overlapping_effect(EMPTY, ADDED, observed) is not None) == touched
+
+
+def test_what_an_action_removed_is_its_effect() -> None:
+    """An element that stays is at it; one that is added elsewhere is not."""
+    before, after = page_of(rows("a", "b"), element("div")), page_of(rows("a"), element("div"))
+
+    assert find_overlapping_effect(before, after, before) is not None
+    assert find_overlapping_effect(before, after, page_of(rows("a"), element("div", AD))) is None
+
+
+@pytest.mark.parametrize("left", [("a", "b"), ("a",), ("b", "c"), ()])
+def test_another_row_that_was_removed_is_at_the_effect(left: tuple[str, ...]) -> None:
+    """Remove the second of three rows; see the third gone in its place, or with it, or the first."""
+    before, after = page_of(rows("a", "b", "c")), page_of(rows("a", "c"))
+
+    assert find_overlapping_effect(before, after, page_of(rows(*left))) is not None
+
+
+def test_a_document_is_the_effect_of_what_loads_it() -> None:
+    """What stands in it is not."""
+    assert find_overlapping_effect(None, ADDED, EMPTY) is None

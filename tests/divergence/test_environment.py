@@ -1,0 +1,163 @@
+"""The environment: what is re-created must be equal, what is as it is may differ and is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.divergence.comparison import StepPosition
+from eikon_engine.divergence.detectors.environment import (
+    GIVEN_PROPERTIES,
+    detect_environment,
+    environment_differences,
+    possible_environment_cause,
+)
+from eikon_engine.outcome.divergence import Divergence, Layer
+from eikon_engine.trace.environment import Environment, Geolocation, PageEnvironment, Viewport
+
+PLACE = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+VIEW = PageEnvironment(
+    user_agent="agent",
+    languages=("de-DE",),
+    locale="de-DE",
+    timezone="Europe/Berlin",
+    width=1280,
+    height=720,
+    screen_width=1280,
+    screen_height=720,
+    device_pixel_ratio=1.0,
+    dark=False,
+    reduced_motion=False,
+    forced_colors=False,
+    touch_points=0,
+    cpu_count=2,
+)
+HERE = Environment(
+    browser_version="156.0.1",
+    playwright_version="1.65.2",
+    platform="Linux x86_64",
+    flags=("--one", "--two"),
+    fonts_digest="a" * 64,
+    browser_kind="headless-shell",
+    clock_start_ms=0,
+    random_seed=1,
+    page_view=VIEW,
+)
+OTHER: dict[str, Any] = {
+    "viewport": Viewport(width=1, height=1),
+    "device_scale_factor": 2.0,
+    "locale": "fr-FR",
+    "timezone": "Asia/Tokyo",
+    "user_agent": "another",
+    "color_scheme": "dark",
+    "reduced_motion": "reduce",
+    "forced_colors": "active",
+    "has_touch": True,
+    "is_mobile": True,
+    "permissions": ("midi",),
+    "geolocation": Geolocation(latitude=1.0, longitude=2.0),
+    "extra_http_headers": {"X-Shop": "1"},
+    "cpu_count": 64,
+    "device_memory_gb": 4.0,
+    "clock_start_ms": 1,
+    "clock": "natural",
+    "random_seed": 2,
+    "settle_ms": 1.0,
+    "tick_ms": 1.0,
+}
+
+
+def changed(**parts: object) -> Environment:
+    """Give an environment that differs in some parts."""
+    return HERE.model_copy(update=parts)
+
+
+def finding(layer: Layer) -> Divergence:
+    """Give a finding of a layer."""
+    return Divergence(
+        code="c", layer=layer, subgoal="s__attempt_1", subgoal_id="s", sequence=1, expected="", observed="", message=""
+    )
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(Environment.model_fields) - set(GIVEN_PROPERTIES) - {"browser_name", "page_view"})
+)
+def test_each_part_that_is_made_as_recorded_must_be_so(name: str) -> None:
+    """Change one part that a replay sets: one finding, in the layer of the environment, with both values."""
+    other = OTHER[name]
+
+    (found,) = detect_environment(PLACE, HERE, changed(**{name: other}))
+
+    assert (found.code, found.layer) == ("environment-changed", "environment")
+    assert found.expected == f"{name}: {getattr(HERE, name)}"
+    assert found.observed == f"{name}: {other}"
+
+
+@pytest.mark.parametrize("name", PageEnvironment.model_fields)
+def test_each_part_that_a_page_is_told_must_be_so(name: str) -> None:
+    """Let a page be told something else than when it was recorded: one finding, though every setting is equal."""
+    told = getattr(VIEW, name)
+    other = not told if isinstance(told, bool) else told + 1 if isinstance(told, int | float) else "other"
+
+    (found,) = detect_environment(PLACE, HERE, changed(page_view=VIEW.model_copy(update={name: other})))
+
+    assert found.code == "environment-changed"
+    assert found.observed == f"{name}: {other}"
+
+
+@pytest.mark.parametrize("name", GIVEN_PROPERTIES)
+def test_what_is_as_it_is_is_no_divergence_and_is_named(name: str) -> None:
+    """Replay in another browser, on another machine: nothing diverged, and the difference stands in the outcome."""
+    here = changed(**{name: ("--one", "--three") if name == "flags" else "other"})
+
+    assert tuple(detect_environment(PLACE, HERE, here)) == ()
+    (difference,) = environment_differences(HERE, here)
+    assert difference.startswith(f"{name}: ")
+    assert ("not comparable" in difference) == bool(GIVEN_PROPERTIES[name])
+
+
+def test_differences_read_well() -> None:
+    """Show the flags that differ and the beginning of a digest, not all of both."""
+    here = changed(flags=("--two", "--three"), fonts_digest="", browser_version="157.0.2")
+
+    assert environment_differences(HERE, here) == (
+        "browser_version: 156.0.1 -> 157.0.2 (not comparable: pixels, text metrics)",
+        "flags: --one -> --three (not comparable: pixels, text metrics)",
+        "fonts_digest: aaaaaaaaaaaa -> unknown (not comparable: pixels, text metrics)",
+    )
+
+
+def test_a_recording_that_did_not_ask_is_not_compared() -> None:
+    """Replay an older recording: what it did not keep is neither finding nor difference; none at all is said."""
+    older = changed(page_view=None, browser_kind="")
+
+    assert tuple(detect_environment(PLACE, older, HERE)) == ()
+    assert environment_differences(older, HERE) == ()
+    assert tuple(detect_environment(PLACE, None, HERE)) == ()
+    assert "has no environment" in environment_differences(None, HERE)[0]
+
+
+def test_another_environment_is_a_possible_cause_of_what_was_found() -> None:
+    """Name the differing parts beside a finding, unless no browser has a part in it."""
+    here = changed(playwright_version="1.66.0")
+
+    assert possible_environment_cause(finding("dom"), HERE, here) == (
+        "possible cause: the environment differs: playwright_version 1.65.2 -> 1.66.0"
+    )
+    assert possible_environment_cause(finding("dom"), HERE, HERE) is None
+    assert possible_environment_cause(finding("skill"), HERE, here) is None
+    assert possible_environment_cause(finding("environment"), HERE, here) is None
+    assert possible_environment_cause(finding("network"), None, here) is not None
+
+
+@given(st.sets(st.sampled_from(sorted(OTHER))), st.sets(st.sampled_from(sorted(GIVEN_PROPERTIES))))
+def test_findings_and_differences_never_mix(made: set[str], as_it_is: set[str]) -> None:
+    """Change any parts at once: each one made as recorded is a finding, each other one a difference."""
+    parts = {name: OTHER[name] for name in made} | {name: ("--x",) if name == "flags" else "other" for name in as_it_is}
+    here = changed(**parts)
+
+    assert {each.expected.partition(":")[0] for each in detect_environment(PLACE, HERE, here)} == made
+    assert {each.partition(":")[0] for each in environment_differences(HERE, here)} == as_it_is

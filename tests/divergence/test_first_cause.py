@@ -1,0 +1,110 @@
+"""The first divergence is explained, and the others are told from there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from eikon_engine.divergence.explain import explain_first_divergence
+from eikon_engine.outcome.divergence import Consequence, Divergence, Explanation
+from eikon_engine.outcome.outcomes import (
+    ActionOutcome,
+    NetworkOutcome,
+    ResponseChange,
+    SubgoalOutcome,
+    ValueChange,
+    Verdict,
+)
+from eikon_engine.trace.actions import Reload
+from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, SubgoalTrace, Succeeded
+from eikon_engine.trace.observation import Observation
+
+ATTEMPT = "cart__attempt_1"
+BECAUSE = ("GET http://a/cart: body $.count: recorded 2, live 3",)
+PICTURE = Artifact(name="page at the end of the step", path="subgoal_1/002_reload_page.png")
+
+
+def trace(steps: int) -> ExecutionTrace:
+    """Record a mission of equal steps."""
+    seen = Observation(pages=(), console_errors=("known",))
+    taken = tuple(
+        ActionTrace(id=f"a{number}", sequence=number, action=Reload(), result=Succeeded(), observation=seen)
+        for number in range(1, steps + 1)
+    )
+    subgoal = SubgoalTrace(id=ATTEMPT, subgoal_id="cart", description="", status="complete", actions_taken=taken)
+    began = datetime(2026, 1, 1, tzinfo=UTC)
+    return ExecutionTrace(
+        id="t", mission_id="m", mission_text="", started_at=began, status="complete", subgoal_traces=(subgoal,)
+    )
+
+
+def step(sequence: int, *, message: str = "", dependents: tuple[Consequence, ...] = ()) -> ActionOutcome:
+    """Replay a step; it diverges if there is a message."""
+    finding = Divergence(
+        code="dom-changed", layer="dom", subgoal=ATTEMPT, subgoal_id="cart", sequence=sequence,
+        expected="2 items", observed="3 items", message=message, detail="text at html", because=BECAUSE,
+    )  # fmt: skip
+    return ActionOutcome(
+        id=f"a{sequence}", sequence=sequence, type="reload", label="reload", expected_result=Succeeded(),
+        verdict="diverged" if message else "faithful", result=Succeeded(), artifacts=(PICTURE,) if message else (),
+        observation=Observation(pages=(), console_errors=("known", "new")), dependents=dependents,
+        divergences=(finding,) if message else (),
+    )  # fmt: skip
+
+
+def explained(*steps: ActionOutcome, changes: tuple[ResponseChange, ...] = ()) -> Explanation | None:
+    """Explain a replay of these steps."""
+    verdict: Verdict = "diverged" if any(each.divergences for each in steps) else "faithful"
+    subgoal = SubgoalOutcome(
+        id=ATTEMPT, subgoal_id="cart", description="", number=1, verdict=verdict, steps=steps, steps_recorded=len(steps)
+    )
+    return explain_first_divergence(trace(len(steps)), (subgoal,), NetworkOutcome(response_changes=changes), "live")
+
+
+def change(sequence: int) -> ResponseChange:
+    """Change an answer during a step."""
+    value = ValueChange(part="body $.count", recorded="2", live="3")
+    return ResponseChange(key="GET http://a/cart", occurrence=0, subgoal=ATTEMPT, sequence=sequence, what=(value,))
+
+
+def test_what_did_not_diverge_needs_no_explanation() -> None:
+    """Nothing is said of it."""
+    assert explained(step(1), step(2)) is None
+
+
+def test_the_first_divergence_is_explained_by_what_came_until_then() -> None:
+    """An answer that came later cannot be its cause; the sentence says what, where and why."""
+    found = explained(step(1), step(2, message="It differs."), step(3), changes=(change(2), change(3)))
+
+    assert found is not None
+    assert (found.subgoal, found.sequence, found.cause) == (ATTEMPT, 2, "test-data")
+    assert found.sentence == (
+        "The data of the site has changed: at step 2 of cart, reload, the page showed 3 items instead of 2 items."
+    )
+    assert [(each.kind, each.text) for each in found.evidence] == [
+        ("values", "expected 2 items\nobserved 3 items"),
+        ("answer", "body $.count: recorded 2, live 3"),
+        ("difference", "text at html"),
+        ("console", "new"),
+        ("file", PICTURE.path),
+    ]
+
+
+def test_what_follows_is_told_from_there() -> None:
+    """First the steps that depend on it, whether they diverged or not, then the others that did."""
+    expected = [
+        Consequence(subgoal=ATTEMPT, subgoal_id="cart", sequence=sequence, label="click", why="its target is gone")
+        for sequence in (3, 5)
+    ]
+    found = explained(
+        step(1, message="first", dependents=tuple(expected)),
+        step(2),
+        step(3, message="third"),
+        step(4, message="fourth"),
+    )
+
+    assert found is not None
+    assert [(each.sequence, each.diverged, each.why) for each in found.consequences] == [
+        (3, True, "its target is gone"),
+        (5, False, "its target is gone"),
+        (4, True, "it diverged later: fourth"),
+    ]

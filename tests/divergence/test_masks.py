@@ -1,0 +1,255 @@
+"""Masks: what they name is not compared, and everything else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from eikon_engine.divergence.comparison import Comparison, StepPosition
+from eikon_engine.divergence.detect import detect_divergences
+from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.masks import apply_masks, mask_observation, mask_page, remove_masked_requests
+from eikon_engine.dom import DomNode, FrameSnapshot, PageSnapshot, build_text_node, frame_digest, page_digest
+from eikon_engine.outcome.outcomes import NetworkMiss
+from eikon_engine.trace.actions import Note
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+from eikon_engine.trace.masks import (
+    AttributePart,
+    ConsoleErrorPart,
+    Mask,
+    MaskedPart,
+    RequestPart,
+    SelectorPart,
+    SubtreePart,
+    TextPart,
+    TitlePart,
+    ValuePart,
+    describe_mask,
+)
+from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation
+
+if TYPE_CHECKING:
+    from eikon_engine.divergence.masks import MaskedComparison
+
+URL = "http://shop.test/cart?id=1"
+
+
+def element(tag: str, *children: DomNode | str, **attributes: str) -> DomNode:
+    """Make an element."""
+    nodes = tuple(build_text_node(child) if isinstance(child, str) else child for child in children)
+    return DomNode(tag=tag, attributes=tuple(sorted(attributes.items())), children=nodes)
+
+
+def page_of(*body: DomNode | str) -> PageSnapshot:
+    """Make a page with a body."""
+    root = element("html", element("head"), element("body", *body))
+    return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
+
+
+def mask(part: MaskedPart, name: str = "m", **where: str) -> Mask:
+    """Make a mask."""
+    return Mask(name=name, reason="it is random", part=part, **where)
+
+
+def seen(page: PageSnapshot, **changes: object) -> Observation:
+    """Observe one page."""
+    frames = tuple(FrameObservation(path=each.path, url=each.url, digest=frame_digest(each)) for each in page.frames)
+    shown = PageObservation(page=0, url=URL, title="Cart", frames=frames)
+    return Observation(pages=(shown,)).model_copy(update=changes)
+
+
+def compare(before: PageSnapshot, after: PageSnapshot, *masks: Mask, **changes: object) -> MaskedComparison:
+    """Compare two pages under masks; `changes` are fields of the observed one."""
+    recorded = ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=seen(before))
+    comparison = Comparison(
+        position=StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1),
+        recorded=recorded,
+        result=Succeeded(),
+        observed=seen(after, **changes),
+        recorded_dom=lambda _page: before,
+        observed_dom=lambda _page: after,
+    )
+    return apply_masks(comparison, masks)
+
+
+CASES = [
+    (element("p", "1", id="t"), element("p", "2", id="t"), TextPart(path="html > body > p#t")),
+    (element("p", "1", id="t"), element("p", id="t"), TextPart(path="** > p#t")),
+    (element("p", "1", element("b"), "x"), element("p", "1", element("b"), "y"), TextPart(path="** > text():nth(2)")),
+    (element("p", title="1"), element("p", title="2"), AttributePart(path="html > body > p", name="title")),
+    (element("p", title="1"), element("p"), AttributePart(path="html > * > p", name="title")),
+    (element("p", "1"), element("p", element("b", "2")), SubtreePart(path="html > body > p:nth(1)")),
+    (
+        replace(element("input"), state=(("value", "1"),)),
+        replace(element("input"), state=(("value", "2"),)),
+        ValuePart(path="** > input"),
+    ),
+    (
+        replace(element("x-a"), shadow=(element("i", "1"),), shadow_mode="open"),
+        replace(element("x-a"), shadow=(element("i", "2"),), shadow_mode="open"),
+        TextPart(path="html > body > x-a > #shadow > i"),
+    ),
+    (element("p", "1", id="t"), element("p", "2", id="t"), SelectorPart(selector="body > #t")),
+    (element("p", title="1"), element("p", title="2"), SelectorPart(selector="[title]", attribute="title")),
+    (
+        replace(element("x-a"), shadow=(element("i", "1"),), shadow_mode="open"),
+        replace(element("x-a"), shadow=(element("i", "2"),), shadow_mode="open"),
+        SelectorPart(selector="i:root"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "part"), CASES)
+def test_what_a_mask_names_is_not_compared(before: DomNode, after: DomNode, part: MaskedPart) -> None:
+    """Each kind of part hides its difference, and is told by name."""
+    masked = compare(page_of(before), page_of(after), mask(part))
+
+    assert detect_divergences(masked.comparison) == ()
+    assert masked.names == ("m",)
+
+
+@pytest.mark.parametrize(("before", "after", "part"), CASES)
+def test_a_mask_hides_nothing_else(before: DomNode, after: DomNode, part: MaskedPart) -> None:
+    """A second difference beside the masked one is found, and it alone is shown."""
+    masked = compare(page_of(before, element("i", "x")), page_of(after, element("i", "y")), mask(part))
+
+    found = detect_divergences(masked.comparison)
+
+    assert [(each.code, each.expected, each.observed) for each in found] == [("dom-changed", "x", "y")]
+
+
+def test_a_mask_elsewhere_hides_nothing() -> None:
+    """Another URL, another frame, another node: the difference is found, and nothing is said to be lost."""
+    part = TextPart(path="html > body > p")
+    before, after = page_of(element("p", "1")), page_of(element("p", "2"))
+
+    for other in (
+        mask(part, url="http://shop.test/cart"),
+        mask(part, frame="0"),
+        mask(TextPart(path="html > body > i")),
+        mask(TextPart(path="html > body > p#t")),
+        mask(TextPart(path="body > p")),
+    ):
+        masked = compare(before, after, other)
+        assert [each.code for each in detect_divergences(masked.comparison)] == ["dom-changed"]
+        assert masked.names == ()
+
+
+def test_a_step_without_a_number_names_the_only_one() -> None:
+    """A second element of the same tag is not hidden by the mask for the only one."""
+    page = page_of(element("p", "1"), element("p", "2"))
+
+    assert mask_page(page, URL, [mask(SubtreePart(path="html > body > p"))])[1] == ()
+    both, names = mask_page(page, URL, [mask(SubtreePart(path="html > body > p:nth(*)"))])
+    assert names == ("m",)
+    assert both == page_of()
+
+
+def test_equal_pages_lose_no_coverage() -> None:
+    """Where both sides are equal with all that is masked, everything was compared: no mask is named."""
+    page = page_of(element("p", "1"))
+
+    assert compare(page, page, mask(TextPart(path="html > body > p"))).names == ()
+
+
+def test_titles_and_console_errors_are_masked() -> None:
+    """A title mask hides the title, a prefix the errors that begin with it, and no others."""
+    page = page_of()
+    title = PageObservation(page=0, url=URL, title="Cart 7", frames=seen(page).pages[0].frames)
+
+    named = compare(page, page, mask(TitlePart(), url="http://shop.test/*"), pages=(title,))
+    errors = compare(page, page, mask(ConsoleErrorPart(prefix="trace ")), console_errors=("trace 7",))
+    other = compare(page, page, mask(ConsoleErrorPart(prefix="trace ")), console_errors=("trace 7", "boom"))
+
+    assert (detect_divergences(named.comparison), named.names) == ((), ("m",))
+    assert (detect_divergences(errors.comparison), errors.names) == ((), ("m",))
+    assert [each.observed for each in detect_divergences(other.comparison)] == ["boom"]
+
+
+def test_requests_are_masked() -> None:
+    """Those that fit are not compared, whether they are made or not, and whether they have a recorded answer."""
+    page = page_of()
+    part = RequestPart(key="GET http://ads.test/*")
+    miss = NetworkMiss(key="GET http://ads.test/2", reason="nothing was recorded")
+
+    more = compare(page, page, mask(part), requests=("GET http://ads.test/1", "GET http://shop.test/"))
+    same = compare(page, page, mask(part))
+    missed = remove_masked_requests((seen(page), seen(page)), (miss,), [mask(part)], set())
+    other = remove_masked_requests((seen(page), seen(page)), (miss,), [mask(RequestPart(key="POST *"))], set())
+
+    assert [each.observed for each in detect_divergences(more.comparison)] == ["GET http://shop.test/"]
+    assert (more.names, same.names) == (("m",), ())
+    assert (missed[2], other[2]) == ((), (miss,))
+
+
+def test_masked_observations_of_unequal_runs_are_equal() -> None:
+    """What is left of two runs that differ in masked parts only is one and the same observation."""
+    masks = (mask(TextPart(path="** > p#t")), mask(TitlePart(), "title"))
+    one, other = page_of(element("p", "1", id="t")), page_of(element("p", "2", id="t"))
+
+    assert mask_observation(seen(one), lambda _: one, masks) == mask_observation(seen(other), lambda _: other, masks)
+    assert mask_observation(seen(one), lambda _: one, ()) == seen(one)
+
+
+leaves = st.sampled_from(["a", "b", "p", "p#x", "i"])
+bodies = st.lists(st.lists(leaves, max_size=4), max_size=4)
+
+
+def body(plan: list[list[str]], changed: tuple[int, int] | None = None) -> PageSnapshot:
+    """Build sections of texts and elements, one leaf of it with another text if asked."""
+    sections = []
+    for place, section in enumerate(plan):
+        parts: list[DomNode | str] = []
+        for number, leaf in enumerate(section):
+            text = "other" if (place, number) == changed else leaf
+            tag, _, identity = leaf.partition("#")
+            node = element(tag, text, **({"id": f"{identity}{place}-{number}"} if identity else {}))
+            parts.append(text if leaf in {"a", "b"} else node)
+        sections.append(element("section", *parts))
+    return page_of(*sections)
+
+
+@given(bodies, st.data())
+def test_the_path_of_a_difference_is_the_path_of_its_mask(plan: list[list[str]], data: st.DataObject) -> None:
+    """Change any one text: the mask at the path that the difference shows hides it, and nothing of another change."""
+    places = [(i, j) for i, section in enumerate(plan) for j in range(len(section))]
+    if not places:
+        return
+    changed = data.draw(st.sampled_from(places))
+    before, after = body(plan), body(plan, changed)
+    (change,) = diff_snapshots(before, after)
+
+    part = TextPart(path=change.path)
+    hidden = [mask_page(page, URL, [mask(part)])[0] for page in (before, after)]
+
+    assert page_digest(hidden[0]) == page_digest(hidden[1])
+    for other in places:
+        if other != changed and not _is_neighbour(plan, changed, other, change.path):
+            third = mask_page(body(plan, other), URL, [mask(part)])[0]
+            assert page_digest(third) != page_digest(hidden[0])
+
+
+def _is_neighbour(plan: list[list[str]], changed: tuple[int, int], other: tuple[int, int], path: str) -> bool:
+    """Tell whether the mask of the only text of an element covers the other text as well: its other texts."""
+    texts = {"a", "b"}
+    same = changed[0] == other[0] and {plan[changed[0]][changed[1]], plan[other[0]][other[1]]} <= texts
+    return same and "text()" not in path
+
+
+@pytest.mark.parametrize("path", ["", "html >", "html>body", "p[x]", "** > ", "html > p:nth()", "#shadow > ** > p"])
+def test_a_path_that_is_none_is_refused(path: str) -> None:
+    """A mask that could not hide anything is no mask."""
+    with pytest.raises(ValidationError):
+        TextPart(path=path)
+
+
+def test_a_mask_says_what_it_hides() -> None:
+    """The description names mask, part and place."""
+    named = mask(AttributePart(path="html > body > p", name="title"), "token", url="http://shop.test/*", frame="0")
+
+    assert describe_mask(named) == "token: attribute title of html > body > p on http://shop.test/*, frame 0"

@@ -1,0 +1,87 @@
+"""Screenshots are compared pixel by pixel, and where they differ is drawn."""
+
+from __future__ import annotations
+
+import sys
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from PIL import Image
+
+from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
+from eikon_engine.divergence.detectors.pixels import detect_pixels
+from eikon_engine.divergence.pixel_diff import MARK_COLOUR, compare_images
+from eikon_engine.trace.actions import Screenshot
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+
+if TYPE_CHECKING:
+    import pytest
+
+    from eikon_engine.outcome.divergence import Divergence
+
+SIZE = (20, 10)
+
+
+def png(*dots: tuple[int, int], size: tuple[int, int] = SIZE, level: int = 6) -> bytes:
+    """Draw black dots on white."""
+    picture = Image.new("RGB", size, "white")
+    for dot in dots:
+        picture.putpixel(dot, (0, 0, 0))
+    file = BytesIO()
+    picture.save(file, "PNG", compress_level=level)
+    return file.getvalue()
+
+
+def found(recorded: bytes, observed: bytes) -> list[Divergence]:
+    """Compare two screenshots."""
+    action = ActionTrace(id="a", sequence=1, action=Screenshot(), result=Succeeded())
+    place = StepPosition(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+    pictures = Screenshots(recorded=recorded, observed=observed)
+    return list(
+        detect_pixels(
+            Comparison(position=place, recorded=action, result=Succeeded(), observed=None, screenshots=pictures)
+        )
+    )
+
+
+def test_equal_pixels_are_equal_however_they_are_packed() -> None:
+    """The file may be another one."""
+    assert png((1, 1)) != png((1, 1), level=0)
+    assert found(png((1, 1)), png((1, 1), level=0)) == []
+
+
+def test_what_differs_is_counted_and_framed() -> None:
+    """Of one pixel, too."""
+    [one] = found(png(), png((3, 4), (7, 5)))
+
+    assert one.code == "pixels-changed"
+    assert one.observed == "2 of 200 pixels differ, between (3, 4) and (8, 6)"
+
+
+def test_what_differs_is_marked() -> None:
+    """On a pale copy of what was observed."""
+    diff = compare_images(png((0, 0)), png((0, 0), (3, 4)))
+
+    assert diff is not None
+    picture = Image.open(BytesIO(diff.image))
+    assert picture.getpixel((3, 4)) == MARK_COLOUR
+    assert picture.getpixel((0, 0)) == (191, 191, 191)
+    assert picture.getpixel((9, 9)) == (255, 255, 255)
+
+
+def test_another_size_is_told() -> None:
+    """All of it differs."""
+    [one] = found(png(), png(size=(20, 12)))
+
+    assert (one.expected, one.observed) == ("the recorded screenshot, 20 x 10 pixels", "a screenshot of 20 x 12 pixels")
+
+
+def test_without_pillow_the_difference_is_told_and_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message says what would show it."""
+    white, dotted = png(), png((1, 1))
+    monkeypatch.setitem(sys.modules, "PIL", None)
+
+    [one] = found(white, dotted)
+
+    assert "Install eikon-engine[pixels]" in one.message
+    assert found(white, white) == []

@@ -1,0 +1,140 @@
+"""Each kind of action is a line that a person would write."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from eikon_engine.trace import actions
+from eikon_engine.trace.actions import Action
+from eikon_engine.trace.execution import Failed
+from eikon_engine.trace.target import Identity, Target
+from tests.exporters.traces import BLOB, URL, body, exported, step, trace_of
+
+PEAR = Target(selector="#pear")
+FRAMED = Target(selector="#pear", frames=("#shop",))
+SELECT = Target(selector="#pear", identity=Identity(tag="select"))
+FILE = actions.FileInput(name="prices.csv", mime_type="text/csv", content=BLOB)
+ODD_FILE = actions.FileInput(name="../x.csv", mime_type="text/plain", content=BLOB)
+AT = 'page.locator("#pear")'
+
+CASES: list[tuple[Action, list[str]]] = [
+    (actions.Navigate(url=f"{URL}/cart?x=1#top"), ['page.goto("/cart?x=1#top")']),
+    (actions.Navigate(url="http://other.example/"), ['page.goto("http://other.example/")']),
+    (actions.Navigate(url=f"{URL}//evil.example"), [f'page.goto("{URL}//evil.example")']),
+    (actions.Navigate(url=f"{URL}/", referer="http://a.b/", wait_until="commit", timeout_ms=7.0),
+     ['page.goto("/", referer="http://a.b/", wait_until="commit", timeout=7)']),
+    (actions.GoBack(), ["page.go_back()"]),
+    (actions.GoForward(timeout_ms=5.0), ["page.go_forward(timeout=5)"]),
+    (actions.Reload(), ["page.reload()"]),
+    (actions.Reload(timeout_ms=300_000.0), ["page.reload(timeout=0)"]),
+    (actions.Click(target=PEAR, timeout_ms=300_000.0), [f"{AT}.click(timeout=0)"]),
+    (actions.Click(target=PEAR), [f"{AT}.click()"]),
+    (actions.Click(target=FRAMED), ['page.frame_locator("#shop").locator("#pear").click()']),
+    (actions.Click(target=PEAR, button="right", delay_ms=9.0, modifiers=("Shift",), position=actions.Point(x=1, y=2.5)),
+     [f'{AT}.click(button="right", delay=9, position={{"x": 1, "y": 2.5}}, modifiers=["Shift"])']),
+    (actions.Click(target=PEAR, click_count=3, force=True), [f"{AT}.click(click_count=3, force=True)"]),
+    (actions.DoubleClick(target=PEAR), [f"{AT}.dblclick()"]),
+    (actions.Hover(target=PEAR, timeout_ms=100.0), [f"{AT}.hover(timeout=100)"]),
+    (actions.Fill(target=PEAR, text="2"), [f'{AT}.fill("2")']),
+    (actions.Fill(target=PEAR, text=actions.SecretRef(secret="CODE")), [f'{AT}.fill(os.environ["EIKON_SECRET_CODE"])']),
+    (actions.Fill(target=PEAR, text="a {{eikon-secret:CODE|url}}!"),
+     [f'{AT}.fill("a " + quote(os.environ["EIKON_SECRET_CODE"], safe="") + "!")']),
+    (actions.TypeText(target=PEAR, text="2"), [f'{AT}.press_sequentially("2")']),
+    (actions.Press(key="Enter"), ['page.keyboard.press("Enter")']),
+    (actions.Press(key="Enter", target=PEAR), [f'{AT}.press("Enter")']),
+    (actions.SelectOption(target=PEAR, options=("a",)), [f'{AT}.select_option(value="a")']),
+    (actions.SelectOption(target=PEAR, by="index", options=("1", "2")), [f"{AT}.select_option(index=[1, 2])"]),
+    (actions.SetValue(target=SELECT, text="a"), [f'{AT}.select_option("a")']),
+    (actions.SetValue(target=PEAR, text="a"),
+     [f'if {AT}.evaluate("each => each.localName") == "select":', f'{AT}.select_option("a")', "else:",
+      f'{AT}.fill("a")']),
+    (actions.Check(target=PEAR), [f"{AT}.check()"]),
+    (actions.Uncheck(target=PEAR), [f"{AT}.uncheck()"]),
+    (actions.Focus(target=PEAR), [f"{AT}.focus()"]),
+    (actions.DispatchEvent(target=PEAR, event="click"), [f'{AT}.dispatch_event("click")']),
+    (actions.DispatchEvent(target=PEAR, event="keydown", init={"key": "a", "bubbles": True}),
+     [f'{AT}.dispatch_event("keydown", event_init={{"key": "a", "bubbles": True}})']),
+    (actions.Mouse(event="move", x=1.5, y=2.0), ["page.mouse.move(1.5, 2)"]),
+    (actions.Mouse(event="move", x=1.0, y=2.0, steps=3), ["page.mouse.move(1, 2, steps=3)"]),
+    (actions.Mouse(event="click", x=1.0, y=2.0), ["page.mouse.click(1, 2)"]),
+    (actions.Mouse(event="click", x=1.0, y=2.0, button="right", click_count=2, delay_ms=9.0),
+     ['page.mouse.click(1, 2, button="right", click_count=2, delay=9)']),
+    (actions.Mouse(event="down", x=1.0, y=2.0), ["page.mouse.move(1, 2)", "page.mouse.down()"]),
+    (actions.Mouse(event="up", x=1.0, y=2.0, button="middle", click_count=2),
+     ["page.mouse.move(1, 2)", 'page.mouse.up(button="middle", click_count=2)']),
+    (actions.Key(event="down", key="Shift"), ['page.keyboard.down("Shift")']),
+    (actions.Key(event="up", key="Shift"), ['page.keyboard.up("Shift")']),
+    (actions.InsertText(text="2"), ['page.keyboard.insert_text("2")']),
+    (actions.InsertText(text=actions.SecretRef(secret="CODE"), key_by_key=True),
+     ['page.keyboard.type(os.environ["EIKON_SECRET_CODE"])']),
+    (actions.SetInputFiles(target=PEAR, files=(FILE,)), [f'{AT}.set_input_files(FILES / "prices.csv")']),
+    (actions.SetInputFiles(target=PEAR, files=(ODD_FILE,)),
+     [f"{AT}.set_input_files(",
+      '{"name": "../x.csv", "mimeType": "text/plain", "buffer": (FILES / "_x.csv").read_bytes()},', ")"]),
+    (actions.SetInputFiles(target=PEAR, files=()), [f"{AT}.set_input_files([])"]),
+    (actions.Drag(target=PEAR, to=Target(selector="#bag"), to_position=actions.Point(x=1, y=1)),
+     [f'{AT}.drag_to(page.locator("#bag"), target_position={{"x": 1, "y": 1}})']),
+    (actions.Scroll(dy=300.0), ["""page.evaluate("scrollBy({left: 0.0, top: 300.0, behavior: 'instant'})")"""]),
+    (actions.Scroll(dx=-5.0, target=PEAR),
+     [f"""{AT}.evaluate("each => each.scrollBy({{left: -5.0, top: 0.0, behavior: 'instant'}})")"""]),
+    (actions.WaitFor(condition=actions.SelectorCondition(target=PEAR)), [f"{AT}.wait_for()"]),
+    (actions.WaitFor(condition=actions.SelectorCondition(target=PEAR, state="hidden"), timeout_ms=9.0),
+     [f'{AT}.wait_for(state="hidden", timeout=9)']),
+    (actions.WaitFor(condition=actions.UrlCondition(url=f"{URL}/order/*")),
+     ['expect(page).to_have_url(re.compile("^" + re.escape(base_url) + r"/order/.*$"))']),
+    (actions.WaitFor(condition=actions.UrlCondition(url="*.example/")),
+     [r'expect(page).to_have_url(re.compile(r"^.*\.example/$"))']),
+    (actions.WaitFor(condition=actions.LoadStateCondition()), ['page.wait_for_load_state("load")']),
+    (actions.WaitFor(condition=actions.FunctionCondition(expression="done")), ['page.wait_for_function("done")']),
+    (actions.AnswerDialog(accept=True), ["pass"]),
+    (actions.SwitchPage(page=1), ["page_1 = page.context.pages[1]", "page_1.bring_to_front()"]),
+    (actions.OpenPage(page=1), ["page_1 = page.context.new_page()"]),
+    (actions.ClosePage(), ["page.close()"]),
+    (actions.SetViewport(width=800, height=600), ['page.set_viewport_size({"width": 800, "height": 600})']),
+    (actions.Download(target=PEAR), [f"{AT}.click()"]),
+    (actions.Screenshot(full_page=True), ["page.screenshot(full_page=True)"]),
+    (actions.ExtractDom(), ["pass"]),
+    (actions.Assert(expectation=actions.AssertVisible(target=PEAR)), [f"expect({AT}).to_be_visible()"]),
+    (actions.Assert(expectation=actions.AssertText(target=PEAR, text="a", contains=True)),
+     [f'expect({AT}).to_contain_text("a")']),
+    (actions.Assert(expectation=actions.AssertText(target=PEAR, text="a")), [f'expect({AT}).to_have_text("a")']),
+    (actions.Assert(expectation=actions.AssertCount(target=PEAR, count=3)), [f"expect({AT}).to_have_count(3)"]),
+    (actions.Assert(expectation=actions.AssertUrl(url=f"{URL}/")), ['expect(page).to_have_url("/")']),
+    (actions.Note(text="thought\nof pears"), ["# Note: thought of pears", "pass"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "lines"), CASES, ids=[action.type for action, _ in CASES])
+def test_an_action_is_written_as_a_person_would(action: Action, lines: list[str]) -> None:
+    """The test holds exactly these lines, after the one that makes the site known."""
+    start = step(1, actions.Navigate(url=f"{URL}/start"))
+
+    test = exported(trace_of(start, step(2, action)))
+
+    assert body(test) == ['page.goto("/start")', *(line for line in lines if line != "pass")]
+
+
+def test_every_kind_is_tried() -> None:
+    """A new kind of action needs a case above."""
+    assert {type(action) for action, _ in CASES} == set(get_args(get_args(Action)[0]))
+
+
+def test_what_does_nothing_is_told() -> None:
+    """Notes and kept documents stand in the list of what is not carried over."""
+    test = exported(trace_of(step(1, actions.Note(text="x")), step(2, actions.ExtractDom())))
+
+    assert [line.partition(" ")[0] for line in test.omitted] == ["note", "extract_dom"]
+    assert all(line in test.source for line in test.omitted)
+
+
+@pytest.mark.parametrize("action", [actions.OpenPage(page=7), actions.Mouse(event="click", x=1.0, y=2.0)])
+def test_what_fails_by_our_rules_alone_is_left_out(action: Action) -> None:
+    """Playwright opens any page and clicks on anything: such a failure cannot be demanded, and is told."""
+    failed = step(1, action, result=Failed(code="target-missing"))
+
+    test = exported(trace_of(failed))
+
+    assert test.omitted == (f"{action.type} failed with target-missing, which Playwright does not raise",)
+    assert body(test) == [f"# {action.type} failed when recorded: target-missing."]

@@ -1,0 +1,133 @@
+"""Archives of others are not believed."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers import foreign_file as limits
+from eikon_engine.importers.foreign_file import RATIO_EXEMPT_BYTES, open_archive, open_foreign_file
+from tests.importers.playwright_zips import URL, call, head, write_zip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_everything(path: Path) -> None:
+    """Read each file of an archive in both ways."""
+    with open_foreign_file(path) as file:
+        assert file.archive is not None
+        for name in file.archive.names:
+            list(file.archive.lines(name))
+            file.archive.read(name)
+
+
+def refused(path: Path) -> str:
+    """Return the one line with which a file is refused."""
+    with pytest.raises(ForeignFormatError) as caught:
+        read_everything(path)
+    assert "\n" not in caught.value.message
+    return caught.value.message
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> bytes:
+    """Return the bytes of a good archive."""
+    return write_zip(tmp_path / "whole.zip", [head(), *call(1, "Frame.goto", url=URL)] * 50).read_bytes()
+
+
+@pytest.mark.parametrize("kept", [4, 30, 0.5, 0.99])
+def test_a_truncated_archive_is_refused(tmp_path: Path, whole: bytes, kept: float) -> None:
+    """Wherever it was cut off."""
+    path = tmp_path / "cut.zip"
+    path.write_bytes(whole[: int(kept if kept > 1 else len(whole) * kept)])
+
+    assert "cannot read the zip archive" in refused(path)
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path, whole: bytes) -> None:
+    """Its checksum does not hold."""
+    path = tmp_path / "damaged.zip"
+    path.write_bytes(whole[:60] + bytes(byte ^ 255 for byte in whole[60:70]) + whole[70:])
+
+    assert "damaged.zip: cannot read the zip archive" in refused(path)
+
+
+def test_an_encrypted_file_is_refused(tmp_path: Path, whole: bytes) -> None:
+    """Nobody gives a password."""
+    path = tmp_path / "encrypted.zip"
+    data = bytearray(whole)
+    for mark, offset in ((b"PK\1\2", 8), (b"PK\3\4", 6)):
+        data[data.index(mark) + offset] |= 1
+    path.write_bytes(data)
+
+    assert "encrypted" in refused(path)
+
+
+@pytest.mark.parametrize("name", ["../a", "a/../../b", "/etc/passwd", "C:/a", "a\\..\\b", ""])
+def test_names_that_lead_out_are_refused(tmp_path: Path, name: str) -> None:
+    """Nothing is unpacked to names; an archive that has such ones was made by somebody with a purpose."""
+    path = tmp_path / "climbing.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(zipfile.ZipInfo("x"), b"")
+        packed.filelist[0].filename = name
+
+    assert "leads outside the archive" in refused(path)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    """What grows a thousandfold is not read."""
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("trace.trace", bytes(RATIO_EXEMPT_BYTES * 2))
+
+    assert "bomb.zip/trace.trace: expected a compression ratio of at most 200" in refused(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_file_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """One reader would take the first, another one the last."""
+    path = tmp_path / "twice.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("trace.trace", b"1")
+        packed.writestr("trace.trace", b"2")
+
+    assert "the archive contains 'trace.trace' twice" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("MAX_ENTRIES", "at most 1 files"),
+        ("MAX_TOTAL", "at most 0 MiB uncompressed"),
+        ("MAX_LINE", "line 1: expected at most"),
+        ("MAX_FILE", "expected a file of at most"),
+    ],
+)
+def test_sizes_have_bounds(
+    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
+) -> None:
+    """An archive is refused whose entries, bytes, lines or files are too many or too big."""
+    monkeypatch.setattr(limits, limit, 1)
+    (tmp_path / "big.zip").write_bytes(whole)
+
+    assert message in refused(tmp_path / "big.zip")
+
+
+def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
+    """Neither JSON nor zip, nothing at all, and a folder that is none of ours."""
+    (tmp_path / "a.zip").write_bytes(b"\x1f\x8b\x08 no zip")
+
+    assert "expected JSON or a zip archive" in refused(tmp_path / "a.zip")
+    assert "cannot read the recording" in refused(tmp_path / "gone.zip")
+
+
+def test_lines_are_read_one_after_the_other(tmp_path: Path) -> None:
+    """Empty ones are left out, and keep their numbers."""
+    path = write_zip(tmp_path / "t.zip", [head()], others={"letters": b"a\n\nb"})
+
+    with open_archive(path) as archive:
+        assert list(archive.lines("letters")) == [(1, b"a\n"), (3, b"b")]

@@ -1,0 +1,142 @@
+"""Recordings of the DevToolsSession Recorder."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from eikon_engine.errors import ForeignFormatError
+from eikon_engine.trace.actions import Click, Navigate, Press, Scroll, SetValue, WaitFor
+from tests.importers.reading import read_content
+
+
+def flow(*steps: dict[str, Any], **more: object) -> bytes:
+    """Write a user flow."""
+    return json.dumps({"title": "Buy", "steps": steps, **more}).encode()
+
+
+def click(*selectors: object, **more: object) -> dict[str, Any]:
+    """Write a click."""
+    return {"type": "click", "selectors": selectors, "offsetX": 3, "offsetY": 4, "target": "main", **more}
+
+
+def test_a_flow_becomes_actions() -> None:
+    """Each step is one action, with everything that the recording knows of it."""
+    mission = read_content(
+        flow(
+            {"type": "setViewport", "width": 800, "height": 600, "deviceScaleFactor": 1, "isMobile": False},
+            {"type": "navigate", "url": "http://shop.test/", "assertedEvents": [{"type": "navigation", "url": "x"}]},
+            click(['aria/Cart[role="link"]'], ["#cart"], duration=70, button="secondary"),
+            {"type": "change", "selectors": [["#size"]], "value": "L"},
+            click(["#go"], assertedEvents=[{"type": "navigation", "url": "http://shop.test/done", "title": ""}]),
+        )
+    )
+
+    actions = mission.subgoals[0].actions
+    assert (mission.source, mission.text, mission.unsupported, mission.notes) == ("devtools", "Buy", (), ())
+    assert mission.environment is not None
+    assert (mission.environment.width, mission.environment.height) == (800, 600)
+    assert [each.type for each in actions] == ["navigate", "click", "set_value", "click", "wait_for"]
+    first, cart, size, _, arrived = actions
+    assert isinstance(first, Navigate)
+    assert isinstance(cart, Click)
+    assert (cart.target.selector, cart.target.alternatives) == ('role=link[name="Cart"]', ("#cart",))
+    assert (cart.button, cart.delay_ms, cart.position and cart.position.x) == ("right", 70.0, 3.0)
+    assert isinstance(size, SetValue)
+    assert size.text == "L"
+    assert isinstance(arrived, WaitFor)
+    assert arrived.condition.kind == "url"
+
+
+@pytest.mark.parametrize(
+    ("selectors", "chosen"),
+    [
+        ([["xpath//html/body/div[2]/a"], ["body > div:nth-of-type(2) > a"], ["text/Cart"]], "text=Cart"),
+        ([["#cart"], ["[data-testid=cart]"]], "[data-testid=cart]"),
+        ([["pierce/#inner"]], "#inner"),
+        ([["x-shop", 'aria/Buy[role="button"]']], 'x-shop >> role=button[name="Buy"]'),
+        ([["aria/Buy"], ["main > a"]], "main > a"),
+        (["#plain"], "#plain"),
+    ],
+)
+def test_the_selector_that_names_best_is_taken(selectors: list[Any], chosen: str) -> None:
+    """Test ids before roles before ids before texts before places; what Playwright cannot say is passed over."""
+    action = read_content(flow(click(*selectors))).subgoals[0].actions[0]
+
+    assert isinstance(action, Click)
+    assert action.target.selector == chosen
+
+
+def test_keys_become_chords() -> None:
+    """A modifier is held for keys and clicks, and is a key of its own where it is held for nothing."""
+    keys = [("Down", "Control"), ("Down", "a"), ("Up", "a"), ("Up", "Control"), ("Down", "Shift"), ("Up", "Shift")]
+    steps = [{"type": f"key{way}", "key": key} for way, key in keys]
+    held = [{"type": "keyDown", "key": "Meta"}, click(["#a"]), {"type": "keyUp", "key": "Meta"}]
+
+    actions = read_content(flow(*steps, *held)).subgoals[0].actions
+
+    pressed = [each.key for each in actions if isinstance(each, Press)]
+    assert pressed == ["Control+a", "Shift"]
+    assert [each.modifiers for each in actions if isinstance(each, Click)] == [("Meta",)]
+
+
+def test_places_become_distances() -> None:
+    """The recorder writes where a page was scrolled to, an action of ours says how far; a new document begins anew."""
+    actions = (
+        read_content(
+            flow(
+                {"type": "scroll", "x": 0, "y": 100},
+                {"type": "scroll", "x": 5, "y": 40},
+                {"type": "navigate", "url": "http://shop.test/"},
+                {"type": "scroll", "y": 30},
+            )
+        )
+        .subgoals[0]
+        .actions
+    )
+
+    assert [(each.dx, each.dy) for each in actions if isinstance(each, Scroll)] == [(0, 100), (5, -60), (0, 30)]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ({"type": "customStep", "name": "x", "parameters": {}}, "only its own extension"),
+        ({"type": "teleport"}, "unknown step type"),
+        (click(["aria/Buy"]), "no selector can be converted"),
+        (click(["#a"], button="back"), "mouse button"),
+        ({"type": "keyUp", "key": "a"}, "was not down"),
+        ({"type": "keyDown", "key": "Shift"}, "never released"),
+        ({"type": "waitForElement", "selectors": ["#a"], "operator": ">=", "count": 3}, ">= 3 elements"),
+        ({"type": "waitForExpression", "expression": "1", "frame": [0]}, "in a frame"),
+    ],
+)
+def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:
+    """A step that would be missing in a replay is named with the reason."""
+    mission = read_content(flow(step))
+
+    assert len(mission.unsupported) == 1
+    assert why in mission.unsupported[0]
+
+
+def test_weak_targets_and_unknown_properties_are_noted() -> None:
+    """What is carried over and may not be what it was is told, too."""
+    step = click(["body > :nth-child(2)"], frame=[1], deviceType="touch", force=0.5)
+
+    mission = read_content(flow(step))
+
+    assert mission.unsupported == ()
+    assert ["weak" in each for each in mission.notes].count(True) == 1
+    assert any("'force'" in each for each in mission.notes)
+    assert any("touch" in each for each in mission.notes)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"title": "x"}', flow({"type": "click", "selectors": []})])
+def test_other_files_are_refused(content: bytes) -> None:
+    """Cut, foreign and wrong files are errors, in one line."""
+    with pytest.raises(ForeignFormatError) as caught:
+        read_content(content)
+
+    assert "\n" not in caught.value.message

@@ -1,0 +1,237 @@
+"""Calls in traces of Playwright."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eikon_engine.files.blobs import blob_ref
+from tests.importers.playwright_zips import URL, Line, call, head, opened, read_zip, snapshot, write_zip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.importers.imported_mission import ImportedMission
+
+GOTO = call(1, "Frame.goto", url=URL, waitUntil="load")
+TARGET: dict[str, Any] = {"selector": "#a", "strict": True}
+
+
+def read(path: Path, *lines: Line) -> ImportedMission:
+    """Read a trace of a page to which something is done."""
+    return read_zip(write_zip(path / "trace.zip", [head(), opened(), *GOTO, *lines]))
+
+
+def actions(mission: ImportedMission) -> list[dict[str, Any]]:
+    """Return all actions but the first as plain data."""
+    return [each.model_dump(mode="json") for subgoal in mission.subgoals for each in subgoal.actions][1:]
+
+
+def expected(expression: str, text: str | None = None, **params: object) -> dict[str, object]:
+    """Write the parameters of an assertion."""
+    texts = {} if text is None else {"expectedText": [{"string": text, "matchSubstring": False}]}
+    return {**TARGET, "expression": expression, "isNot": False, **texts, **params}
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "kind", "fields"),
+    [
+        ("Page.reload", {"waitUntil": "networkidle"}, "reload", {"wait_until": "load"}),
+        ("Page.goBack", {}, "go_back", {}),
+        ("Page.keyboardPress", {"key": "Control+a"}, "press", {"key": "Control+a", "target": None}),
+        ("Page.mouseWheel", {"deltaX": 0, "deltaY": 120}, "scroll", {"dy": 120.0}),
+        ("Page.screenshot", {"fullPage": True}, "screenshot", {"full_page": True}),
+        ("Page.close", {}, "close_page", {}),
+        ("Frame.click", {**TARGET, "button": "right"}, "click", {"button": "right"}),
+        ("Frame.click", {**TARGET, "modifiers": ["Shift"], "timeout": 900}, "click", {"timeout_ms": 900.0}),
+        ("Frame.click", {**TARGET, "clickCount": 3, "force": True}, "click", {"click_count": 3, "force": True}),
+        ("Frame.click", {**TARGET, "timeout": 0}, "click", {"timeout_ms": 300_000.0}),
+        ("Frame.click", {**TARGET, "position": {"x": 1, "y": 2}}, "click", {"position": {"x": 1.0, "y": 2.0}}),
+        ("Frame.dblclick", TARGET, "double_click", {}),
+        ("Frame.hover", TARGET, "hover", {}),
+        ("Frame.check", TARGET, "check", {}),
+        ("Frame.uncheck", TARGET, "uncheck", {}),
+        ("Frame.fill", {**TARGET, "value": "x"}, "fill", {"text": "x"}),
+        ("Frame.type", {**TARGET, "text": "x"}, "type", {"text": "x"}),
+        ("Frame.press", {**TARGET, "key": "Enter"}, "press", {"key": "Enter"}),
+        ("Frame.selectOption", {**TARGET, "options": [{"valueOrLabel": "a"}]}, "select_option", {"options": ["a"]}),
+        ("Frame.selectOption", {**TARGET, "options": [{"index": 2}]}, "select_option", {"by": "index"}),
+        ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "strict": True}, "drag", {}),
+        ("Frame.waitForSelector", {**TARGET, "state": "hidden"}, "wait_for", {}),
+        ("Frame.waitForFunction", {"expression": "() => true", "arg": {"value": {"v": "undefined"}}}, "wait_for", {}),
+        ("Frame.expect", expected("to.be.visible"), "wait_for", {}),
+        ("Frame.expect", expected("to.have.text", "x"), "assert", {}),
+        ("Frame.expect", expected("to.have.count", expectedNumber=3), "assert", {}),
+        ("Frame.expect", expected("to.have.url", URL), "wait_for", {"condition": {"kind": "url", "url": URL}}),
+    ],
+)
+def test_calls_become_actions(
+    tmp_path: Path, name: str, params: dict[str, Any], kind: str, fields: dict[str, Any]
+) -> None:
+    """Each call is one action, with everything that changes what it does."""
+    mission = read(tmp_path, *call(2, name, **params))
+
+    (only,) = actions(mission)
+    assert only["type"] == kind
+    assert {name: only[name] for name in fields} == fields
+    assert mission.unsupported == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "why"),
+    [
+        ("ElementHandle.click", {}, "use locators"),
+        ("Frame.evaluateExpression", {"expression": "1"}, "unsupported call"),
+        ("Frame.inventedYesterday", {}, "unsupported call"),
+        ("BrowserContext.addCookies", {"cookies": []}, "unsupported call"),
+        ("Page.setViewportSize", {"viewportSize": {"width": 3, "height": 3}}, "a viewport change during a mission"),
+        ("Page.keyboardType", {"text": "für"}, "have a key"),
+        ("Page.keyboardUp", {"key": "a"}, "was not down"),
+        ("Frame.click", {**TARGET, "trial": True}, "a trial run"),
+        ("Frame.click", {}, "selector is missing"),
+        ("Frame.click", {**TARGET, "button": "fourth"}, "button"),
+        ("Frame.selectOption", {**TARGET, "elements": ["<ElementHandle>"]}, "by element handles"),
+        (
+            "Frame.setInputFiles",
+            {**TARGET, "localPaths": ["/home/ada/secret.txt"]},
+            "contain the uploaded files secret.txt",
+        ),
+        ("Frame.setInputFiles", {**TARGET, "payloads": [{"name": "a", "buffer": "<Buffer>"}]}, "does not contain"),
+        ("Frame.waitForFunction", {"expression": "x", "arg": {"value": {"n": 1}}}, "with an argument"),
+    ],
+)
+def test_what_cannot_be_carried_over_is_told(tmp_path: Path, name: str, params: dict[str, Any], why: str) -> None:
+    """A call without counterpart is lost, by name and with the reason."""
+    mission = read(tmp_path, *call(2, name, **params))
+
+    assert actions(mission) == []
+    assert [line for line in mission.unsupported if name in line or "click" in line] == list(mission.unsupported)
+    assert why in mission.unsupported[0]
+
+
+@pytest.mark.parametrize("name", ["Page.title", "Frame.textContent", "Page.__waitInfo__", "BrowserContext.close"])
+def test_what_only_looks_is_no_action(tmp_path: Path, name: str) -> None:
+    """It does nothing to a page, so nothing of it is missing."""
+    mission = read(tmp_path, *call(2, name))
+
+    assert (actions(mission), mission.unsupported) == ([], ())
+
+
+def test_keys_that_go_down_and_up_are_chords(tmp_path: Path) -> None:
+    """A modifier that is held counts for keys and clicks alike."""
+    mission = read(
+        tmp_path,
+        *call(2, "Page.keyboardDown", key="Shift"),
+        *call(3, "Page.keyboardDown", key="A"),
+        *call(4, "Page.keyboardUp", key="A"),
+        *call(5, "Frame.click", **TARGET),
+        *call(6, "Page.keyboardUp", key="Shift"),
+    )
+
+    assert [(each["type"], each.get("key") or each.get("modifiers")) for each in actions(mission)] == [
+        ("press", "Shift+A"),
+        ("click", ["Shift"]),
+    ]
+
+
+def test_files_that_the_trace_holds_are_kept(tmp_path: Path) -> None:
+    """Their contents go into the bundle, and the action names them."""
+    payload = {"name": "a.csv", "mimeType": "text/csv", "buffer": base64.b64encode(b"name,price").decode()}
+
+    mission = read(tmp_path, *call(2, "Frame.setInputFiles", **TARGET, payloads=[payload]))
+
+    assert mission.files == (b"name,price",)
+    assert actions(mission)[0]["files"][0]["content"] == blob_ref(b"name,price").model_dump()
+
+
+@pytest.mark.parametrize(
+    ("selector", "own", "frames", "is_weak"),
+    [
+        ('internal:role=button[name="Save"i]', 'internal:role=button[name="Save"i]', [], False),
+        ("#f >> internal:control=enter-frame >> #a", "#a", ["#f"], False),
+        ("a >> internal:control=enter-frame >> b >> internal:control=enter-frame >> c", "c", ["a", "b"], False),
+        ("li >> nth=2", "li >> nth=2", [], True),
+    ],
+)
+def test_selectors_are_kept(tmp_path: Path, selector: str, own: str, frames: list[str], *, is_weak: bool) -> None:
+    """They are Playwright's own; frames are taken apart, and what goes by places is told as weak."""
+    mission = read(tmp_path, *call(2, "Frame.click", selector=selector, strict=True))
+
+    target = actions(mission)[0]["target"]
+    assert (target["selector"], target["frames"]) == (own, frames)
+    assert any("weak" in note for note in mission.notes) == is_weak
+
+
+def test_a_frame_that_the_call_does_not_name_is_found_in_the_snapshots(tmp_path: Path) -> None:
+    """Calls of `page.frame()` say nothing of it; where the element was, and which iframe held it, is in snapshots."""
+    iframe = ["IFRAME", {"__playwright_bounding_rect__": '{"left":1}', "src": "/snapshot/frame@2", "name": "reviews"}]
+    marked = ["HTML", {}, ["INPUT", {"__playwright_target__": ""}]]
+
+    mission = read(
+        tmp_path,
+        *call(2, "Frame.fill", **TARGET, value="x"),
+        snapshot(2, "action", html=["HTML", {}, iframe]),
+        snapshot(2, "action", frame="frame@2", html=marked),
+        *call(3, "Frame.fill", **TARGET, value="y"),
+        snapshot(3, "action", frame="frame@7", html=marked),
+    )
+
+    assert [each["target"]["frames"] for each in actions(mission)] == [['iframe[name="reviews"]']]
+    assert "the trace does not identify the frame" in mission.unsupported[0]
+
+
+def test_a_call_that_is_not_strict_is_noted(tmp_path: Path) -> None:
+    """It took the first element that it found; a replay wants to find one."""
+    mission = read(tmp_path, *call(2, "Frame.click", selector="#a"))
+
+    assert any("was not strict" in note for note in mission.notes)
+
+
+def test_a_call_that_failed_is_expected_to_fail(tmp_path: Path) -> None:
+    """Its message is kept at the place of its action."""
+    mission = read(tmp_path, *call(2, "Frame.click", error="Timeout 30000ms exceeded.", **TARGET))
+
+    assert mission.subgoals[0].errors == {1: "Timeout 30000ms exceeded."}
+
+
+def test_dialogs_are_answered_before_what_opens_them(tmp_path: Path) -> None:
+    """The answer stands in the trace within the call; ours is given before it."""
+    before, after = call(2, "Frame.click", **TARGET)
+    prompt = call(3, "Dialog.accept", promptText="SAVE10")
+
+    mission = read(tmp_path, before, *prompt, after)
+
+    assert [each["type"] for each in actions(mission)] == ["answer_dialog", "click"]
+    assert (actions(mission)[0]["accept"], actions(mission)[0]["text"]) == (True, "SAVE10")
+
+
+@pytest.mark.parametrize("told", ["awaited", "heard"])
+def test_a_click_that_downloads_is_a_download(tmp_path: Path, told: str) -> None:
+    """The test waited for it, or the trace has the event."""
+    awaited = call(2, "Page.__waitInfo__", event="download")[:1]
+    heard = [{"type": "event", "time": 9.0, "method": "download", "params": {"pageId": "page@1"}}]
+    click = call(3, "Frame.click", **TARGET)
+
+    mission = read(tmp_path, *(awaited if told == "awaited" else ()), *click, *(heard if told == "heard" else ()))
+
+    assert [each["type"] for each in actions(mission)] == ["download"]
+
+
+def test_pages_that_pages_open_are_waited_for(tmp_path: Path) -> None:
+    """Calls name no page; their snapshots do. A page that the test opens itself has no counterpart."""
+    mission = read(
+        tmp_path,
+        opened("page@2", opener="page@1"),
+        *call(2, "Frame.click", **TARGET),
+        snapshot(2, "before", page="page@2"),
+        *call(3, "BrowserContext.newPage"),
+        *call(4, "BrowserContext.newPage"),
+        opened("page@3"),
+        *call(5, "Frame.click", **TARGET),
+        snapshot(5, "before", page="page@3"),
+    )
+
+    assert [(each["type"], each["page"]) for each in actions(mission)] == [("switch_page", 1), ("click", 1)]
+    assert "a page from new_page()" in mission.unsupported[0]

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.llm import CompletionRequest, Message, prompt_digest
+from tests.llm.asking import request
+
+VECTORS = (
+    (
+        request("one"),
+        '{"messages":[{"content":"one","role":"user"}],"model":null,"parameters":{}}',
+        "375ad728c05be75fec9ef50c48eaf0bde084f1f3180220d17c40fbb568631b3d",
+    ),
+    (
+        CompletionRequest(
+            metric_id="any",
+            file_path="any",
+            messages=(Message(role="system", content="Sei kurz.\n"), Message(role="user", content='„Preis“ "€" \x07')),
+            model="gpt-test",
+            parameters={"temperature": 0.5, "seed": 7, "stop": ["\n", None], "a": {"z": True, "b": 1e22}},
+        ),
+        (
+            '{"messages":[{"content":"Sei kurz.\\n","role":"system"},'
+            '{"content":"„Preis“ \\"€\\" \\u0007","role":"user"}],'
+            '"model":"gpt-test","parameters":{"a":{"b":1e+22,"z":true},"seed":7,"stop":["\\n",null],"temperature":0.5}}'
+        ),
+        "47174a48c23a3dbe3106b1877a2d3061de45070f9f1175b39ceaec7bfda82771",
+    ),
+)
+
+
+@pytest.mark.parametrize(("asked", "text", "digest"), VECTORS, ids=["plain", "everything"])
+def test_the_digest_of_a_prompt_is_fixed(asked: CompletionRequest, text: str, digest: str) -> None:
+    """It is the SHA-256 of one text, which other programs can build: files of today are found in years."""
+    assert hashlib.sha256(text.encode()).hexdigest() == digest
+    assert prompt_digest(asked) == digest
+
+
+def test_what_an_answer_is_for_is_no_part_of_its_prompt() -> None:
+    """Metric and file do not reach the model."""
+    assert prompt_digest(request("one", "a", file_path="x")) == prompt_digest(request("one", "b"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        request("One"),
+        request("one", model="m"),
+        request("one", parameters={"temperature": 0}),
+        CompletionRequest(metric_id="title", messages=(Message(role="system", content="one"),)),
+        CompletionRequest(metric_id="title", messages=(Message(role="user", content="one"),) * 2),
+    ],
+    ids=["text", "model", "parameter", "role", "number of messages"],
+)
+def test_whatever_reaches_the_model_counts(other: CompletionRequest) -> None:
+    """A change of text, role, order, model or parameter is another prompt."""
+    assert prompt_digest(other) != prompt_digest(request("one"))
+
+
+def test_numbers_keep_their_kind() -> None:
+    """1 and 1.0 are two values, for a model may take them so."""
+    assert prompt_digest(request(parameters={"n": 1})) != prompt_digest(request(parameters={"n": 1.0}))
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()))
+def test_the_order_of_parameters_does_not_count(parameters: dict[str, int | float | str]) -> None:
+    """Two programs that name the same parameters ask the same."""
+    turned = dict(reversed(parameters.items()))
+
+    assert prompt_digest(request(parameters=dict(parameters))) == prompt_digest(request(parameters=dict(turned)))

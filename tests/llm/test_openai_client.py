@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import (
+    CompletionError,
+    CompletionLimitedError,
+    CompletionMalformedError,
+    CompletionRefusedError,
+    CompletionServerError,
+    CompletionTimeoutError,
+    CompletionUnreachableError,
+    ModelClientMissingError,
+    UsageError,
+)
+from eikon_engine.llm import Completion, OpenAIClient, TokenUsage
+from tests.llm.asking import files, never, opened, request
+from tests.sites.model_server import Scripted, answer_error, answer_json, answer_text, serve_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.llm import CompletionClient
+    from tests.sites.model_server import ModelServer
+
+KEY = "key.of.mine/1234567890"
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """Serve a model."""
+    with serve_model() as served:
+        yield served
+
+
+@pytest.fixture
+def client(model: ModelServer) -> Iterator[OpenAIClient]:
+    """Be a client of the served model."""
+    with OpenAIClient(api_key=KEY, base_url=model.url, timeout_seconds=20) as asked:
+        yield asked
+
+
+def test_a_request_goes_out_as_it_is(model: ModelServer, client: OpenAIClient) -> None:
+    """Messages, model and parameters stand in the body, the key in its header."""
+    answer = client.complete(request("two words", model="gpt-test", parameters={"temperature": 0.5, "top_k": 3}))
+
+    assert answer == Completion(
+        text="TWO WORDS",
+        model="gpt-test-0001",
+        usage=TokenUsage(prompt_tokens=2, completion_tokens=2),
+        finish_reason="stop",
+    )
+    (asked,) = model.asked
+    assert asked.body == {
+        "model": "gpt-test",
+        "messages": [{"role": "user", "content": "two words"}],
+        "temperature": 0.5,
+        "top_k": 3,
+    }
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+
+
+FAILURES = (
+    (answer_error(400, "too long"), CompletionRefusedError, "status 400: too long"),
+    (answer_error(401, f"Incorrect API key provided: {KEY}."), CompletionRefusedError, "provided: …; correct"),
+    (answer_error(401, "bad key sk-se**********7890 given"), CompletionRefusedError, "bad key … given"),
+    (answer_error(404, "no such\nmodel\x1b"), CompletionRefusedError, r"no such model\\x1b"),
+    (answer_error(429, "slow down"), CompletionLimitedError, "status 429: slow down"),
+    (answer_error(500, "boom"), CompletionServerError, "status 500: boom"),
+    (Scripted(status=503, body=b"<html>down</html>"), CompletionServerError, "status 503: <html>down</html>"),
+    (Scripted(status=502, body=b""), CompletionServerError, "status 502: no reason given"),
+    (Scripted(body=b"not json"), CompletionMalformedError, "not JSON"),
+    (Scripted(body=b""), CompletionMalformedError, "not JSON"),
+    (answer_json([]), CompletionMalformedError, "got a list"),
+    (answer_json({}), CompletionMalformedError, "no choices"),
+    (answer_json({"choices": [{}, {}]}), CompletionMalformedError, "2 choices instead of one"),
+    (
+        answer_json({"choices": [{"message": {"content": None}, "finish_reason": "tool_calls"}]}),
+        CompletionMalformedError,
+        r"a message without text \(finish_reason tool_calls\)",
+    ),
+    (Scripted(body=b'{"choices": [', hangs_up=True), CompletionUnreachableError, "closed the connection"),
+)
+
+
+@pytest.mark.parametrize(("answer", "error", "said"), FAILURES)
+def test_every_failure_is_one_of_ours_and_is_asked_once(
+    model: ModelServer, client: OpenAIClient, answer: Scripted, error: type[CompletionError], said: str
+) -> None:
+    """Nothing is tried again, and no message holds the key."""
+    model.script = [answer]
+
+    with pytest.raises(error, match=said) as caught:
+        client.complete(request(model="gpt-test"))
+
+    assert type(caught.value) is error
+    assert len(model.asked) == 1
+    assert KEY not in caught.value.message
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(model: ModelServer) -> None:
+    """The deadline ends it, and it is asked once."""
+    never = threading.Event()
+    model.script = [Scripted(body=b"", waits=never)]
+    try:
+        with (
+            OpenAIClient(api_key=KEY, base_url=model.url, timeout_seconds=0.2) as client,
+            pytest.raises(CompletionTimeoutError, match=r"within 0\.2 s"),
+        ):
+            client.complete(request(model="gpt-test"))
+        assert len(model.asked) == 1
+    finally:
+        never.set()
+
+
+def test_a_server_that_is_gone_is_told_with_its_address() -> None:
+    """The address is shown without what may be a password."""
+    with serve_model() as model:
+        url = model.url.replace("http://", "http://user:pass@")
+    with OpenAIClient(api_key=KEY, base_url=url) as client, pytest.raises(CompletionUnreachableError) as caught:
+        client.complete(request(model="gpt-test"))
+
+    assert caught.value.message.startswith(f"{model.url}: the server of gpt-test is unreachable")
+    assert caught.value.exit_status == 69
+
+
+def test_counts_and_names_that_are_odd_are_left_out(model: ModelServer, client: OpenAIClient) -> None:
+    """Servers that speak the API nearly answer too; what they do not say is not made up."""
+    model.script = [
+        answer_json({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "7", "extra": 1}})
+    ]
+
+    assert client.complete(request(model="m")) == Completion(text="x")
+
+
+@pytest.mark.parametrize("name", ["messages", "model", "n", "stream", "stream_options"])
+def test_what_the_client_sets_is_no_parameter(client: OpenAIClient, model: ModelServer, name: str) -> None:
+    """One question has one answer, whole."""
+    with pytest.raises(UsageError, match=f"parameter {name} is set by the client"):
+        client.complete(request(model="m", parameters={name: 2}))
+    assert model.asked == []
+
+
+def test_the_environment_says_whom_to_ask(model: ModelServer) -> None:
+    """Key, address and model come from variables."""
+    environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "gpt-mine"}
+
+    with OpenAIClient.from_environment(environ) as client:
+        client.complete(request())
+
+    assert model.asked[0].body["model"] == "gpt-mine"
+
+
+def test_what_is_not_here_is_asked_for_by_name() -> None:
+    """Each line names the variable."""
+    with pytest.raises(ModelClientMissingError, match="OPENAI_API_KEY is not set"):
+        OpenAIClient.from_environment({})
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL: expected a URL"):
+        OpenAIClient.from_environment({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "localhost:80"})
+    with pytest.raises(ModelClientMissingError, match="printable"):
+        OpenAIClient.from_environment({"OPENAI_API_KEY": "schlüssel"})
+    with OpenAIClient(api_key=KEY) as client, pytest.raises(ModelClientMissingError, match="OPENAI_MODEL"):
+        client.complete(request())
+
+
+def test_without_the_extra_one_line_says_what_to_install() -> None:
+    """Importing the package needs no library; asking does."""
+    program = (
+        "import sys; sys.modules['openai'] = None\n"
+        "from eikon_engine.llm import EchoClient, OpenAIClient\n"
+        "from eikon_engine.errors import EikonError\n"
+        "try: OpenAIClient.from_environment({'OPENAI_API_KEY': 'k'})\n"
+        "except EikonError as error: print(error.exit_status, error.message)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+
+    assert done.stdout.startswith("78 missing: openai; run pip install ")
+
+
+def test_the_key_is_in_no_file_and_no_traceback(tmp_path: Path, model: ModelServer, client: OpenAIClient) -> None:
+    """Also where the server repeats it in an error."""
+    model.script = [answer_text("fine"), answer_error(401, f"Authorization: Bearer {KEY} is no key")]
+    with opened(tmp_path, lambda: client) as used:
+        used.client.complete(request(model="m"))
+        with pytest.raises(CompletionRefusedError) as caught:
+            used.client.complete(request(model="m"))
+
+    shown = "".join(traceback.format_exception_only(caught.value)) + repr(client)
+    assert KEY not in shown + "".join(path.read_text() for path in tmp_path.iterdir())
+    assert len(files(tmp_path)) == 2
+
+
+def test_what_was_captured_is_replayed_with_the_server_stopped(tmp_path: Path) -> None:
+    """The whole road: a server, a capture, no server, the same answers and failures."""
+    texts = ("a", "a", "b")
+    with (
+        serve_model(answer_text("first"), answer_error(429, "slow down")) as model,
+        OpenAIClient(api_key=KEY, base_url=model.url) as client,
+        opened(tmp_path, lambda: client) as used,
+    ):
+        captured = [_answer(used.client, text) for text in texts]
+    with opened(tmp_path, never) as used:
+        replayed = [_answer(used.client, text) for text in texts]
+
+    assert replayed == captured
+    assert [each[0] for each in captured] == ["first", "completion-limited", "B"]
+
+
+def _answer(client: CompletionClient, text: str) -> tuple[str, str]:
+    try:
+        done = client.complete(request(text, model="m"))
+    except CompletionError as error:
+        return error.code, error.message
+    return done.text, str(done.usage)

@@ -1,0 +1,175 @@
+"""A folder of responses is asked for anew, or for what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from eikon_engine.errors import (
+    CompletionError,
+    CompletionTimeoutError,
+    CompletionUnreachableError,
+    ResponsesIncompleteError,
+    UsageError,
+)
+from eikon_engine.llm import EchoClient
+from eikon_engine.llm.response_folder import STATE_FILE
+from eikon_engine.llm.rewrite_responses import READY_FOLDER, STAGING_FOLDER
+from tests.llm.asking import CountingClient, capture, files, never, opened, request
+from tests.llm.killed_capture import kill_capture
+
+if TYPE_CHECKING:
+    from eikon_engine.llm import Completion, CompletionRequest
+
+
+@pytest.mark.parametrize("outage", [CompletionUnreachableError, CompletionTimeoutError])
+def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: type[CompletionError]) -> None:
+    """Nothing is kept of it, whatever the run does: a refresh leaves the old answers, a capture goes on later."""
+
+    class Away:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
+            raise outage("away")
+
+    capture(tmp_path / "old", "one")
+    told: list[str] = []
+    for folder, refresh in ((tmp_path / "old", True), (tmp_path / "new", False)):
+        with opened(folder, Away, told, refresh=refresh) as used, pytest.raises(outage):
+            used.client.complete(request("one"))
+
+    with opened(tmp_path / "old", never) as used:
+        assert used.client.complete(request("one")).text == "one 0"
+    assert "are unchanged" in told[1]
+    assert capture(tmp_path / "new", "one") == ["one 0"]
+
+
+def test_an_answer_that_never_came_is_asked_for_by_append(tmp_path: Path) -> None:
+    """What was answered before the server went away is kept; the folder is refused until the rest is there."""
+
+    class LeavesAfterOne(CountingClient):
+        def complete(self, request: CompletionRequest) -> Completion:
+            if self.asked:
+                raise CompletionUnreachableError("away")
+            return super().complete(request)
+
+    with opened(tmp_path, LeavesAfterOne) as used:
+        used.client.complete(request("one"))
+        with pytest.raises(CompletionUnreachableError):
+            used.client.complete(request("two"))
+
+    with pytest.raises(ResponsesIncompleteError):
+        opened(tmp_path, never)
+    with opened(tmp_path, CountingClient, append=True) as used:
+        assert [used.client.complete(request(text)).text for text in ("one", "two")] == ["one 0", "two 0"]
+    assert opened(tmp_path, never).counts.recorded == 2
+
+
+def test_refresh_replaces_everything_at_the_end(tmp_path: Path) -> None:
+    """Until the run is whole the old responses are there; then the new ones alone."""
+    capture(tmp_path, "a", "b")
+    old = files(tmp_path)
+    with opened(tmp_path, EchoClient, refresh=True, new_id=lambda: "anew") as used:
+        assert used.client.complete(request("b")).text == "b"
+        assert files(tmp_path) == old
+
+    with opened(tmp_path, never) as used:
+        assert used.client.complete(request("b")).text == "b"
+        assert used.counts.recorded == 1
+    assert not (tmp_path / STAGING_FOLDER).exists()
+
+
+def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
+    """The old responses stay, and what it left is told and not used."""
+    told: list[str] = []
+    capture(tmp_path, "prompt 0")
+    kill_capture(tmp_path, "refresh")
+
+    with opened(tmp_path, never, told) as used:
+        assert used.client.complete(request("prompt 0")).text == "prompt 0 0"
+    assert "3 responses of an interrupted refresh" in told[1]
+    with opened(tmp_path, EchoClient, refresh=True) as used:
+        used.client.complete(request("prompt 0"))
+    assert len(files(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("moved", range(4), ids=["nothing", "one response", "all responses", "everything"])
+def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tmp_path: Path, moved: int) -> None:
+    """Once all new responses are there, nothing of the old ones comes back, wherever the process died."""
+    capture(tmp_path, "a", "c")
+    old = files(tmp_path)
+    staging = tmp_path / READY_FOLDER
+    with opened(staging, EchoClient, new_id=lambda: "anew") as used:
+        for text in ("a", "b"):
+            used.client.complete(request(text))
+    for path in old if moved else ():
+        path.unlink()
+    for path in (*files(staging), staging / STATE_FILE)[:moved]:
+        path.replace(tmp_path / path.name)
+
+    with opened(tmp_path, never) as used:
+        assert [used.client.complete(request(text)).text for text in ("a", "b")] == ["a", "b"]
+        assert used.counts.recorded == 2
+    assert not staging.exists()
+
+
+def test_refresh_takes_corrupt_responses_away(tmp_path: Path) -> None:
+    """It is the way out of a folder that cannot be read."""
+    capture(tmp_path, "a")
+    files(tmp_path)[0].write_text("{")
+
+    with opened(tmp_path, EchoClient, refresh=True, new_id=lambda: "anew") as used:
+        used.client.complete(request("b"))
+
+    assert opened(tmp_path, never).counts.recorded == 1
+
+
+def test_append_asks_only_for_what_is_missing(tmp_path: Path) -> None:
+    """Recorded answers are given first, and repeated prompts go on where they ended."""
+    told: list[str] = []
+    capture(tmp_path, "a", "b")
+    live = CountingClient()
+    with opened(tmp_path, lambda: live, told, append=True) as used:
+        texts = [used.client.complete(request(text)).text for text in ("a", "a", "c")]
+
+    assert texts == ["a 0", "a 0", "c 0"]
+    assert live.asked == 2
+    assert told[-1] == f"Capture mode: 2 responses saved to {tmp_path}"
+    with opened(tmp_path, never) as used:
+        assert used.counts.recorded == 4
+        assert [used.client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 0"]
+
+
+def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path: Path) -> None:
+    """A folder that is whole stays so, even if this run is killed."""
+    capture(tmp_path, "a")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    used = opened(tmp_path, never, append=True)
+    used.client.complete(request("a"))
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    used.close(finished=False)
+    assert opened(tmp_path, never).mode == "replay"
+
+
+def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> None:
+    """What is missing is still missing, and nothing else has changed; it is told so."""
+
+    class Away:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
+            raise CompletionUnreachableError("away")
+
+    told: list[str] = []
+    capture(tmp_path, "a")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with opened(tmp_path, Away, told, append=True) as used, pytest.raises(CompletionUnreachableError):
+        used.client.complete(request("b"))
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert told[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is unchanged"
+
+
+def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
+    """Nobody can mean both."""
+    with pytest.raises(UsageError, match="use one of them"):
+        opened(tmp_path, never, refresh=True, append=True)

@@ -1,0 +1,188 @@
+"""With rules, a request equal to a recorded one in all but the ruled parts gets its answer, and exactness wins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.network.exchange import HeaderPairs
+from eikon_engine.network.matching import Hit, Match, Miss, Playback
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.outcome.outcomes import RuleApplied
+from eikon_engine.trace.rules import HeaderRule, JsonPathRule, QueryKeyRule
+from tests.network.factories import make_exchange
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.network.exchange import Exchange
+
+ITEMS = "http://shop.test/items"
+BUSTER = QueryKeyRule(name="_", reason="a cache buster")
+SENT_AT = JsonPathRule(path="$.at", reason="a time")
+LANGUAGE = HeaderRule(name="Accept-Language", reason="of the machine")
+URLS = [f"{ITEMS}?page={page}&_={number}" for page in "12" for number in "123"]
+
+
+@given(st.lists(st.sampled_from(URLS)), st.lists(st.sampled_from(URLS)))
+def test_nothing_is_served_twice_and_exactness_wins(recorded: list[str], requested: list[str]) -> None:
+    """Each exchange is served once; what the exact tier alone would serve and is still there, is served exactly."""
+    playback = Playback(_numbered(recorded), rules=(BUSTER,))
+
+    for url in requested:
+        waiting = [each for each in playback.unused() if each.request.url == url]
+        alike = [each for each in playback.unused() if each.request.url.split("_=")[0] == url.split("_=")[0]]
+        match = _get(playback, url)
+        if waiting:
+            assert match == Hit(exchange=waiting[0])
+        elif alike:
+            assert match == Hit(exchange=alike[0], rules=(BUSTER,))
+        else:
+            assert isinstance(match, Miss)
+    served = Counter(hit.exchange.ordinal for hit in playback.hits)
+    assert all(times == 1 for times in served.values())
+
+
+@given(st.lists(st.sampled_from(URLS)), st.lists(st.sampled_from(URLS)))
+def test_rules_for_other_requests_change_nothing(recorded: list[str], requested: list[str]) -> None:
+    """A playback with rules that hold elsewhere answers as one without rules."""
+    elsewhere = QueryKeyRule(url="http://other.test/*", name="_", reason="elsewhere")
+    with_rules, without = Playback(_numbered(recorded), rules=(elsewhere,)), Playback(_numbered(recorded))
+
+    for url in requested:
+        assert _get(with_rules, url) == _get(without, url)
+    assert with_rules.unused_rules() == (elsewhere,)
+
+
+def test_a_hit_by_rule_names_rule_and_recorded_key() -> None:
+    """What was left out is told, and under which key the answer was recorded."""
+    playback = Playback(_numbered([f"{ITEMS}?_=1"]), rules=(BUSTER,))
+
+    match = _get(playback, f"{ITEMS}?_=2")
+
+    assert isinstance(match, Hit)
+    assert (match.key, match.rules) == (f"GET {ITEMS}?_=1", (BUSTER,))
+    assert playback.rules_applied() == ((BUSTER, 1),)
+    assert playback.rule_use.to_outcome() == (RuleApplied(rule="query _", reason="a cache buster", times=1),)
+    assert playback.rule_use.notes() == ()
+
+
+def test_what_a_rule_gave_away_is_not_served_exactly() -> None:
+    """The exact n-th answer that another request got already is skipped."""
+    playback = Playback(_numbered([f"{ITEMS}?_=1", f"{ITEMS}?_=1"]), rules=(BUSTER,))
+
+    matches = [_get(playback, f"{ITEMS}?_={number}") for number in (9, 1, 1)]
+
+    assert [match.exchange.ordinal for match in matches if isinstance(match, Hit)] == [0, 1]
+    assert isinstance(matches[2], Miss)
+    assert matches[2].reason.startswith("it was recorded 2 times apart from what rules ignore (query _)")
+
+
+def test_a_value_that_repeats_now_gets_the_next_answer() -> None:
+    """A request with a value of the recording that comes too often takes the next one up to the rule."""
+    playback = Playback(_numbered([f"{ITEMS}?_=1", f"{ITEMS}?_=2"]), rules=(BUSTER,))
+
+    matches = [_get(playback, f"{ITEMS}?_=1") for _ in range(2)]
+
+    assert [match.exchange.ordinal for match in matches if isinstance(match, Hit)] == [0, 1]
+
+
+def test_a_rule_that_found_its_part_and_was_not_needed_is_no_waste() -> None:
+    """An exact hit applies no rule, and a rule whose part was there is not called unused."""
+    playback = Playback(_numbered([f"{ITEMS}?_=1"]), rules=(BUSTER, SENT_AT))
+
+    _get(playback, f"{ITEMS}?_=1")
+
+    assert playback.rules_applied() == ()
+    assert playback.unused_rules() == (SENT_AT,)
+    assert playback.rule_use.notes() == ("unused rule: body $.at matched no request of this replay. Fix or remove it.",)
+
+
+def test_a_header_rule_frees_the_header_only_where_no_answer_is_exact() -> None:
+    """A ruled header still prefers its own answers; where there is none, it does not decide."""
+    german, english = (("accept-language", "de"),), (("accept-language", "en"),)
+    exchanges = [
+        make_exchange(ITEMS, ordinal=place, occurrence=place, headers=headers)
+        for place, headers in enumerate([german, english])
+    ]
+    playback = Playback(exchanges, rules=(LANGUAGE,))
+
+    exact = _get(playback, ITEMS, english)
+    freed = _get(playback, ITEMS, (("Accept-Language", "fr"),))
+
+    assert exact == Hit(exchange=exchanges[1])
+    assert freed == Hit(exchange=exchanges[0], rules=(LANGUAGE,))
+
+
+def test_other_deciding_headers_decide_also_within_a_rule() -> None:
+    """A rule about the query does not mix the page with its data."""
+    page, data = (("accept", "text/html"),), (("accept", "application/json"),)
+    exchanges = [
+        make_exchange(f"{ITEMS}?_={place}", ordinal=place, headers=headers)
+        for place, headers in enumerate([page, data])
+    ]
+    playback = Playback(exchanges, rules=(BUSTER,))
+
+    matches = [_get(playback, f"{ITEMS}?_=9", headers) for headers in (data, page, data)]
+
+    assert [match.exchange.ordinal for match in matches if isinstance(match, Hit)] == [1, 0]
+    assert isinstance(matches[2], Miss)
+
+
+def test_a_json_body_is_found_by_rule_also_with_secrets_in_it(tmp_path: Path) -> None:
+    """Recorded bodies are read to apply rules, and how a secret was encoded in them does not matter."""
+    stored, sent = (
+        b'{"at":1,"password":"{{eikon-secret:PASSWORD|json}}"}',
+        b'{"password":"{{eikon-secret:PASSWORD}}","at":2}',
+    )
+    headers: HeaderPairs = (("content-type", "application/json"),)
+    with NetworkWriter(tmp_path) as writer:
+        ref = writer.write_blob(stored)
+        writer.append(make_exchange(ITEMS, method="POST", headers=headers, sent=b'{"at":1}', request_body=ref))
+    recording = read_network(tmp_path)
+    playback = Playback(recording.exchanges, read_body=recording.body, rules=(SENT_AT,))
+
+    match = playback.match("POST", ITEMS, sent, "application/json", headers)
+
+    assert match == Hit(exchange=recording.exchanges[0], rules=(SENT_AT,))
+
+
+def test_rules_serve_nothing_that_came_after_a_gap() -> None:
+    """Where an exchange of the group is missing from the recording, the later ones are in doubt."""
+    exchanges = [
+        make_exchange(f"{ITEMS}?_={number}", ordinal=ordinal, occurrence=occurrence)
+        for ordinal, number, occurrence in [(0, 1, 0), (2, 2, 0), (3, 1, 2)]
+    ]
+    playback = Playback(exchanges, rules=(BUSTER,))
+
+    matches = [_get(playback, f"{ITEMS}?_=9") for _ in range(2)]
+
+    assert [match.exchange.ordinal for match in matches if isinstance(match, Hit)] == [0]
+
+
+def test_two_thousand_requests_by_rule_are_quick() -> None:
+    """Rules cost little also where one address was asked again and again."""
+    playback = Playback(_numbered([f"{ITEMS}?_={number}" for number in range(2_000)]), rules=(BUSTER, LANGUAGE))
+
+    started = perf_counter()
+    matches = [_get(playback, f"{ITEMS}?_={number}") for number in range(10_000, 12_000)]
+
+    assert all(isinstance(match, Hit) for match in matches)
+    assert perf_counter() - started < 3
+
+
+def _numbered(urls: list[str]) -> list[Exchange]:
+    seen: Counter[str] = Counter()
+    exchanges = []
+    for ordinal, url in enumerate(urls):
+        exchanges.append(make_exchange(url, ordinal=ordinal, occurrence=seen[url]))
+        seen[url] += 1
+    return exchanges
+
+
+def _get(playback: Playback, url: str, headers: HeaderPairs = ()) -> Match:
+    return playback.match("GET", url, None, None, headers)

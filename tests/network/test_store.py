@@ -1,0 +1,373 @@
+"""What is written reads back, and what was damaged is said to be damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from eikon_engine.errors import (
+    AttachmentCorruptError,
+    AttachmentMissingError,
+    OutputError,
+    TraceFieldError,
+    TraceSyntaxError,
+)
+from eikon_engine.files.blobs import BlobRef, BlobStore
+from eikon_engine.network.exchange import Exchange, Hop, Moment, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.keys import request_key
+from eikon_engine.network.store import NetworkWriter, read_network
+from tests.network.factories import make_exchange
+
+TEXTS = st.text(max_size=8)
+NAMES = st.from_regex(r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}\Z")
+VALUES = TEXTS.map(lambda text: re.sub("[\r\n\0]", "", text))
+HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=3).map(tuple)
+TIMES = st.floats(min_value=0, max_value=1e9)
+
+
+@st.composite
+def endings(draw: st.DrawFn, place: int) -> dict[str, Any]:
+    """Draw an answer, a failure or neither."""
+    response = RecordedResponse(
+        url="http://a/",
+        status=draw(st.integers(100, 999)),
+        status_text=draw(TEXTS),
+        headers=draw(HEADERS),
+        body_missing=draw(st.none() | TEXTS),
+    )
+    done = {"completed_ms": 1e9 + draw(TIMES), "completion": place}
+    return draw(
+        st.sampled_from(
+            [{}, {"response": response}, {"response": response, **done}, {"failure": "net::ERR_ABORTED", **done}]
+        )
+    )
+
+
+@st.composite
+def recordings(draw: st.DrawFn) -> list[Exchange]:
+    """Draw exchanges of one URL, in any order of writing."""
+    exchanges = []
+    for place in range(draw(st.integers(0, 4))):
+        url = f"http://a/?{draw(TEXTS)}"
+        request = RecordedRequest(
+            method="GET", url=url, headers=draw(HEADERS), resource_type="fetch", is_navigation=draw(st.booleans())
+        )
+        hops = tuple(draw(st.lists(st.builds(Hop, url=TEXTS, status=st.integers(300, 399), headers=HEADERS))))
+        key = request_key("GET", url, draw(st.none() | st.binary()), None)
+        exchanges.append(
+            Exchange(
+                ordinal=place,
+                key=key,
+                occurrence=place,
+                request=request,
+                hops=hops,
+                started_ms=draw(TIMES),
+                **draw(endings(place)),
+            )
+        )
+    return draw(st.permutations(exchanges))
+
+
+@given(recordings())
+def test_exchanges_read_back_as_they_were_written(exchanges: list[Exchange]) -> None:
+    """Every exchange survives the file, and comes back in issue order."""
+    with TemporaryDirectory() as name:
+        with NetworkWriter(Path(name)) as writer:
+            for exchange in exchanges:
+                writer.append(exchange)
+
+        recording = read_network(Path(name))
+
+    assert list(recording.exchanges) == sorted(exchanges, key=lambda exchange: exchange.ordinal)
+    assert recording.truncation is None
+
+
+def test_index_torn_at_any_byte_keeps_the_lines_before(tmp_path: Path) -> None:
+    """A recorder killed in the middle of a line loses that line only, and it is said."""
+    _write(tmp_path, [make_exchange("http://a/é", ordinal=place, occurrence=place) for place in range(3)])
+    index = tmp_path / "index.jsonl"
+    whole = index.read_bytes()
+
+    for length in range(len(whole) + 1):
+        index.write_bytes(whole[:length])
+        recording = read_network(tmp_path)
+
+        ends = [place for place, byte in enumerate(whole) if byte == ord("\n")]
+        assert len(recording.exchanges) == sum(end <= length for end in ends)
+        assert (recording.truncation is None) == (length == 0 or length in ends or length - 1 in ends)
+
+
+def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    """Only the last line may be torn; any other one is named by its number."""
+    _write(tmp_path, [make_exchange()])
+    index = tmp_path / "index.jsonl"
+    index.write_bytes(b"{torn\n" + index.read_bytes())
+
+    with pytest.raises(TraceSyntaxError, match=r"line 1: expected a JSON object, got '\{torn'"):
+        read_network(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    (
+        ('"status":200', '"status":"200"', "line 1: response.status: Input should be a valid integer"),
+        ('"ordinal":0,', "", "line 1: ordinal: Field required"),
+        ('"ordinal":0', '"ordinal":0,"colour":1', "line 1: colour: Extra inputs are not permitted"),
+        ('"failure":null', '"failure":"x"', r"line 1: exchange: response \(status 200\) and failure \(x\)"),
+        ('"key":"GET', '"key":"PUT', "line 1: exchange: key 'PUT http://shop.test/items' does not match its request"),
+        (',"phase":0', "", "line 1: phase: the field is missing"),
+        (',"pieces":[]', "", "line 1: pieces: the field is missing"),
+        (
+            ',"headers":[],"body":null,"resource',
+            ',"body":null,"resource',
+            "line 1: request.headers: the field is missing",
+        ),
+        (',"status_text":""', "", "line 1: response.status_text: the field is missing"),
+        ('"status":200', '"status":42', "line 1: response: expected a three-digit status, .* got 42"),
+        ('"status":200', '"status":1000', "line 1: response: expected a three-digit status, .* got 1000"),
+        ('"status":200', '"status":0', "line 1: response: expected a three-digit status, .* got 0"),
+        ('"completion":0', '"completion":null', "line 1: exchange: completed_ms is 1.0, completion is None"),
+    ),
+)
+def test_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    """A line that is no exchange is refused with its number and the path of the field."""
+    _write(tmp_path, [make_exchange()])
+    index = tmp_path / "index.jsonl"
+    index.write_text(index.read_text().replace(old, new, 1))
+
+    with pytest.raises(TraceFieldError, match=message):
+        read_network(tmp_path)
+
+
+def test_recordings_from_before_moments_are_read(tmp_path: Path) -> None:
+    """The first recordings of exchanges had neither phases nor pieces; they are read as they were."""
+    _write(tmp_path, [make_exchange()])
+    index = tmp_path / "index.jsonl"
+    index.write_text(index.read_text().replace(',"phase":0,"pieces":[]', ""))
+
+    assert read_network(tmp_path).exchanges == (make_exchange(),)
+
+
+@pytest.mark.parametrize("part", ("request", "response", "hops"))
+@pytest.mark.parametrize(
+    ("header", "message"),
+    (
+        (["x y", "a"], "invalid header name 'x y': expected a token"),
+        (["", "a"], "invalid header name '': expected a token"),
+        (["x\n", "a"], "invalid header name 'x"),
+        (["x", "a\r\nset-cookie: b"], "invalid value 'a.*' of header x: expected no line breaks"),
+        (["x", "a\nb"], "invalid value 'a.*' of header x: expected no line breaks"),
+        (["x", "a\0"], "invalid value 'a.*' of header x: expected no line breaks and no NUL"),
+        (["set-cookie", "a=1\r\nx: y"], "invalid value 'a=1"),
+    ),
+)
+def test_impossible_headers_are_refused(tmp_path: Path, part: str, header: list[str], message: str) -> None:
+    """A header that HTTP cannot carry would end in the middle of a replay, or add another header to it."""
+    hop = Hop(url="http://shop.test/", status=302)
+    _write(tmp_path, [make_exchange().model_copy(update={"hops": (hop,)})])
+    index = tmp_path / "index.jsonl"
+    line = json.loads(index.read_text())
+    (line[part][0] if part == "hops" else line[part])["headers"] = [header]
+    index.write_text(json.dumps(line) + "\n")
+
+    with pytest.raises(TraceFieldError, match=f"line 1: {part}.*headers: {message}"):
+        read_network(tmp_path)
+
+
+def test_headers_that_browsers_tell_are_read() -> None:
+    """Pseudo headers of HTTP/2, any text in a value, and cookies that are told in one value, are as they came."""
+    request = RecordedRequest(
+        method="GET",
+        url="http://a/",
+        headers=((":method", "GET"), ("x-name", "caf\xe9 \t")),
+        resource_type="fetch",
+        is_navigation=False,
+    )
+    response = RecordedResponse(url="http://a/", status=200, headers=(("set-cookie", "a=1\nb=2"), (":status", "200")))
+
+    assert request.headers[0] == (":method", "GET")
+    assert response.headers[0] == ("set-cookie", "a=1\nb=2")
+    assert RecordedResponse(url="file:///a", status=0).status == 0
+
+
+@pytest.mark.parametrize(
+    "second",
+    (
+        make_exchange("http://a/", ordinal=0, occurrence=1),
+        make_exchange("http://a/", ordinal=1, occurrence=0),
+        make_exchange("http://a/", ordinal=1, occurrence=1).model_copy(update={"completion": 0}),
+    ),
+    ids=["ordinal", "occurrence", "completion"],
+)
+def test_two_exchanges_cannot_claim_one_place(tmp_path: Path, second: Exchange, request: pytest.FixtureRequest) -> None:
+    """A second claim is refused by the reader, and by the writer before it is written."""
+    first = make_exchange("http://a/")
+    with NetworkWriter(tmp_path / "written") as writer:
+        writer.append(first)
+        with pytest.raises(TraceFieldError, match="is already used by exchange 0"):
+            writer.append(second)
+    (tmp_path / "index.jsonl").write_text(f"{first.model_dump_json()}\n{second.model_dump_json()}\n")
+
+    with pytest.raises(
+        TraceFieldError, match=rf"line 2: {request.node.callspec.id}: \d.* is already used by exchange 0"
+    ):
+        read_network(tmp_path)
+
+
+def test_no_two_pieces_claim_one_place(tmp_path: Path) -> None:
+    """Pieces have places of the same order as ends; only the first bytes may come with the headers."""
+    places = (Moment(order=1, at_ms=0, phase=1), Moment(order=2, at_ms=0, phase=1))
+    first, second = places
+    for number, (moments, fault) in enumerate(
+        (
+            ((first, second), None),
+            ((first, first), None),
+            ((first, second, second), "pieces.2.moment.order: 2 is already used by exchange 0"),
+            ((first, first, first), "pieces.2.moment.order: 1 is already used by exchange 0"),
+            ((places[0].model_copy(update={"order": 0}),), "pieces.0.moment.order: 0 is already used by exchange 0"),
+        )
+    ):
+        folder = tmp_path / str(number)
+        _write(folder, [])
+        pieces = tuple(Piece(length=0, moment=moment) for moment in moments)
+        exchange = make_exchange().model_copy(update={"pieces": pieces})
+        (folder / "index.jsonl").write_text(exchange.model_dump_json() + "\n")
+        if fault is None:
+            assert read_network(folder).exchanges == (exchange,)
+            continue
+        with pytest.raises(TraceFieldError, match=f"line 1: {fault}"):
+            read_network(folder)
+
+
+def test_missing_blob_is_found_when_reading(tmp_path: Path) -> None:
+    """A recording whose body is gone is refused at once, not in the middle of a replay."""
+    with NetworkWriter(tmp_path) as writer:
+        ref = writer.write_blob(b"body")
+        writer.append(make_exchange(response_body=ref))
+    BlobStore(tmp_path / "blobs").path(ref).unlink()
+
+    with pytest.raises(AttachmentMissingError, match=r"line 1: missing body of exchange 0"):
+        read_network(tmp_path)
+
+
+def test_line_is_not_written_before_its_blob(tmp_path: Path) -> None:
+    """The writer refuses an exchange whose body it has not stored."""
+    with NetworkWriter(tmp_path) as writer, pytest.raises(AttachmentMissingError):
+        writer.append(make_exchange(response_body=BlobRef(sha256="0" * 64, size=1)))
+
+    assert read_network(tmp_path).exchanges == ()
+
+
+def test_missing_index_and_used_folder_are_refused(tmp_path: Path) -> None:
+    """There is no reading without an index, and no writing over one."""
+    with pytest.raises(AttachmentMissingError, match=r"index\.jsonl"):
+        read_network(tmp_path)
+    _write(tmp_path, [])
+    with pytest.raises(OutputError, match="already"):
+        NetworkWriter(tmp_path)
+
+
+def test_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """An output that cannot be written is an error of its own."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(OutputError, match="hoose"):
+        NetworkWriter(tmp_path / "file" / "network")
+    with pytest.raises(OutputError, match="hoose a writable folder"):
+        BlobStore(tmp_path / "file" / "blobs").put(b"x")
+
+
+@given(st.binary(max_size=300), st.data())
+def test_damaged_blob_never_gives_other_bytes(data: bytes, draw: st.DataObject) -> None:
+    """Whatever happens to a file, its content comes back as it was or not at all."""
+    with TemporaryDirectory() as name:
+        store = BlobStore(Path(name))
+        ref = store.put(data)
+        packed = store.path(ref).read_bytes()
+        place = draw.draw(st.integers(0, len(packed) - 1))
+        byte = draw.draw(st.integers(0, 255).filter(lambda value: value != packed[place]))
+        for damaged in (packed[:place], packed[:place] + bytes([byte]) + packed[place + 1 :], packed + b"\0"):
+            store.path(ref).write_bytes(damaged)
+            try:
+                found = store.get(ref)
+            except AttachmentCorruptError:
+                continue
+            assert found == data
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300))
+def test_swapped_blob_is_always_found(data: bytes, other: bytes) -> None:
+    """A whole blob of another content under the name is refused."""
+    with TemporaryDirectory() as name:
+        store = BlobStore(Path(name))
+        ref = store.put(data)
+        store.path(store.put(other)).replace(store.path(ref))
+
+        if data == other:
+            store.verify(ref)
+        else:
+            with pytest.raises(AttachmentCorruptError):
+                store.verify(ref)
+
+
+def test_blob_is_never_inflated_beyond_its_size(tmp_path: Path) -> None:
+    """A small file that unpacks to more than was declared, or declares more than it can hold, is refused unread."""
+    store = BlobStore(tmp_path)
+    ref = store.put(b"x")
+    streamed = zstandard.ZstdCompressor().compressobj()
+    bombs = [
+        zstandard.ZstdCompressor().compress(bytes(50_000_000)),
+        streamed.compress(bytes(50_000_000)) + streamed.flush(),
+    ]
+
+    for bomb in bombs:
+        store.path(ref).write_bytes(bomb)
+        with pytest.raises(AttachmentCorruptError, match="not a zstd frame of 1 bytes"):
+            store.get(ref)
+    liar = b"\x28\xb5\x2f\xfd\xe0" + (10**15).to_bytes(8, "little") + b"\x01\x00\x00"
+    store.path(ref).write_bytes(liar)
+    with pytest.raises(AttachmentCorruptError):
+        store.get(BlobRef(sha256=ref.sha256, size=10**15))
+
+
+def test_blob_is_written_once_and_leaves_nothing_else(tmp_path: Path) -> None:
+    """Storing a content again does not touch its file."""
+    store = BlobStore(tmp_path / "new" / "blobs")
+    ref = store.put(b"body")
+    store.path(ref).write_bytes(b"touched")
+
+    assert store.put(b"body") == ref
+    assert store.path(ref).read_bytes() == b"touched"
+    assert [path.name for path in store.folder.iterdir()] == [f"{ref.sha256}.zst"]
+
+
+@pytest.mark.parametrize("name", ("../../etc/passwd", "", "A" * 64, "0" * 63, "0" * 64 + "\n", "0" * 63 + "/"))
+def test_blob_name_cannot_leave_the_folder(name: str) -> None:
+    """A digest is 64 lower-case hexadecimal digits and nothing else."""
+    with pytest.raises(ValidationError, match="sha256"):
+        BlobRef(sha256=name, size=0)
+
+
+def test_bodies_read_back(tmp_path: Path) -> None:
+    """A recording gives the bodies of its exchanges, the empty one too."""
+    with NetworkWriter(tmp_path) as writer:
+        refs = [writer.write_blob(data) for data in (b"", b"x" * 100_000)]
+
+    recording = read_network(tmp_path)
+
+    assert [recording.body(ref) for ref in refs] == [b"", b"x" * 100_000]
+
+
+def _write(folder: Path, exchanges: list[Exchange]) -> None:
+    with NetworkWriter(folder) as writer:
+        for exchange in exchanges:
+            writer.append(exchange)

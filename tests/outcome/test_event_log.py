@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from pydantic import JsonValue
+
+from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, BundlePathError, OutputError
+from eikon_engine.outcome.event_log import EventLog
+from eikon_engine.outcome.events import EventLine, Note, RunEnd, SkillRun
+from eikon_engine.outcome.outcomes import GateResult
+from eikon_engine.outcome.read_events import read_events
+from eikon_engine.outcome.stored_values import INLINE_LIMIT, InlineValue, ValueFile, ValueStore
+from tests.outcome.event_values import BEGIN, END, EVERY_KIND, START, call, json_values, skill
+
+
+class Clock:
+    """Advance by a second each time it is asked."""
+
+    def __init__(self) -> None:
+        self._at = BEGIN
+
+    def __call__(self) -> datetime:
+        """Return the time of day."""
+        self._at += timedelta(seconds=1)
+        return self._at
+
+
+class OneCall:
+    """Be exceeded by the second call of a tool."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def process(self, line: EventLine) -> GateResult | None:
+        """Count calls."""
+        self.calls += line.event.type == "tool_call"
+        return self._result() if line.event.type == "tool_call" and self.calls == 2 else None
+
+    def finish(self) -> tuple[GateResult, ...]:
+        """Return one result."""
+        return (self._result(),)
+
+    def _result(self) -> GateResult:
+        passed = self.calls < 2
+        return GateResult(gate="g", passed=passed, limit=1, observed=self.calls, message="m", while_running=not passed)
+
+
+def test_events_are_numbered_and_read_back(tmp_path: Path) -> None:
+    """The log writes every event with its number and time, and tells each reader."""
+    heard: list[EventLine] = []
+
+    with EventLog(tmp_path, Clock(), readers=(heard.append,)) as log:
+        for event in EVERY_KIND:
+            log.append(event)
+
+    read = read_events(tmp_path / "events.jsonl")
+    assert read.lines == tuple(heard)
+    assert [line.event for line in read.lines] == list(EVERY_KIND)
+    assert [line.sequence for line in read.lines] == list(range(1, len(EVERY_KIND) + 1))
+
+
+def test_large_values_lie_beside_the_events(tmp_path: Path) -> None:
+    """A value over the limit is whole, in a file of its own; readers are given the value itself."""
+    large: JsonValue = ["ü" * INLINE_LIMIT]
+    heard: list[EventLine] = []
+
+    with EventLog(tmp_path, Clock(), readers=(heard.append,)) as log:
+        log.append(START)
+        log.append(skill(large))
+        log.append(skill("x" * (INLINE_LIMIT - 2)))
+
+    _, kept, small = (line.event for line in read_events(tmp_path / "events.jsonl").lines)
+    assert isinstance(kept, SkillRun)
+    assert isinstance(small, SkillRun)
+    assert isinstance(kept.output, ValueFile)
+    assert isinstance(small.output, InlineValue)
+    assert ValueStore(tmp_path).load(kept.output) == large
+    assert heard[1].event == skill(large)
+
+
+def test_a_value_that_was_changed_is_refused(tmp_path: Path) -> None:
+    """A file of a value that is not there, holds something else or lies elsewhere is refused."""
+    values = ValueStore(tmp_path)
+    kept = values.store(InlineValue(value="x" * INLINE_LIMIT))
+    assert isinstance(kept, ValueFile)
+    path = tmp_path / kept.path
+
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(AttachmentCorruptError, match="SHA-256"):
+        values.load(kept)
+    path.unlink()
+    with pytest.raises(AttachmentMissingError, match="No such file"):
+        values.load(kept)
+    outside = tmp_path.with_name("outside.json")
+    outside.write_text("1")
+    path.symlink_to(outside)
+    with pytest.raises(BundlePathError):
+        values.load(kept)
+
+
+@settings(deadline=None)
+@given(json_values)
+def test_every_value_comes_back(tmp_path_factory: pytest.TempPathFactory, value: JsonValue) -> None:
+    """Whatever JSON can say is kept exactly, in the line or in a file."""
+    values = ValueStore(tmp_path_factory.getbasetemp())
+    large: JsonValue = {"value": value, "filling": "x" * INLINE_LIMIT}
+
+    assert json.dumps(values.load(values.store(InlineValue(value=value)))) == json.dumps(value)
+    assert values.load(values.store(InlineValue(value=large))) == large
+
+
+def test_a_gate_that_is_exceeded_asks_the_run_to_stop(tmp_path: Path) -> None:
+    """The result stands after the event that exceeded it, once, and the reason is there to be asked for."""
+    with EventLog(tmp_path, Clock(), watch=OneCall()) as log:
+        for event in (START, call(number=1), call(number=2)):
+            log.append(event)
+        stopped = log.stop_reason
+        log.append(RunEnd(how="stopped", ended_early=stopped))
+
+    kinds = [line.event.type for line in read_events(tmp_path / "events.jsonl").lines]
+    assert stopped == "gate g: m"
+    assert kinds == ["run_start", "tool_call", "tool_call", "gate_result", "run_end"]
+    assert [result.passed for result in log.gate_results] == [False]
+
+
+def test_gates_that_hold_are_told_before_the_end(tmp_path: Path) -> None:
+    """The end of the run is the last line, after the results."""
+    with EventLog(tmp_path, Clock(), watch=OneCall()) as log:
+        log.append(START)
+        log.append(END)
+
+    kinds = [line.event.type for line in read_events(tmp_path / "events.jsonl").lines]
+    assert kinds == ["run_start", "gate_result", "run_end"]
+    assert log.stop_reason is None
+
+
+def test_a_run_that_is_cut_off_has_one_end(tmp_path: Path) -> None:
+    """The end says how; a run that has ended is not ended again, and one that never began has none."""
+    with EventLog(tmp_path / "begun", Clock()) as log:
+        log.append(START)
+        log.write_interrupted("fault", "internal error")
+        log.write_interrupted("interrupted", "again")
+    with EventLog(tmp_path / "not", Clock()) as empty:
+        empty.write_interrupted("failed", "no browser")
+
+    end = read_events(tmp_path / "begun" / "events.jsonl").lines[-1].event
+    assert isinstance(end, RunEnd)
+    assert (end.how, end.ended_early) == ("fault", "internal error")
+    assert (tmp_path / "not" / "events.jsonl").read_bytes() == b""
+
+
+def test_two_runs_never_share_a_file(tmp_path: Path) -> None:
+    """A folder with events is refused, and they are as they were."""
+    (tmp_path / "events.jsonl").write_text("mine")
+
+    with pytest.raises(OutputError, match="already exists"):
+        EventLog(tmp_path, Clock())
+    assert (tmp_path / "events.jsonl").read_text() == "mine"
+
+
+def tell(log: EventLog) -> None:
+    """Tell of fifty things."""
+    for _ in range(50):
+        log.append(Note(text="n" * 5000))
+
+
+def test_threads_may_tell_at_once(tmp_path: Path) -> None:
+    """Events of several threads are whole lines with numbers of their own."""
+    with EventLog(tmp_path, Clock()) as log:
+        log.append(START)
+        threads = [threading.Thread(target=tell, args=(log,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        log.append(END)
+
+    assert len(read_events(tmp_path / "events.jsonl").lines) == 202

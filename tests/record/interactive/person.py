@@ -1,0 +1,129 @@
+"""A person who drives a recorded browser from elsewhere: real keys and pointers over the remote-debugging port."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
+
+from playwright.async_api import async_playwright
+
+from eikon_engine.record.record_interactive import InteractiveOptions, record_interactive
+from eikon_engine.trace.environment import DEFAULT_VIEWPORT
+from eikon_engine.trace.serializer import read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from playwright.async_api import Page
+
+    from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.record.record_interactive import InteractiveReport
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.environment import Viewport
+
+SHOWN_S: Final = 30.0
+"""Within which the bar shows a new subgoal."""
+READY = "window.__eikon__?.recorder !== undefined && document.readyState === 'complete'"
+
+
+class Port:
+    """Find the port in what the recorder says."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self.found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.lines: list[str] = []
+        self.more = asyncio.Event()
+
+    def hear(self, line: str) -> None:
+        """Take a line."""
+        self.lines.append(line)
+        self.more.set()
+        match = re.search(r"127\.0\.0\.1:(\d+) under", line)
+        if match and not self.found.done():
+            self.found.set_result(int(match[1]))
+
+
+HEARD: ContextVar[Port] = ContextVar("HEARD")
+"""What the recorder of this person says."""
+
+
+async def finish(page: Page) -> None:
+    """Press the hotkey that ends the recording."""
+    await page.keyboard.press("Control+Shift+F9")
+
+
+async def begin_subgoal(page: Page, text: str) -> None:
+    """Name the next subgoal in the bar of the recorder, and see it there, as people do before they go on."""
+    await page.keyboard.press("Control+Shift+F8")
+    await page.keyboard.type(text)
+    await page.keyboard.press("Enter")
+    async with asyncio.timeout(SHOWN_S):
+        while not any(line.endswith(f"subgoal: {text}") for line in HEARD.get().lines):
+            HEARD.get().more.clear()
+            await HEARD.get().more.wait()
+
+
+async def type_into(page: Page, selector: str, text: str) -> None:
+    """Click into a field, mark what is in it, and type."""
+    await page.locator(selector).click()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type(text)
+
+
+def record(
+    folder: Path,
+    url: str,
+    act: Callable[[Page], Awaitable[None]],
+    *,
+    certify: CertifyOptions | None = None,
+    viewport: Viewport | None = None,
+) -> InteractiveReport:
+    """Record what `act` does, from the first page on, until the recording is finished."""
+    return asyncio.run(_record(folder, url, act, certify, viewport))
+
+
+def actions_of(folder: Path) -> list[Action]:
+    """Return the actions of a recording, in their order."""
+    return [
+        each.action
+        for subgoal in read_trace(folder).subgoal_traces
+        for each in sorted(subgoal.actions_taken, key=lambda each: each.sequence)
+    ]
+
+
+async def _record(
+    folder: Path,
+    url: str,
+    act: Callable[[Page], Awaitable[None]],
+    certify: CertifyOptions | None,
+    viewport: Viewport | None,
+) -> InteractiveReport:
+    port = Port()
+    HEARD.set(port)
+    options = InteractiveOptions(
+        url=url,
+        mission_text="By hand",
+        headless=True,
+        certify=certify,
+        progress=port.hear,
+        viewport=viewport or DEFAULT_VIEWPORT,
+    )
+    recording = asyncio.ensure_future(record_interactive(folder, options))
+    person = asyncio.ensure_future(_drive(port, act))
+    await asyncio.wait({recording, person}, return_when=asyncio.FIRST_EXCEPTION)
+    await person
+    return await recording
+
+
+async def _drive(port: Port, act: Callable[[Page], Awaitable[None]]) -> None:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.connect_over_cdp(f"http://127.0.0.1:{await port.found}")
+        page = next(page for context in browser.contexts for page in context.pages)
+        page.set_default_timeout(10_000)
+        await page.wait_for_function(READY)
+        await act(page)
+        await finish(page)

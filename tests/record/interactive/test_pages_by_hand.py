@@ -1,0 +1,140 @@
+"""What a person does to small pages, and the actions that it comes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.trace.actions import Drag, Scroll, SetInputFiles
+from eikon_engine.trace.serializer import read_trace
+from tests.browser.pages import Answer, serve_pages
+from tests.record.interactive.person import actions_of, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.async_api import Page
+
+
+def test_an_upload_keeps_the_file(tmp_path: Path) -> None:
+    """Its content lies in the bundle."""
+
+    async def act(page: Page) -> None:
+        devtools = await page.context.new_cdp_session(
+            page
+        )  # as the browser's own dialog gives files: by trusted events
+        document = await devtools.send("DOM.getDocument")
+        found = await devtools.send("DOM.querySelector", {"nodeId": document["root"]["nodeId"], "selector": "input"})
+        await devtools.send("DOM.setFileInputFiles", {"nodeId": found["nodeId"], "files": [str(tmp_path / "a.txt")]})
+
+    (tmp_path / "a.txt").write_text("bread")
+    with serve_pages() as site:
+        record(tmp_path / "b", site.put("<label>File <input type=file></label>"), act)
+
+    (upload,) = (each for each in actions_of(tmp_path / "b") if isinstance(each, SetInputFiles))
+    assert upload.files[0].name == "a.txt"
+    assert BlobStore(tmp_path / "b" / "files").get(upload.files[0].content) == b"bread"
+
+
+def test_only_scrolling_that_matters_is_recorded(tmp_path: Path) -> None:
+    """A page that stays as it is was only looked at; one that changes is scrolled again, by the whole distance."""
+    plain = "<div style='height: 5000px'></div>"
+    lazy = plain + "<script>onscroll = () => { document.title = 'x'; document.body.append('more'); };</script>"
+
+    async def act(page: Page) -> None:
+        for _ in range(3):
+            await page.mouse.wheel(0, 200)
+        await page.wait_for_function("scrollY === 600")
+
+    with serve_pages() as site:
+        record(tmp_path / "plain", site.put(plain), act)
+        record(tmp_path / "lazy", site.put(lazy), act)
+
+    assert [each.type for each in actions_of(tmp_path / "plain")] == ["navigate"]
+    assert [each.dy for each in actions_of(tmp_path / "lazy") if isinstance(each, Scroll)] == [600]
+
+
+def test_a_press_that_moves_is_a_drag(tmp_path: Path) -> None:
+    """It begins on one element and ends on another one."""
+    html = "<div id=one style='width:90px;height:90px'></div><div id=two style='width:90px;height:90px'></div>"
+
+    async def act(page: Page) -> None:
+        await page.mouse.move(30, 30)
+        await page.mouse.down()
+        await page.mouse.move(60, 140, steps=4)
+        await page.mouse.up()
+
+    with serve_pages() as site:
+        record(tmp_path / "b", site.put(html), act)
+
+    (drag,) = (each for each in actions_of(tmp_path / "b") if isinstance(each, Drag))
+    assert (drag.target.selector, drag.to.selector) == ("#one", "#two")
+
+
+def test_what_scripts_do_is_not_recorded(tmp_path: Path) -> None:
+    """A click that a script makes is no click of a person."""
+
+    async def act(page: Page) -> None:
+        await page.evaluate("document.querySelector('button').click()")
+
+    with serve_pages() as site:
+        record(tmp_path / "b", site.put("<button>Buy</button>"), act)
+
+    assert [each.type for each in actions_of(tmp_path / "b")] == ["navigate"]
+
+
+def test_the_history_is_gone_through_both_ways_as_fast_as_a_person_can(tmp_path: Path) -> None:
+    """Each journey is recorded, and has its way, though the next one has begun before it can be asked about."""
+
+    async def act(page: Page) -> None:
+        await page.goto(second)
+        await page.goto(third)
+        await page.go_back()
+        await page.go_forward()
+        await page.go_back(wait_until="commit")
+        await page.reload()
+
+    with serve_pages() as site:
+        second, third = site.put("<p>second</p>"), site.put("<p>third</p>")
+        record(tmp_path / "b", site.put("<p>first</p>"), act)
+
+    assert [each.type for each in actions_of(tmp_path / "b")] == [
+        *("navigate", "navigate", "navigate", "go_back", "go_forward", "go_back", "reload"),
+    ]
+
+
+def test_a_script_that_goes_back_is_not_the_person(tmp_path: Path) -> None:
+    """Its click did that; a person who goes back just as fast is recorded."""
+
+    async def act(page: Page) -> None:
+        await page.goto(second)
+        await page.locator("button").click()
+        await page.wait_for_url(first)
+        await page.go_forward()
+        await page.locator("input").click()
+        await page.keyboard.type("Ada")
+        await page.go_back()
+
+    with serve_pages() as site:
+        first, second = site.put("<p>first</p>"), site.put("<button onclick='history.back()'>Back</button><input>")
+        record(tmp_path / "b", first, act)
+
+    assert [each.type for each in actions_of(tmp_path / "b")] == [
+        *("navigate", "navigate", "click", "go_forward", "fill", "go_back"),
+    ]
+
+
+def test_whoever_goes_on_before_a_document_has_come_is_told(tmp_path: Path) -> None:
+    """What was given up cannot be replayed."""
+
+    async def act(page: Page) -> None:
+        await page.goto(slow, wait_until="commit")
+        await page.goto(second)
+
+    with serve_pages() as site:
+        slow, second = site.put("<p>slow</p>"), site.put("<p>second</p>")
+        site.answers["/" + slow.rsplit("/", 1)[-1]] = Answer(pieces=(b"<p>slow",), ending="open")
+        record(tmp_path / "b", site.put("<p>first</p>"), act)
+
+    (told,) = [each for each in read_trace(tmp_path / "b").warnings if "went on before" in each]
+    assert told.startswith("subgoal_1__attempt_1_action_002: the next action started before the document arrived")

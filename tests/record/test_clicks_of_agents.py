@@ -1,0 +1,48 @@
+"""Clicks of several presses, and those by force, are recorded and repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AttachOptions
+from eikon_engine.trace.actions import Click
+from tests.browser.pages import Answer, PageSite
+from tests.record.watching import deeds, warnings, watched
+
+TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
+PAGE = """<input id=name value="an old name"> <p id=said></p> <p id=typed></p>
+<div style="position: relative; width: 100px; height: 40px">
+<button id=under style="position: absolute; inset: 0">Under</button>
+<div id=over style="position: absolute; inset: 0" onclick="said.textContent = 'over'; fetch('/over')">Over</div></div>
+<script>
+document.querySelector('#name').oninput = event => {
+  typed.textContent = event.target.value;
+  fetch('/typed?' + event.target.value);
+};
+</script>"""
+
+
+def test_three_presses_and_a_click_by_force_are_repeated(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Three presses select the text that is typed over; what covers an element gets the click that is forced.
+
+    The page asks for each, and replays for nothing else.
+    """
+    site.answers["/over"] = site.answers["/typed"] = Answer(body="noted")
+    with watched(chromium, tmp_path / "b", TWICE) as agent:
+        page = agent.page
+        page.goto(site.put(PAGE))
+        page.click("#name", click_count=3)
+        page.keyboard.type("new")
+        page.locator("#under").click(force=True)
+        assert page.inner_text("#typed") + page.inner_text("#said") == "newover"
+
+    first, _, last = deeds(tmp_path / "b")
+    assert isinstance(first, Click)
+    assert isinstance(last, Click)
+    assert (first.click_count, first.force, last.click_count, last.force) == (3, False, 1, True)
+    assert warnings(tmp_path / "b") == ""
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings

@@ -1,0 +1,153 @@
+"""An element that is not there when a call is sent, as calls wait for theirs, is recorded as it was before the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AttachOptions
+from eikon_engine.record import target_probe as asking
+from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.target import Identity
+from tests.browser.pages import PageSite
+from tests.record.watching import deeds, warnings, watched
+from tests.replay.conftest import replay
+
+TWICE: Final = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
+PAGE: Final = """<script>
+const late = (ms, html) => setTimeout(() => document.body.insertAdjacentHTML('beforeend', html), ms);
+%s
+</script>"""
+RENAMED: Final = """late(450, `<button onclick="this.textContent = 'Done'">Save</button>`);"""
+LEADING: Final = """late(450, `<a id=next href="%s">To the basket</a>`);"""
+HANDED: Final = """late(450, `<button onclick="
+  this.textContent = 'Done'; this.insertAdjacentHTML('afterend', '<p id=said>Save</p>')"><b>Save</b></button>`);"""
+FIELD: Final = """late(450, `<label>Code <input id=code oninput="
+  value = value.toUpperCase(); placeholder = 'four'; setAttribute('aria-label', 'Code ' + value)"></label>`);"""
+BOX: Final = """late(450, `<label><span id=terms>Agree</span> <input type=checkbox onchange="
+  terms.textContent = checked ? 'Agreed' : 'Agree'"></label>`);"""
+CHOICE: Final = """late(450, `<select aria-label=Size onchange="setAttribute('aria-label', 'Size ' + value)">
+  <option>small</option><option>large</option></select>`);"""
+SLOW: Final = """late(50, `<button id=go disabled onclick="this.textContent = 'Gone'">Loading</button>`);
+setTimeout(() => { go.textContent = 'Go'; go.disabled = false; }, 450);"""
+DRAGGED: Final = """late(450, `<div id=here draggable=true ondragstart="this.textContent = 'taken'">take me</div>
+<div id=there ondragover="event.preventDefault()" ondrop="this.textContent = 'full'">put it here</div>`);"""
+
+
+def hit(folder: Path, place: int = 0) -> Identity:
+    """Return what the element of an action was."""
+    target = getattr(deeds(folder)[place], "target", None)
+    assert target is not None
+    assert target.identity is not None, warnings(folder)
+    identity: Identity = target.identity
+    return identity
+
+
+ACTS: Final[dict[str, tuple[str, Callable[[Page], object], str]]] = {
+    "a button that renames itself": (RENAMED, lambda page: page.get_by_role("button", name="Save").click(), "Save"),
+    "a button found by its place": (RENAMED, lambda page: page.click("button"), "Save"),
+    "a text inside a button": (HANDED, lambda page: page.get_by_text("Save", exact=True).click(), "Save"),
+    "a field": (FIELD, lambda page: page.get_by_label("Code").fill("ab1"), "Code"),
+    "a field that is typed into": (FIELD, lambda page: page.locator("#code").press_sequentially("ab1"), "Code"),
+    "a checkbox": (BOX, lambda page: page.get_by_role("checkbox").check(), "Agree"),
+    "a choice": (CHOICE, lambda page: page.locator("select").select_option("large"), "Size"),
+    "a button that is not enabled": (SLOW, lambda page: page.click("#go"), "Go"),
+}
+
+
+@pytest.mark.parametrize("name", list(ACTS))
+def test_a_late_element_is_recorded_as_it_was(chromium: Browser, site: PageSite, tmp_path: Path, name: str) -> None:
+    """What the action changes of its element is not in its identity."""
+    script, act, was = ACTS[name]
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(PAGE % script))
+        act(agent.page)
+
+    seen = hit(tmp_path / "b")
+    assert (seen.name or seen.text) == was
+    attributes = dict(seen.attributes)
+    assert "placeholder" not in attributes
+    assert attributes.get("id") != "said"
+    assert "is not known" not in warnings(tmp_path / "b")
+
+
+@pytest.mark.parametrize("other", ["", "<a id=next href='#'>To the till</a>"])
+def test_a_late_link_is_recorded_though_its_page_is_gone(
+    chromium: Browser, site: PageSite, tmp_path: Path, other: str
+) -> None:
+    """Neither nothing nor the namesake on the page that it leads to is taken for what was clicked."""
+    url = site.put(PAGE % (LEADING % site.put(f"<h1>Basket</h1>{other}")))
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(url)
+        agent.page.click("#next")
+        agent.page.wait_for_selector("h1")
+
+    assert hit(tmp_path / "b").name == "To the basket"
+
+
+def test_the_call_may_be_older_than_the_document(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A call that waits across a navigation is recorded with the element of the document that it acted in."""
+    there = site.put(PAGE % RENAMED)
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(f"<script>setTimeout(() => location = '{there}', 200)</script>"))
+        agent.page.click("button")
+
+    assert hit(tmp_path / "b").name == "Save"
+
+
+def test_both_ends_of_a_late_drag_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The element that is dragged, and the one it is dropped on."""
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(PAGE % DRAGGED))
+        agent.page.drag_and_drop("#here", "#there")
+
+    (drag,) = deeds(tmp_path / "b")
+    assert isinstance(drag, Drag)
+    assert drag.target.identity is not None
+    assert drag.to.identity is not None
+    assert (drag.target.identity.text, drag.to.identity.text) == ("take me", "put it here")
+
+
+@pytest.mark.parametrize(
+    ("name", "was"),
+    [("a field", "Code"), ("a button found by its place", "Save"), ("a button that renames itself", None)],
+)
+def test_an_element_that_was_not_seen_in_time_is_remembered(
+    chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, was: str | None
+) -> None:
+    """Its document knows what was hit; which element of it was meant is known where the selector still tells."""
+    monkeypatch.setattr(asking, "AGAIN_S", 60)
+    script, act, _ = ACTS[name]
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(PAGE % script))
+        act(agent.page)
+
+    target = getattr(deeds(tmp_path / "b")[0], "target", None)
+    assert target is not None
+    assert (target.identity and target.identity.name) == was
+    assert ("could not be identified: it appeared late" in warnings(tmp_path / "b")) == (was is None)
+
+
+def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A mission that waits for all it acts on is certified, and faithful without its site."""
+    link = LEADING % site.put("<h1>Basket</h1>")
+    chain = f"""{FIELD}
+      addEventListener('input', ({{ target }}) => {{ if (target.id) {{ {BOX} }} else {{ {RENAMED} }} }});
+      addEventListener('click', ({{ target }}) => {{ if (target.localName === 'button') {{ {link} }} }});"""
+    with watched(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(site.put(PAGE % chain))
+        agent.page.get_by_label("Code").fill("ab1")
+        agent.page.get_by_role("checkbox").check()
+        agent.page.get_by_role("button", name="Save").click()
+        agent.page.click("#next")
+        agent.page.wait_for_selector("h1")
+
+    assert [hit(tmp_path / "b", place).name for place in range(4)] == ["Code", "Agree", "Save", "To the basket"]
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified", agent.mission.report.findings
+    assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"

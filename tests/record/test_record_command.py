@@ -1,0 +1,252 @@
+"""`eikon record --script`: somebody's script or test, unchanged, becomes a bundle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
+from eikon_engine.redact.scan import find_in_files
+from eikon_engine.trace.bundle import open_bundle
+from tests.browser.pages import Answer, PageSite
+from tests.record.watching import kinds, steps
+from tests.replay.conftest import replay
+
+ROOT = Path(__file__).resolve().parents[2]
+USAGE = 2
+
+TWO_TESTS = """
+import os
+
+def test_first(page):
+    page.goto(os.environ["SITE"])
+    page.click("button")
+
+def test_second(page):
+    page.goto(os.environ["SITE"])
+    page.dblclick("button")
+    assert page.title() == "another"
+"""
+
+FAILING = """
+import sys
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.goto(sys.argv[1])
+    page.click("button")
+    {end}
+"""
+
+
+def record(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    return subprocess.run(
+        [sys.executable, "-m", "eikon_engine", "record", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """Write a script."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def button(site: PageSite) -> str:
+    """Serve a page with a button."""
+    return site.put("<button>Go</button>")
+
+
+def test_a_script_is_recorded_and_certified(button: str, tmp_path: Path) -> None:
+    """A script of nobody's making ends as a certified bundle that replays without its site."""
+    script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
+
+    done = record("--script", script, "-o", tmp_path / "b", "--mission", "Press the button", "--", button)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("b: recorded, 2 actions; certified")
+    assert open_bundle(tmp_path / "b").trace.mission_text == "Press the button"
+    outcome = replay(tmp_path / "b", tmp_path / "run", secrets={})
+    assert (outcome.verdict, outcome.certified, outcome.network_mode) == ("faithful", "certified", "sealed")
+
+
+def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
+    """Two tests are two missions, side by side; the one that fails is a failed one, and so is the command."""
+    test = written(tmp_path, "test_two.py", TWO_TESTS)
+
+    done = record("--script", test, "-o", tmp_path / "b", "--no-certify", SITE=button)
+
+    first, second = (open_bundle(tmp_path / name).trace for name in ("b", "b-2"))
+    assert done.returncode == 1
+    assert (kinds(tmp_path / "b"), kinds(tmp_path / "b-2")) == (["click"], ["double_click"])
+    assert ("test_first" in first.mission_text, "test_second" in second.mission_text) == (True, True)
+    assert (first.status, second.status) == ("complete", "failed")
+    assert "AssertionError" in second.failures[0].message
+
+
+def test_one_test_can_be_chosen_and_certified_later(button: str, tmp_path: Path) -> None:
+    """`FILE::NAME` runs that test alone, recorded with its name; without a certificate, the next command is named."""
+    test = written(tmp_path, "test_two.py", TWO_TESTS)
+
+    done = record("--script", f"{test}::test_first", "-o", tmp_path / "b", "--no-certify", SITE=button)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert kinds(tmp_path / "b") == ["click"]
+    assert not (tmp_path / "b-2").exists()
+    assert f"next: eikon certify {tmp_path / 'b'}" in done.stdout
+    assert open_bundle(tmp_path / "b").trace.mission_text.endswith("test_two.py::test_first[chromium]")
+    assert open_bundle(tmp_path / "b").trace.status == "complete"
+    assert not list((tmp_path / "b").glob("certif*"))
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "mission"),
+    [("sys.exit(7)", 7, "failed"), ("1 / 0", 1, "failed"), ("sys.exit(0)", 0, "complete")],
+)
+def test_the_end_of_a_script_is_that_of_the_command(
+    button: str, tmp_path: Path, end: str, status: int, mission: str
+) -> None:
+    """A script that fails is recorded as failed, with what it did until then; its exit status goes on."""
+    script = written(tmp_path, "agent.py", FAILING.format(end=end))
+
+    done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
+
+    assert done.returncode == status, done.stderr
+    assert open_bundle(tmp_path / "b").trace.status == mission
+    assert kinds(tmp_path / "b") == ["click"]
+    if status == 1:
+        assert "ZeroDivisionError" in done.stderr
+        assert "ZeroDivisionError" in open_bundle(tmp_path / "b").trace.failures[0].message
+    if status:
+        assert f"agent.py exited with status {status}; everything before that is recorded" in done.stderr
+
+
+def test_a_script_that_dies_keeps_what_it_did(button: str, tmp_path: Path) -> None:
+    """A process that ends without a word is one line; its journal opens as a bundle."""
+    script = written(
+        tmp_path, "agent.py", FAILING.format(end="import os; page.title(); page.hover('button'); os._exit(9)")
+    )
+
+    done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
+
+    assert done.returncode == USAGE
+    assert "its process exited with status 9 without a result; partial recordings remain" in done.stderr
+    assert steps(tmp_path / "b")[0].action.type == "navigate"
+
+
+def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
+    """There is nothing to record: one line, and no bundle."""
+    script = written(tmp_path, "quiet.py", "print('nothing to do')\n")
+
+    done = record("--script", script, "-o", tmp_path / "b")
+
+    assert done.returncode == USAGE
+    assert done.stdout == "nothing to do\n"
+    assert "quiet.py: nothing recorded: the script opened no browser context" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["--script", "missing.py"], "missing.py: no such Python script or pytest test"),
+        (["--script", "missing.py", "--trace", "b"], "found --trace and --script"),
+        ([], "expected one of --trace, --script and --url, got none"),
+        (["--script", "a.py", "--clock", "stepped"], "--clock does not apply to --script; remove it"),
+        (["--script", "a.py", "--var", "a=b"], "--var does not apply to --script; remove it"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], wanted: str
+) -> None:
+    """What cannot be recorded is told, with what would do."""
+    status = run_command(eikon, ["record", *arguments, "-o", str(tmp_path / "b")], "eikon")
+
+    told = capsys.readouterr().err
+    assert status == USAGE
+    assert wanted in told
+    assert len(told.splitlines()) == 1
+
+
+SENDER = """
+import sys
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.goto(sys.argv[1] + "?drum=kettle-drum-55")
+    browser.close()
+"""
+
+
+def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Path) -> None:
+    """What a name, a pattern or their absence says of secrets holds for a script as for any other recording."""
+    button = f"{site.url}/button"
+    site.answers["/button"] = Answer(body="<p>here", headers=(("X-Widget", "q7Kd92mLx0pVz3Wt"),))
+    script = written(tmp_path, "agent.py", SENDER)
+    values = {b"q7Kd92mLx0pVz3Wt", b"kettle-drum-55"}
+    rules = ("--redact-name", "x-widget", "--redact-pattern", r"kettle-drum-\d+")
+
+    assert record("--script", script, "-o", tmp_path / "a", *rules, "--no-certify", "--", button).returncode == 0
+    assert record("--script", script, "-o", tmp_path / "b", "--no-redact", "--no-certify", "--", button).returncode == 0
+
+    assert find_in_files(tmp_path / "a", values) == set()
+    assert find_in_files(tmp_path / "b", values) == values
+
+
+def test_a_pattern_that_is_none_is_refused(button: str, tmp_path: Path) -> None:
+    """Nothing is run before the rules are understood."""
+    script = written(tmp_path, "agent.py", SENDER)
+
+    done = record("--script", script, "-o", tmp_path / "b", "--redact-pattern", "(", "--", button)
+
+    assert (done.returncode, len(done.stderr.splitlines())) == (USAGE, 1)
+    assert "malformed redaction pattern '('" in done.stderr
+
+
+def test_why_a_recording_is_not_certified_is_told_as_a_diagnostic(button: str, tmp_path: Path) -> None:
+    """The reason stands on standard error, what was made on standard output."""
+    browser = find_browser(None, environ=os.environ).path
+    text = FAILING.replace("launch()", f"launch(executable_path={str(browser)!r})").format(end="browser.close()")
+    script = written(tmp_path, "agent.py", text)
+
+    done = record("--script", script, "-o", tmp_path / "b", "--", button, EIKON_BROWSER_PATH="/nowhere/chrome")
+
+    assert done.returncode == 1
+    assert "not certified: " in done.stderr
+    assert "/nowhere/chrome" in done.stderr
+    assert done.stdout.splitlines() == [
+        f"{tmp_path / 'b'}: recorded, 2 actions; not certified; next: eikon certify {tmp_path / 'b'}"
+    ]
+
+
+def test_a_folder_that_is_taken_is_refused(button: str, tmp_path: Path) -> None:
+    """A second recording into one folder leaves the first as it was."""
+    script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
+    asked = ("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
+    assert record(*asked).returncode == 0
+    before = (tmp_path / "b" / "trace.json").read_bytes()
+
+    done = record(*asked)
+
+    assert done.returncode == USAGE
+    assert "already" in done.stderr
+    assert "nothing recorded: the script opened no browser context that can be recorded" in done.stderr
+    assert (tmp_path / "b" / "trace.json").read_bytes() == before

@@ -1,0 +1,246 @@
+"""Whatever an agent does through Playwright stands in the recording: what, to which element, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from eikon_engine.redact.scan import find_in_files
+from eikon_engine.trace.actions import Drag, FileInput, Mouse, SelectOption, SetInputFiles
+from eikon_engine.trace.execution import Succeeded
+from tests.browser.pages import Answer, PageSite
+from tests.record.forms import FORM
+from tests.record.watching import deeds, kinds, steps, warnings, watched
+
+
+def fill_and_clear(page: Page) -> None:
+    """Write into a field in four ways."""
+    page.fill("#text", "a")
+    page.locator("#text").clear()
+    page.get_by_label("Name").press_sequentially("b")
+    page.press("#text", "Enter")
+
+
+def click_around(page: Page) -> None:
+    """Use the pointer on elements."""
+    page.click("#go", button="right", modifiers=["Shift"], position={"x": 3, "y": 4})
+    page.locator("#go").dblclick()
+    page.get_by_role("button").hover()
+
+
+def check_and_uncheck(page: Page) -> None:
+    """Tick a box and leave it empty again."""
+    page.check("#box")
+    page.locator("#box").set_checked(checked=False)
+
+
+def use_the_keyboard(page: Page) -> None:
+    """Type into what has the focus."""
+    page.focus("#text")
+    page.keyboard.type("a")
+    page.keyboard.insert_text("b")
+    page.keyboard.down("Shift")
+    page.keyboard.press("c")
+    page.keyboard.up("Shift")
+
+
+def use_the_mouse(page: Page) -> None:
+    """Go by places."""
+    page.mouse.move(5, 5, steps=2)
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.click(5, 5)
+    page.mouse.wheel(0, 10)
+
+
+def travel(page: Page) -> None:
+    """Go back and forth."""
+    page.reload()
+    page.goto(page.url + "?again")
+    page.go_back()
+    page.go_forward()
+
+
+def look_and_wait(page: Page) -> None:
+    """Do what changes no document."""
+    page.wait_for_selector("#go")
+    page.locator("#no").wait_for(state="hidden")
+    page.screenshot()
+    page.set_viewport_size({"width": 700, "height": 500})
+    page.bring_to_front()
+
+
+@pytest.mark.parametrize(
+    ("do", "wanted"),
+    [
+        (fill_and_clear, ["fill", "fill", "type", "press"]),
+        (click_around, ["click", "double_click", "hover"]),
+        (check_and_uncheck, ["check", "uncheck"]),
+        (use_the_keyboard, ["focus", "insert_text", "insert_text", "key", "press", "key"]),
+        (use_the_mouse, ["mouse", "mouse", "mouse", "mouse", "scroll"]),
+        (travel, ["reload", "navigate", "go_back", "go_forward"]),
+        (look_and_wait, ["wait_for", "wait_for", "screenshot", "set_viewport", "switch_page"]),
+    ],
+)
+def test_each_call_is_an_action(
+    chromium: Browser, site: PageSite, tmp_path: Path, do: Callable[[Page], None], wanted: list[str]
+) -> None:
+    """Calls on pages, locators, keyboard and mouse are recorded in their order, and all of them as they went."""
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(FORM))
+        do(agent.page)
+
+    assert kinds(tmp_path / "b") == wanted
+    assert [step.result for step in steps(tmp_path / "b")] == [Succeeded()] * (len(wanted) + 1)
+    assert "the recorder failed" not in warnings(tmp_path / "b")
+
+
+def test_options_are_recorded_as_they_were_chosen(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """By value, label or place; a text that is either is recorded as the value that it chose."""
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(FORM))
+        page.select_option("#one", "Beta")
+        page.select_option("#one", label="Alpha")
+        page.select_option("#one", index=1)
+        page.select_option("#many", ["a", "Beta"])
+
+    chosen = [deed for deed in deeds(tmp_path / "b") if isinstance(deed, SelectOption)]
+    assert [(each.by, each.options) for each in chosen] == [
+        ("value", ("b",)),
+        ("label", ("Alpha",)),
+        ("index", ("1",)),
+        ("value", ("a", "b")),
+    ]
+
+
+def test_a_drag_is_recorded_however_it_is_done(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """One call of two elements, or the buttons of the mouse between two hovers: pressed and released where they lie."""
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(FORM))
+        page.drag_and_drop("#here", "#there")
+        page.hover("#here")
+        page.mouse.down()
+        page.hover("#there")
+        page.mouse.up()
+        middle = page.locator("#here").bounding_box()
+
+    drag, _, down, _, up = deeds(tmp_path / "b")
+    assert middle is not None
+    assert isinstance(drag, Drag)
+    assert (drag.target.selector, drag.to.selector) == ("#here", "#there")
+    assert drag.to.identity is not None
+    assert isinstance(down, Mouse)
+    assert isinstance(up, Mouse)
+    assert (down.event, up.event) == ("down", "up")
+    assert (down.x, down.y) == (middle["x"] + middle["width"] / 2, middle["y"] + middle["height"] / 2)
+    assert down.under is not None
+    assert down.under.text == "take me"
+    assert up.y > down.y
+
+
+def test_dialogs_are_answered_before_they_open(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """What an agent accepts is an action of its own before the one that asks; what it dismisses needs none."""
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put("<button onclick=\"window.said = prompt('Name?', 'x')\">Ask</button>"))
+        page.once("dialog", lambda dialog: dialog.accept("Ada"))
+        page.click("button")
+        assert page.evaluate("said") == "Ada"
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.click("button")
+        page.click("button")
+        assert page.evaluate("said") is None
+
+    answer, *clicks = deeds(tmp_path / "b")
+    assert answer.type == "answer_dialog"
+    assert (answer.accept, answer.text) == (True, "Ada")
+    assert [click.type for click in clicks] == ["click"] * 3
+
+
+def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A popup is switched to before it is used; a page of the agent's own is opened; both are closed."""
+    other = site.put("<button id=other>Other</button>")
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(f"<button onclick=\"window.open('{other}')\">Open</button>"))
+        with page.expect_popup() as opening:
+            page.click("button")
+        opening.value.click("#other")
+        opening.value.close()
+        own = page.context.new_page()
+        own.goto(other)
+        own.close()
+
+    assert [(deed.type, deed.page) for deed in deeds(tmp_path / "b")] == [
+        ("click", 0),
+        ("switch_page", 1),
+        ("click", 1),
+        ("close_page", 1),
+        ("open_page", 2),
+        ("navigate", 2),
+        ("close_page", 2),
+    ]
+
+
+def test_a_download_belongs_to_the_click_that_began_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The agent gets its file, and the recording knows name and content."""
+    site.answers["/file.bin"] = Answer(body=b"\0\1\2", content_type="application/octet-stream")
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put("<a href=/file.bin download>Load</a>"))
+        with page.expect_download() as loading:
+            page.click("a")
+        assert loading.value.path().read_bytes() == b"\0\1\2"
+
+    seen = steps(tmp_path / "b")[-1].observation
+    assert seen is not None
+    assert [download.name for download in seen.downloads] == ["file.bin"]
+
+
+UPLOAD = """<input type=file id=file aria-label=File onchange="said = files[0].type">
+<button id=choose onclick="file.click()">Choose</button>"""
+
+
+def choose_path(page: Page, file: Path) -> None:
+    """Name a file."""
+    page.set_input_files("#file", file)
+
+
+def choose_content(page: Page, file: Path) -> None:
+    """Give a content."""
+    content = {"name": "list.csv", "mimeType": "text/csv", "buffer": file.read_bytes()}
+    page.locator("#file").set_input_files(content)  # type: ignore[arg-type] # a FilePayload
+
+
+def choose_by_chooser(page: Page, file: Path) -> None:
+    """Let the page ask for a file."""
+    with page.expect_file_chooser() as choosing:
+        page.click("#choose")
+    choosing.value.set_files(file)
+
+
+@pytest.mark.parametrize("choose", [choose_path, choose_content, choose_by_chooser])
+def test_an_upload_is_in_the_bundle(
+    chromium: Browser, site: PageSite, tmp_path: Path, choose: Callable[[Page, Path], None]
+) -> None:
+    """Files that an agent gives to a field are kept, by whichever way, as what the page took them for."""
+    file = tmp_path / "list.csv"
+    file.write_bytes(b"name,price\n")
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(UPLOAD))
+        choose(agent.page, file)
+        taken_for = agent.page.evaluate("said")
+
+    upload = deeds(tmp_path / "b")[-1]
+    assert isinstance(upload, SetInputFiles)
+    assert upload.target.selector == "#file"
+    assert upload.target.identity is not None
+    (kept,) = upload.files
+    assert isinstance(kept, FileInput)
+    assert (kept.name, kept.mime_type) == ("list.csv", taken_for)
+    assert find_in_files(tmp_path / "b" / "files", {b"name,price\n"})

@@ -1,0 +1,160 @@
+"""What an agent types into a password field is in no file, by whichever way it got there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from eikon_engine.record import AttachOptions, record_mission
+from eikon_engine.redact.scan import find_in_files
+from eikon_engine.trace.actions import Fill, InsertText, SecretRef, TypeText
+from eikon_engine.trace.bundle import open_bundle
+from tests.browser.pages import Answer, Asked, PageSite
+from tests.record.watching import deeds, watched
+
+PASSWORD = "lime-grove-88"
+LOGIN = """<form method=post action=/in><input id=name name=name aria-label=Name>
+<input id=password name=password type=password aria-label=Password><button>Sign in</button></form>"""
+
+
+def fill(page: Page) -> None:
+    """Set it at once."""
+    page.fill("#password", PASSWORD)
+
+
+def type_on_locator(page: Page) -> None:
+    """Type it into a locator."""
+    page.get_by_label("Password").press_sequentially(PASSWORD)
+
+
+def fill_handle(page: Page) -> None:
+    """Set it by a handle."""
+    handle = page.query_selector("input[type=password]")
+    assert handle is not None
+    handle.fill(PASSWORD)
+
+
+def type_on_keyboard(page: Page) -> None:
+    """Type it into what has the focus."""
+    page.click("#password")
+    page.keyboard.type(PASSWORD)
+
+
+def insert_text(page: Page) -> None:
+    """Insert it into what has the focus."""
+    page.fill("#name", "ada")
+    page.keyboard.press("Tab")
+    page.keyboard.insert_text(PASSWORD)
+
+
+def echo(asked: Asked) -> Answer:
+    """Greet with everything that was sent."""
+    return Answer(body=f"<h1>Signed in</h1><p>{asked.body.decode()}")
+
+
+@pytest.mark.parametrize("give", [fill, type_on_locator, fill_handle, type_on_keyboard, insert_text])
+def test_a_password_is_in_no_file(
+    chromium: Browser, site: PageSite, tmp_path: Path, give: Callable[[Page], None]
+) -> None:
+    """Neither the trace nor a body that sent it, nor the page that says it again, has it: its name stands there."""
+    site.answers["/in"] = echo
+    url = site.put(LOGIN)
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(url)
+        give(agent.page)
+        agent.page.click("button")
+        agent.page.wait_for_selector("h1")
+
+    texts = [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, Fill | TypeText | InsertText)]
+    assert SecretRef(secret="PASSWORD") in texts
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
+    assert any(PASSWORD.encode() in asked.body for asked in site.asked)
+
+
+@pytest.mark.parametrize("where", ["frame", "shadow"])
+def test_a_password_typed_into_what_has_the_focus_is_found_inside(
+    chromium: Browser, site: PageSite, tmp_path: Path, where: str
+) -> None:
+    """The field may be in a frame of another site or in a shadow root: what goes to the keyboard is a secret."""
+    inner = site.put(LOGIN).replace(site.url, site.elsewhere)
+    shadow = f"<div id=host></div><script>host.attachShadow({{mode: 'open'}}).innerHTML = `{LOGIN}`</script>"
+    url = site.put(f"<iframe src={inner}></iframe>" if where == "frame" else shadow)
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(url)
+        (page.frame_locator("iframe") if where == "frame" else page).locator("#password").click()
+        page.keyboard.type(PASSWORD)
+
+    assert [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, InsertText)] == [
+        SecretRef(secret="PASSWORD")
+    ]
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
+
+
+def test_other_texts_of_the_keyboard_are_none(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A text for a plain field stays a text, though a password field is on the page and was used before."""
+    url = site.put(LOGIN)
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(url)
+        page.click("#password")
+        page.click("#name")
+        page.keyboard.type("ada")
+
+    assert [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, InsertText)] == ["ada"]
+
+
+def test_named_secrets_are_written_nowhere(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A value that was named stands in no text that the agent says, does or fails by."""
+    url = site.put(LOGIN)
+    options = AttachOptions(certify=None, secrets={"CUSTOMER": PASSWORD})
+
+    def work() -> None:
+        with watched(chromium, tmp_path / "b", options) as agent:
+            page, mission = agent.page, agent.mission
+            with mission.subgoal(f"Look for {PASSWORD}", subgoal_id=PASSWORD):
+                page.goto(f"{url}?of={PASSWORD}")
+                page.fill("#name", PASSWORD)
+                mission.tool("find", {"who": PASSWORD}, result=[PASSWORD], error=f"no {PASSWORD}")
+                mission.completion(prompt=PASSWORD, response={"who": PASSWORD}, error=PASSWORD)
+                mission.extraction(PASSWORD, PASSWORD)
+                mission.warn(PASSWORD)
+                message = f"{PASSWORD} is gone"
+                raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError):
+        work()
+
+    assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
+    assert open_bundle(tmp_path / "b").trace.subgoal_traces[0].description == "Look for {{eikon-secret:CUSTOMER}}"
+
+
+def test_a_password_in_the_words_of_the_mission_is_in_no_id(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The id is built of the text before anybody types; it is built again once the text turns out to hold a secret."""
+    page = chromium.new_page()
+    text = f"Sign in with {PASSWORD}, please"
+    with record_mission(page, mission_text=text, directory=tmp_path / "b", options=AttachOptions(certify=None)):
+        page.goto(site.put(LOGIN))
+        page.fill("#password", PASSWORD)
+    page.context.close()
+
+    trace = open_bundle(tmp_path / "b").trace
+    assert trace.mission_text == "Sign in with {{eikon-secret:PASSWORD}}, please"
+    assert trace.mission_id.partition("_")[2] == "sign_in_with_eikon_secret_password"
+
+
+@pytest.mark.parametrize("mission_id", [None, "lime-grove"])
+def test_other_ids_stay(chromium: Browser, site: PageSite, tmp_path: Path, mission_id: str | None) -> None:
+    """An id that was given, and one without a secret, are kept as they are."""
+    page = chromium.new_page()
+    options = AttachOptions(certify=None, mission_id=mission_id)
+    with record_mission(page, mission_text="Sign in at the lime grove", directory=tmp_path / "b", options=options):
+        page.goto(site.put(LOGIN))
+        page.fill("#password", PASSWORD)
+    page.context.close()
+
+    known = open_bundle(tmp_path / "b").trace.mission_id
+    assert known == mission_id or known.endswith("Z_sign_in_at_the_lime_grove")

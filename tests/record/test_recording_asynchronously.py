@@ -1,0 +1,156 @@
+"""The same for agents that drive the asynchronous API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Dialog, Page, async_playwright
+
+from eikon_engine.browser.executable import find_browser
+from eikon_engine.errors import UsageError
+from eikon_engine.record import AgentMission, AttachOptions, record_mission
+from eikon_engine.trace.bundle import open_bundle
+from tests.browser.pages import Answer, PageSite
+from tests.record.watching import QUICK, kinds, steps
+
+ASKING = """<button id=ask onclick="said = prompt('Name?')">Ask</button>
+<button id=open onclick="window.open('about:blank')">Open</button> <a id=load href=/file.bin download>Load</a>
+<input type=file id=file aria-label=File> <button id=choose onclick="file.click()">Choose</button>"""
+
+
+@asynccontextmanager
+async def opened_page() -> AsyncIterator[Page]:
+    """Open a page in a browser of its own."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        yield await browser.new_page()
+        await browser.close()
+
+
+def run(folder: Path, agent: Callable[[Page, AgentMission], Awaitable[None]], options: AttachOptions = QUICK) -> None:
+    """Let an agent work, recorded."""
+
+    async def work() -> None:
+        async with (
+            opened_page() as page,
+            record_mission(page, mission_text="Try it", directory=folder, options=options) as mission,
+        ):
+            await agent(page, mission)
+
+    asyncio.run(work())
+
+
+def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None:
+    """An asynchronous agent awaits the output of a skill, and enters subgoals by either kind of block."""
+    url = site.put("<table id=t><tr><th>Name</th></tr><tr><td>Banana</td></tr></table><button>Go</button>")
+    outputs = []
+
+    async def agent(page: Page, mission: AgentMission) -> None:
+        async with mission.subgoal("Look"):
+            await page.goto(url)
+            outputs.append(await mission.skill("extract_table", parameters={"selector": "#t"}))
+        with mission.subgoal("Press"):
+            await page.click("button")
+
+    run(tmp_path / "b", agent)
+
+    look, press = open_bundle(tmp_path / "b").trace.subgoal_traces
+    assert [skill.output for skill in look.skills_used] == outputs
+    assert "Banana" in str(outputs)
+    assert [step.action.type for step in press.actions_taken] == ["click"]
+
+
+def test_what_pages_ask_for_is_awaited_and_recorded(site: PageSite, tmp_path: Path) -> None:
+    """Dialogs, popups, downloads and file choosers that an asynchronous agent waits for are in the recording."""
+    site.answers["/file.bin"] = Answer(body=b"file", content_type="application/octet-stream")
+    url = site.put(ASKING)
+    said = []
+
+    async def accept(dialog: Dialog) -> None:
+        await dialog.accept("Ada")
+
+    async def agent(page: Page, _mission: AgentMission) -> None:
+        await page.goto(url)
+        page.once("dialog", accept)
+        await page.click("#ask")
+        said.append(await page.evaluate("said"))
+        async with page.expect_popup() as opening:
+            await page.click("#open")
+        await (await opening.value).close()
+        async with page.expect_download() as loading:
+            await page.click("#load")
+        said.append((await loading.value).suggested_filename)
+        async with page.expect_file_chooser() as choosing:
+            await page.click("#choose")
+        await (await choosing.value).set_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"})
+
+    run(tmp_path / "b", agent)
+
+    assert said == ["Ada", "file.bin"]
+    assert kinds(tmp_path / "b") == [
+        "answer_dialog",
+        "click",
+        "click",
+        "close_page",
+        "click",
+        "click",
+        "set_input_files",
+    ]
+    assert [len(step.observation.downloads) for step in steps(tmp_path / "b") if step.observation][5] == 1
+
+
+def test_calls_at_once_are_recorded_as_they_were_sent(site: PageSite, tmp_path: Path) -> None:
+    """An agent that gathers several calls has all of them in the recording, in the order in which they began."""
+    url = site.put("<input id=a><input id=b><input id=c>")
+
+    async def agent(page: Page, _mission: AgentMission) -> None:
+        await page.goto(url)
+        await asyncio.gather(*(page.fill(f"#{name}", name) for name in "abc"))
+
+    run(tmp_path / "b", agent)
+
+    assert kinds(tmp_path / "b") == ["fill", "fill", "fill"]
+
+
+def test_an_agent_that_is_cancelled_has_aborted(site: PageSite, tmp_path: Path) -> None:
+    """A deadline around the agent ends the recording with it: aborted, and read back."""
+    url = site.put("<p>here")
+
+    async def agent(page: Page) -> None:
+        async with (
+            asyncio.timeout(2),
+            record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK),
+        ):
+            await page.goto(url)
+            await page.click("#never")
+
+    async def work() -> None:
+        async with opened_page() as page:
+            with pytest.raises(TimeoutError):
+                await agent(page)
+
+    asyncio.run(work())
+
+    assert open_bundle(tmp_path / "b").trace.status == "aborted"
+    assert kinds(tmp_path / "b") == ["click"]
+
+
+def test_a_block_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
+    """`with` around an asynchronous agent is one clear line, and leaves nothing behind."""
+
+    async def work() -> None:
+        async with opened_page() as page:
+            with record_mission(page, mission_text="Wrong", directory=tmp_path / "b", options=QUICK):
+                pass
+
+    with pytest.raises(
+        UsageError, match=r"^the agent uses Playwright's asynchronous API; use `async with record_mission\(…\)`"
+    ):
+        asyncio.run(work())
+
+    assert not (tmp_path / "b").exists()

@@ -1,0 +1,153 @@
+"""What certifying takes for what an agent's pages show, where the agent did not wait for them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Browser, TimeoutError  # noqa: A004 - what Playwright raises
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.dom import render_plain_html
+from eikon_engine.record import AttachOptions, record_mission
+from eikon_engine.trace.bundle import load_page, open_bundle
+from tests.browser.pages import Answer, PageSite
+from tests.record.watching import steps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.pages import Asked
+
+QUIET = "nobody spoke"
+LATE_S = 2.0
+KEPT_MS = 1500
+"""How long the agent looks at the page before it sends something; the poll is on its way all the time."""
+CHAT = """<p>nobody spoke</p><button onclick="fetch('/say', {method: 'POST'})">Say</button>
+<script>
+fetch('/poll').then(answer => answer.text()).then(text => document.querySelector('p').textContent = text);
+</script>"""
+
+
+BUY = "<button onclick='document.title = 1'>Buy</button>"
+TOTAL = """<button onclick="document.querySelector('p').textContent = price">Total</button><button>Again</button><p></p>
+<script>
+let price = '0';
+fetch('/price').then(answer => answer.text()).then(text => { price = text });
+</script>"""
+
+
+def shown(folder: Path, step: int) -> str:
+    """Return what the page shows after a step, by what certifying found."""
+    bundle = open_bundle(folder)
+    baseline = steps(folder)[step].baseline
+    snapshot = None if baseline is None else load_page(bundle.dom, baseline.pages[0])
+    assert snapshot is not None
+    return render_plain_html(snapshot.main)
+
+
+@pytest.fixture
+def chat(site: PageSite) -> str:
+    """Serve a page that learns by a long poll of what was said; each visit begins anew."""
+    said = threading.Event()
+
+    def page(_asked: Asked) -> Answer:
+        said.clear()
+        return Answer(body=f"<!doctype html>{CHAT}")
+
+    def say(_asked: Asked) -> Answer:
+        said.set()
+        return Answer(body="ok")
+
+    def poll(_asked: Asked) -> Answer:
+        said.wait(timeout=60)
+        return Answer(body="somebody spoke")
+
+    site.answers.update({"/chat": page, "/say": say, "/poll": poll})
+    return f"{site.url}/chat"
+
+
+def test_the_answer_to_a_long_poll_comes_after_what_it_tells_of(chromium: Browser, chat: str, tmp_path: Path) -> None:
+    """It was on its way since the page began; nobody had spoken then, and replays do not show it before."""
+    page = chromium.new_page()
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+
+    with record_mission(page, mission_text="Speak", directory=tmp_path / "b", options=options) as mission:
+        page.goto(chat)
+        page.wait_for_timeout(KEPT_MS)
+        page.get_by_role("button", name="Say").click()
+        page.get_by_text("somebody spoke").wait_for()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified"
+    assert [QUIET in shown(tmp_path / "b", number) for number in range(3)] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "fetch('/late').then(r => r.text()).then(t => document.body.innerHTML = t)",
+        "setTimeout(() => { document.body.innerHTML = document.querySelector('template').innerHTML }, 2000)",
+    ],
+    ids=["an answer", "a timer"],
+)
+def test_what_failed_because_it_came_too_early_fails_again(
+    chromium: Browser, site: PageSite, tmp_path: Path, source: str
+) -> None:
+    """An agent that tries again and again found nothing at first; a replay that waits for pages keeps that order."""
+
+    def late(_asked: Asked) -> Answer:
+        site.released.wait(LATE_S)
+        return Answer(body=BUY)
+
+    site.answers["/late"] = late
+    page = chromium.new_page()
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+
+    with record_mission(page, mission_text="Buy", directory=tmp_path / "b", options=options) as mission:
+        page.goto(site.put(f"<template>{BUY}</template><script>{source}</script>"))
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                page.get_by_role("button").click(timeout=500)
+        page.get_by_role("button").click()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified"
+    assert [(step.result.kind, step.baseline is not None) for step in steps(tmp_path / "b")] == [
+        ("ok", True),
+        ("failed", True),
+        ("failed", True),
+        ("ok", True),
+    ]
+
+
+def test_what_was_done_before_an_answer_that_replays_wait_for_is_named(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The agent saw a total of 0, replays show one of 42: that they are equal does not prove what the agent did."""
+
+    def late(_asked: Asked) -> Answer:
+        site.released.wait(LATE_S)
+        return Answer(body="42")
+
+    site.answers["/price"] = late
+    page = chromium.new_page()
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+
+    with record_mission(page, mission_text="Sum up", directory=tmp_path / "b", options=options) as mission:
+        page.goto(site.put(TOTAL))
+        page.get_by_role("button", name="Total").click()
+        assert page.locator("p").inner_text() == "0"
+        page.wait_for_function("price === '42'")
+        page.get_by_role("button", name="Again").click()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.certificate is not None
+    assert len(mission.report.notes) == 1
+    assert "sequence 2 (click" in mission.report.notes[0]
+    assert "/price, replays do" in mission.report.notes[0]
+    assert mission.report.certificate.notes == mission.report.notes

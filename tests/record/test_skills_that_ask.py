@@ -1,0 +1,141 @@
+"""Skills that ask a model while a mission is recorded: asked once, and answered from the bundle ever after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
+from eikon_engine.errors import CompletionError, OutputError
+from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_folder
+from eikon_engine.record import AttachOptions
+from eikon_engine.trace.execution import Failed
+from tests.browser.pages import serve_pages
+from tests.record.asking import PAGE, QUESTION, asking, skills_of
+from tests.record.watching import watched
+from tests.redact.test_login import left_in
+from tests.replay.conftest import replay
+from tests.sites.model_server import answer_error, answer_text, serve_model
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+KEY = "zX81-spectrum-4711"
+
+
+class Recorded(NamedTuple):
+    """A bundle, what certifying it came to, and how often the model was asked."""
+
+    bundle: Path
+    status: str | None
+    asked: int
+
+
+@pytest.fixture(scope="module")
+def recorded(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Let an agent ask about a page: an answer with a secret, another one, and none; both servers are gone after it."""
+    folder = tmp_path_factory.mktemp("asking") / "b"
+    with (
+        serve_pages() as site,
+        serve_model(answer_text(f"1.20, says {KEY}"), answer_text("one euro twenty"), answer_error(500, KEY)) as model,
+    ):
+        url = site.put(PAGE)
+        options = asking(model, secrets={"SAYER": KEY}, certify=CertifyOptions(runs=2))
+        with watched(chromium, folder, options) as agent:
+            agent.page.goto(url)
+            first = agent.mission.skill("ask_page", parameters=QUESTION)
+            agent.mission.skill("ask_page", parameters=QUESTION)
+            with pytest.raises(CompletionError):
+                agent.mission.skill("ask_page", parameters=QUESTION)
+            agent.page.click("button")
+        assert first == {"answer": f"1.20, says {KEY}", "cut": False}
+        report = agent.mission.report
+        return Recorded(folder, None if report is None else report.status, len(model.asked))
+
+
+def test_an_agent_is_recorded_and_certified_with_one_answer_a_question(recorded: Recorded) -> None:
+    """Certifying replays the mission several times, and asks the model not once more."""
+    assert (recorded.status, recorded.asked) == ("certified", 3)
+    assert len(read_folder(recorded.bundle / RESPONSES_FOLDER).responses) == 3
+
+
+def test_a_replay_without_servers_is_faithful(recorded: Recorded, tmp_path: Path) -> None:
+    """The skills are run again on the stored pages, and get their answers, and their failure, from the bundle."""
+    outcome = replay(recorded.bundle, tmp_path / "run", secrets={})
+
+    assert outcome.verdict == "faithful"
+    assert outcome.reasons == ()
+
+
+def test_the_command_replays_it_without_a_server(recorded: Recorded, tmp_path: Path) -> None:
+    """`eikon replay` needs no option for it."""
+    command = ["replay", "--trace", str(recorded.bundle), "--artifacts-dir", str(tmp_path / "run")]
+
+    assert run_command(eikon, command, "eikon") == 0
+
+
+def test_a_failure_of_the_model_is_one_of_the_skill(recorded: Recorded) -> None:
+    """It is recorded with its code, and went on to the agent."""
+    failed = skills_of(recorded.bundle)[2]
+
+    assert isinstance(failed.result, Failed)
+    assert failed.result.code == "completion-server"
+    assert not failed.output_recorded
+
+
+def test_a_secret_in_an_answer_is_in_no_file(recorded: Recorded, tmp_path: Path) -> None:
+    """Neither in the responses nor in the outputs, nor in what a replay leaves."""
+    replay(recorded.bundle, tmp_path / "run", secrets={})
+
+    assert left_in(recorded.bundle, {"sayer": KEY}) == set()
+    assert left_in(tmp_path / "run", {"sayer": KEY}) == set()
+
+
+def test_another_answer_in_the_bundle_diverges(recorded: Recorded, tmp_path: Path) -> None:
+    """The output of a skill is compared: whoever edits an answer sees what follows from it."""
+    kept = recorded.bundle / RESPONSES_FOLDER
+    path = next(path for path in sorted(kept.iterdir()) if "twenty" in path.read_text())
+    before = path.read_text()
+    path.write_text(before.replace("twenty", "thirty"))
+    try:
+        outcome = replay(recorded.bundle, tmp_path / "run", secrets={})
+    finally:
+        path.write_text(before)
+
+    assert [each.code for each in outcome.divergences] == ["skill-output-changed"]
+
+
+def test_noted_tools_and_completions_change_nothing(chromium: Browser, tmp_path: Path) -> None:
+    """An agent that notes what it does beside pages is certified as one that does not."""
+    with serve_pages() as site:
+        url = site.put(PAGE)
+        with watched(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
+            agent.page.goto(url)
+            agent.mission.completion(prompt="What now?", response="Press", model="gpt-test")
+            agent.mission.tool("store", {"price": 1}, result="stored")
+            agent.page.click("button")
+
+    assert not (tmp_path / "b" / RESPONSES_FOLDER).exists()
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified"
+
+
+def test_responses_of_another_recording_are_not_mixed_in(recorded: Recorded, chromium: Browser, tmp_path: Path) -> None:
+    """A folder that holds responses is refused, and they stay."""
+    kept = tmp_path / "b" / RESPONSES_FOLDER
+    kept.mkdir(parents=True)
+    for path in (recorded.bundle / RESPONSES_FOLDER).iterdir():
+        (kept / path.name).write_bytes(path.read_bytes())
+
+    with (
+        pytest.raises(OutputError, match="responses exist already"),
+        watched(chromium, tmp_path / "b"),
+    ):
+        pass
+
+    assert len(read_folder(kept).responses) == 3

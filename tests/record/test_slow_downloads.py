@@ -1,0 +1,57 @@
+"""A download that outlasts the last action is waited for; one that outlasts that is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import AttachOptions
+from eikon_engine.record import action_log as timeline
+from tests.browser.pages import Answer, PageSite
+from tests.record.watching import steps, warnings, watched
+
+TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
+
+
+@pytest.mark.parametrize("link", ["<a href=/slow>Get it</a>", "<a href=/slow download>Get it</a>"])
+def test_a_slow_last_download_is_waited_for(chromium: Browser, site: PageSite, tmp_path: Path, link: str) -> None:
+    """A download that is still running when the mission ends is recorded whole, and certified as it was."""
+    site.answers["/slow"] = Answer(
+        content_type="application/octet-stream",
+        headers=(("Content-Disposition", "attachment; filename=slow.bin"),),
+        pieces=tuple(bytes([number]) * 1000 for number in range(75)),
+    )
+    url = site.put(link)
+    with watched(chromium, tmp_path / "b", TWICE) as agent:
+        agent.page.goto(url)
+        agent.page.click("a")
+
+    assert warnings(tmp_path / "b") == ""
+    assert agent.mission.report is not None
+    assert agent.mission.report.status == "certified"
+    seen = steps(tmp_path / "b")[-1].observation
+    assert seen is not None
+    assert [(each.name, each.size, each.failure) for each in seen.downloads] == [("slow.bin", 75_000, None)]
+
+
+def test_a_download_that_goes_on_for_too_long_is_told(
+    chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warning says that replays do not have it."""
+    monkeypatch.setattr(timeline, "DOWNLOAD_S", 0.3)
+    site.answers["/endless"] = Answer(
+        content_type="application/octet-stream",
+        headers=(("Content-Disposition", "attachment; filename=endless.bin"),),
+        pieces=(bytes(100_000),),
+        ending="open",
+    )
+    url = site.put("<a href=/endless>Get it</a>")
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(url)
+        agent.page.click("a")
+
+    told = f"the download was still running 0.3 s after the mission; replays do not have it: {site.url}/endless"
+    assert told in warnings(tmp_path / "b")

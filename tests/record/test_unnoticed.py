@@ -1,0 +1,184 @@
+"""An agent notices nothing: whatever it listens to, routes or expects is as it would be without a recording."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
+
+from eikon_engine.browser.attach.client_views import impl_of
+from eikon_engine.record import record_mission
+from tests.browser.pages import Answer, PageSite
+from tests.record.watching import QUICK, deeds, kinds, warnings, watched
+
+Agent = Callable[[Page, str, list[str]], None]
+"""Drive a page of a site, and note what is noticed."""
+
+PAGE = """<button id=go onclick="console.log('went'); fetch('/data').then(got => got.text()).then(text => {
+  out.textContent = text; console.log(text); })">Go</button><p id=out></p>
+<button id=ask onclick="out.textContent = String(confirm('Sure?'))">Ask</button>
+<button id=break onclick="throw new Error('broken')">Break</button>
+<button id=open onclick="window.open('/other')">Open</button>"""
+
+
+def listen(page: Page, url: str, noticed: list[str]) -> None:
+    """Hear of everything that a page and its context tell."""
+    for kind in ("request", "response", "requestfinished", "requestfailed"):
+        page.on(kind, lambda event, kind=kind: noticed.append(f"{kind} {event.url}"))
+    page.on("console", lambda message: noticed.append(f"console {message.type} {message.text}"))
+    page.on("pageerror", lambda error: noticed.append(f"error {error}"))
+    page.on("framenavigated", lambda frame: noticed.append(f"navigated {frame.url}"))
+    page.on("load", lambda _: noticed.append("load"))
+    page.context.on("page", lambda opened: noticed.append(f"page {opened is not page}"))
+    page.goto(url)
+    page.click("#go")
+    expect(page.locator("#out")).to_have_text("data")
+    page.click("#break")
+    with page.expect_popup() as opening:
+        page.click("#open")
+    opening.value.close()
+
+
+def answer_dialogs(page: Page, url: str, noticed: list[str]) -> None:
+    """Answer with a handler that is put on, and taken off again."""
+
+    def answer(dialog: Dialog) -> None:
+        noticed.append(f"{dialog.type} {dialog.message} {dialog.default_value}")
+        dialog.accept()
+
+    page.goto(url)
+    page.on("dialog", answer)
+    page.click("#ask")
+    noticed.append(page.inner_text("#out"))
+    page.remove_listener("dialog", answer)
+    page.click("#ask")
+    noticed.append(page.inner_text("#out"))
+
+
+def route(page: Page, url: str, noticed: list[str]) -> None:
+    """Answer one request, change another, and let go of the routes."""
+
+    def fulfill(route: Route) -> None:
+        noticed.append(f"{route.request.method} {route.request.resource_type}")
+        route.fulfill(body="made up")
+
+    page.route("**/data", fulfill)
+    page.goto(url)
+    page.click("#go")
+    expect(page.locator("#out")).to_have_text("made up")
+    page.unroute("**/data")
+    page.click("#go")
+    expect(page.locator("#out")).to_have_text("data")
+
+
+def look_around(page: Page, url: str, noticed: list[str]) -> None:
+    """Look at what a page could tell of being watched."""
+    page.goto(url)
+    noticed.append(str(page.evaluate("Object.keys(window).filter(each => each.includes('eikon'))")))
+    noticed.append(str(page.evaluate("[Math.random.toString(), Date.now.toString(), navigator.webdriver]")))
+    noticed.append(f"{len(page.context.pages)} {len(page.frames)} {page.viewport_size} {page.context.cookies()}")
+    noticed.append(page.content())
+
+
+@pytest.mark.parametrize("agent", [listen, answer_dialogs, route, look_around])
+def test_an_agent_sees_what_it_would_see(chromium: Browser, site: PageSite, tmp_path: Path, agent: Agent) -> None:
+    """The same work, recorded and not, notices the same things in the same order."""
+    site.answers["/data"] = Answer(body="data", content_type="text/plain")
+    site.answers["/other"] = Answer(body="<p>other")
+    site.answers["/favicon.ico"] = Answer(status=204)
+    url = site.put(PAGE)
+    alone: list[str] = []
+    recorded: list[str] = []
+
+    page = chromium.new_page()
+    agent(page, url, alone)
+    page.close()
+    with watched(chromium, tmp_path / "b") as watching:
+        agent(watching.page, url, recorded)
+
+    assert recorded == alone
+    assert "CDPSession" not in warnings(tmp_path / "b")
+    assert "click" in kinds(tmp_path / "b") or agent is look_around
+
+
+def test_the_answers_of_a_route_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """What an agent answers itself is what the page got, and so what a replay gives it."""
+    site.answers["/data"] = Answer(body="data", content_type="text/plain")
+    url = site.put(PAGE)
+    with watched(chromium, tmp_path / "b") as agent:
+        route(agent.page, url, [])
+
+    index = (tmp_path / "b" / "network" / "index.jsonl").read_text(encoding="utf-8")
+    assert index.count('/data"') >= 2
+    assert "the recorder failed" not in warnings(tmp_path / "b")
+
+
+def test_polls_and_reads_are_no_actions(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Expectations, texts, counts and waits for an address leave nothing in the recording."""
+    url = site.put("<h1>Here</h1>")
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(url)
+        expect(page.get_by_role("heading")).to_have_text("Here")
+        expect(page).to_have_url(url)
+        page.wait_for_url(url)
+        page.wait_for_timeout(10)
+        page.locator("h1").count()
+        page.title()
+        page.locator("h1").bounding_box()
+
+    assert deeds(tmp_path / "b") == []
+    assert warnings(tmp_path / "b") == ""
+
+
+def test_tracing_of_the_agent_goes_on(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """An agent that traces itself gets its trace, with its own calls and none of ours."""
+    url = site.put("<button>Go</button>")
+    with watched(chromium, tmp_path / "b") as agent:
+        tracing = agent.page.context.tracing
+        tracing.start(snapshots=True)
+        agent.page.goto(url)
+        agent.page.click("button")
+        tracing.stop(path=tmp_path / "trace.zip")
+
+    with zipfile.ZipFile(tmp_path / "trace.zip") as archive:
+        told = archive.read("trace.trace").decode()
+    assert '"method":"click"' in told
+    assert "__eikon__" not in told.replace("\\", "")
+    assert '"method":"evalOnSelectorAll"' not in told
+
+
+def test_after_the_block_nothing_is_heard(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The page of the agent works on after the recording, and what it does then is in no file."""
+    url = site.put("<button>Go</button>")
+    context = chromium.new_context()
+    page = context.new_page()
+    connection = impl_of(page)._connection  # noqa: SLF001 - what every call goes through
+    sends = connection.send_message_to_server
+    with record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK):
+        page.goto(url)
+    before = sorted((path, path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file())
+    page.click("button")
+    page.goto(url + "?later")
+    context.close()
+
+    assert connection.send_message_to_server == sends
+
+    assert sorted((path, path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file()) == before
+
+
+def test_two_recordings_hear_the_agent_and_not_each_other(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A context that is recorded twice has the same actions in both bundles, and no warning of the other's work."""
+    url = site.put("<button>Go</button>")
+    with (
+        watched(chromium, tmp_path / "outer") as agent,
+        record_mission(agent.page, mission_text="Try it", directory=tmp_path / "inner", options=QUICK),
+    ):
+        agent.page.goto(url)
+        agent.page.click("button")
+
+    assert kinds(tmp_path / "outer") == kinds(tmp_path / "inner") == ["click"]
+    assert warnings(tmp_path / "outer") == warnings(tmp_path / "inner") == ""

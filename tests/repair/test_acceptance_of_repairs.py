@@ -1,0 +1,171 @@
+"""What is taken for a repair, and what is not, whatever was proposed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import UsageError
+from eikon_engine.repair.options import RepairOptions
+from eikon_engine.repair.repair import repair_trace
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.edits import SetFields
+from eikon_engine.trace.patch import TracePatch, apply_patch
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from tests.browser.pages import serve_pages
+from tests.repair.conftest import contents
+from tests.repair.small_site import set_pages
+from tests.replay.shared_browsers import SHARED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.repair.report import RepairReport
+    from tests.repair.conftest import Changing
+    from tests.repair.small_site import SmallSite
+
+QUICK = RepairOptions(runs=2)
+
+
+def repair(bundle: Path, options: RepairOptions = QUICK, **others: object) -> RepairReport:
+    """Mend a bundle."""
+    return SHARED.run(repair_trace(bundle, replace(options, **others)))  # type: ignore[arg-type] # of the test
+
+
+def test_several_steps_are_mended_on_another_deployment(small: SmallSite, tmp_path: Path) -> None:
+    """A link and a button have other ids, and the site of today is elsewhere: both are found, and proved there."""
+    bundle = small.bundle("shelf_to_order")
+    with serve_pages() as staging:
+        set_pages(staging, link="basket", button="send")
+        report = repair(bundle, output=tmp_path / "mended", base_urls={small.pages.url: staging.url})
+
+    assert (report.status, report.refusal) == ("repaired", "")
+    assert [each.proposer for each in report.repairs] == ["did-you-mean", "did-you-mean"]
+    trace = read_trace(tmp_path / "mended")
+    first, *clicks = (each.action for each in trace.subgoal_traces[0].actions_taken)
+    assert isinstance(first, Navigate)
+    assert first.url == staging.url
+    assert [each.target.selector for each in clicks if isinstance(each, Click)] == ["#basket", "#send"]
+    assert sum("did-you-mean" in line for line in trace.warnings) == 2
+    assert small.pages.asked == []
+
+
+def test_an_error_behind_a_lost_button_is_not_recorded_as_right(small: SmallSite, tmp_path: Path) -> None:
+    """The button is found again, and what it leads to is a 500: refused, with the cause that was hidden."""
+    bundle = small.bundle("order")
+    small.change(button="send", status=500)
+
+    report = repair(bundle, output=tmp_path / "mended", accept_baseline=True)
+
+    assert report.status == "refused"
+    assert "the cause is site-error" in report.refusal
+    assert "500" in report.refusal
+    assert not (tmp_path / "mended").exists()
+
+
+def test_a_likely_element_that_does_something_else_is_refused(small: SmallSite) -> None:
+    """A button with the recorded id that keeps for later is proposed, tried, and found out; also with the flag."""
+    bundle = small.bundle("order")
+    small.change(label="Order later", action="/wish")
+
+    report = repair(bundle, accept_baseline=True)
+
+    assert report.status == "refused"
+    assert [each.proposer for each in report.repairs] == ["did-you-mean"]
+    assert "does not have the effect of the recorded one" in report.refusal
+    assert "/wish" in report.refusal
+
+
+def test_two_elements_that_are_alike_are_no_proposal(changing: Changing) -> None:
+    """The first candidate is perfect, and the second one nearly: nobody guesses."""
+    bundle = changing.bundle("buy")
+    changing.shop.restart("two-matches")
+
+    report = repair(bundle)
+
+    assert (report.status, report.repairs) == ("refused", ())
+    assert report.refusal.startswith("no repair found")
+
+
+def test_an_assertion_is_what_a_mission_is_for(small: SmallSite) -> None:
+    """A text that is asserted is another one: refused, though a change of data could be accepted."""
+    bundle = small.bundle("assert")
+    small.change(label="Order for free")
+
+    report = repair(bundle, accept_baseline=True)
+
+    assert report.status == "refused"
+    assert "an assertion of the mission fails" in report.refusal
+
+
+def test_other_data_is_taken_only_where_it_is_accepted(small: SmallSite, tmp_path: Path) -> None:
+    """A price that changed is refused with the flag that takes it; with it, the mission is recorded and proved."""
+    bundle = small.bundle("look")
+    small.change(price="3.50")
+
+    refused = repair(bundle)
+    taken = repair(bundle, accept_baseline=True, output=tmp_path / "mended")
+
+    assert refused.status == "refused"
+    assert "--accept-baseline" in refused.refusal
+    assert taken.status == "repaired"
+    assert [each.proposer for each in taken.repairs] == ["accept-baseline"]
+    assert any("3.50" in line for line in taken.accepted)
+    assert any("accepted" in line and "3.50" in line for line in read_trace(tmp_path / "mended").warnings)
+
+
+def test_a_part_that_changes_with_each_run_becomes_a_rule(small: SmallSite, tmp_path: Path) -> None:
+    """A key of the browser's own in a request: a rule, proved on the recording, and on the site."""
+    report = repair(small.bundle("key"), output=tmp_path / "mended")
+
+    assert (report.status, report.refusal) == ("repaired", "")
+    assert [each.proposer for each in report.repairs] == ["volatile-rule"]
+    network = read_trace(tmp_path / "mended").network
+    assert network is not None
+    assert [each.kind for each in network.rules] == ["query_key"]
+
+
+def test_a_trace_at_odds_with_its_recording_is_mended_without_a_site(small: SmallSite, tmp_path: Path) -> None:
+    """A selector that was edited to find nothing is put right against the recorded network; nothing is asked."""
+    bundle = small.bundle("order")
+    trace = read_trace(bundle)
+    step = trace.subgoal_traces[0].actions_taken[-1].id
+    edit = SetFields(step=step, fields={"action.target.selector": "#nowhere"}, same_element=True, reason="by hand")
+    write_trace(apply_patch(trace, TracePatch(operations=(edit,))), bundle / TRACE_FILE)
+
+    report = repair(bundle, against="recording", output=tmp_path / "mended")
+
+    assert (report.status, report.refusal) == ("repaired", "")
+    assert report.explanation is not None
+    assert report.explanation.cause == "trace-invalid"
+    assert '"selector": "#order"' in (tmp_path / "mended" / TRACE_FILE).read_text()
+    assert small.pages.asked == []
+
+
+def test_a_faithful_mission_is_left_alone(small: SmallSite, tmp_path: Path) -> None:
+    """Nothing diverges: nothing is written, and the status says so."""
+    bundle = small.bundle("look")
+    before = contents(bundle)
+
+    report = repair(bundle, output=tmp_path / "mended")
+
+    assert (report.status, report.exit_status) == ("faithful", 0)
+    assert contents(bundle) == before
+    assert not (tmp_path / "mended").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"runs": 1}, "at least 2 runs"),
+        ({"against": "recording", "base_urls": {"http://a.test": "http://b.test"}}, "visits none"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_read(
+    options: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    """One run proves nothing, and a recording is nowhere else."""
+    with pytest.raises(UsageError, match=told):
+        repair(tmp_path, QUICK, **options)

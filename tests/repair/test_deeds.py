@@ -1,0 +1,218 @@
+"""What an element does is compared in itself, in what the browser keeps, and has to be to be seen at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final, cast
+
+import pytest
+
+from eikon_engine.divergence.element_identity import locate_elements
+from eikon_engine.dom.digest import frame_digest
+from eikon_engine.dom.tree import DomNode, FrameSnapshot, PageSnapshot, build_text_node
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.repair import diagnostic_replay as watched_replay
+from eikon_engine.repair.replacement import ReplacedElement
+from eikon_engine.repair.same_effect import effect_difference
+from eikon_engine.trace.actions import Click, Reload
+from eikon_engine.trace.bundle import Bundle, store_snapshot
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+from eikon_engine.trace.masks import AttributePart, SubtreePart
+from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation, StoredItem
+from tests.missions.shop import css
+from tests.trace.trace_values import subgoal, trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+URL: Final = "http://shop.test/"
+OK: Final = Succeeded()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A page with one button, before or after it was pressed."""
+
+    label: str
+    id: str = "go"
+    beside: str = "Shop"
+    kept: str = ""
+    requests: tuple[str, ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
+    section: str = "card"
+    cookie: str = ""
+    databases: frozenset[str] = frozenset()
+
+    @property
+    def page(self) -> PageSnapshot:
+        """Return it as a snapshot."""
+        attributes = tuple(sorted((("id", self.id), *self.more)))
+        button = DomNode(tag="button", attributes=attributes, children=(build_text_node(self.label),))
+        section = DomNode(tag="section", attributes=(("id", self.section),), children=(button,))
+        heading = DomNode(tag="h1", children=(build_text_node(self.beside),))
+        root = DomNode(tag="html", children=(DomNode(tag="body", children=(heading, section)),))
+        return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
+
+    def observation(self, store: BlobStore) -> Observation:
+        """Return it as it is recorded."""
+        kept: tuple[StoredItem, ...] = ()
+        kept += (StoredItem(kind="local", place=URL, name="cart", digest=self.kept),) if self.kept else ()
+        kept += (StoredItem(kind="cookie", place="shop.test/", name="c", digest=self.cookie),) if self.cookie else ()
+        frames = (FrameObservation(path="", url=URL, digest=frame_digest(self.page.main)),)
+        page = PageObservation(page=0, url=URL, title="", frames=frames, snapshot=store_snapshot(store, self.page))
+        return Observation(pages=(page,), storage=kept, requests=self.requests)
+
+    @property
+    def path(self) -> str:
+        """Return where the button stands."""
+        return f"html > body > section#{self.section} > button#{self.id}"
+
+
+def other(
+    folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], again: tuple[Seen, ...] | None = None
+) -> str | None:
+    """Compare a press that was recorded with one of today: the page before it and after it, each.
+
+    `again` is what a replay of the recording saw: if left out, what was recorded.
+    """
+    store = BlobStore(folder)
+    actions = (
+        ActionTrace(id="open", sequence=1, action=Reload(), result=OK, observation=then[0].observation(store)),
+        ActionTrace(
+            id="press", sequence=2, action=Click(target=css("#go")), result=OK, observation=then[1].observation(store)
+        ),
+    )
+    recorded = trace(subgoal_traces=(subgoal("do", actions_taken=actions),))
+    attempt = recorded.subgoal_traces[0].id
+    bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
+    replays = [replayed(attempt, store, shown) for shown in (now, then if again is None else again)]
+    return effect_difference(bundle, replays[0], mended(then[0], now[0]), replays[1])
+
+
+def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched_replay.DiagnosticReplay:
+    """Return a replay that saw this."""
+    numbered = list(enumerate(shown, start=1))
+    steps = tuple(
+        SimpleNamespace(kind="action", sequence=number, observation=seen.observation(store))
+        for number, seen in numbered
+    )
+    done = SimpleNamespace(id=attempt, steps=steps)
+    return watched_replay.DiagnosticReplay(
+        outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # all that is looked at
+        pages={(attempt, number): {0: seen.page} for number, seen in numbered},
+        databases={(attempt, number): seen.databases for number, seen in numbered},
+    )
+
+
+def mended(then: Seen, now: Seen) -> ReplacedElement:
+    """Tell which button takes the place of which."""
+    before, after = (
+        next(each for each in locate_elements(seen.page.main) if each.node.tag == "button") for seen in (then, now)
+    )
+    return ReplacedElement(
+        step="press", page=0, url=URL, frame="", recorded_path=then.path, replacement_path=now.path, recorded_identity=before.identity,
+        identity=after.identity, node=after.node,
+    )  # fmt: skip
+
+
+SAVE: Final = Seen("Save", requests=())
+STORE: Final = Seen("Store", id="store")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "told"),
+    [
+        ((SAVE, Seen("Saved")), (STORE, Seen("Stored", id="store")), "becomes text 'Stored' today"),
+        ((SAVE, Seen("Save", more=(("class", "on"),))), (STORE, STORE), "became class on 'set'"),
+        ((SAVE, SAVE), (STORE, Seen("Store", id="store", more=(("disabled", ""),))), "becomes attribute disabled"),
+        (
+            (SAVE, Seen("Save", kept="1")),
+            (STORE, Seen("Store", id="store", kept="2")),
+            "keep something else: local item",
+        ),
+        ((SAVE, Seen("Save", kept="1")), (STORE, STORE), "keep something else: local item"),
+        (
+            (SAVE, Seen("Save", cookie="1")),
+            (STORE, Seen("Store", id="store", cookie="2")),
+            "keep something else: cookie 'c'",
+        ),
+        ((SAVE, Seen("Save", cookie="1")), (STORE, STORE), "keep something else: cookie 'c'"),
+        (
+            (SAVE, Seen("Save", databases=frozenset({"cache bread"}))),
+            (STORE, Seen("Store", id="store", databases=frozenset({"cache wine"}))),
+            "keep something else: cache bread, cache wine",
+        ),
+        ((SAVE, SAVE), (STORE, STORE), "nothing shows what it does: its name and text differ"),
+        ((SAVE, SAVE), (Seen("Save", section="news"),) * 2, "nothing shows what it does: its ancestors differ"),
+        ((SAVE, Seen("Saved")), (STORE, Seen("Saved", id="store")), "nothing shows what it does"),
+    ],
+)
+def test_another_deed_or_none_is_told(
+    tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], told: str
+) -> None:
+    """Another label is taken for the same element by what it does alone."""
+    assert told in (other(tmp_path, then, now) or "")
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        ((SAVE, SAVE), (Seen("Save", id="other"),) * 2),
+        ((SAVE, Seen("Save", requests=("POST /save",))), (STORE, Seen("Store", id="store", requests=("POST /save",)))),
+        ((SAVE, Seen("Save", beside="Done")), (STORE, Seen("Store", id="store", beside="Done"))),
+        ((SAVE, Seen("Save", kept="1")), (STORE, Seen("Store", id="store", kept="1"))),
+        (
+            (SAVE, Seen("Save", kept="1", requests=("GET /key",))),
+            (STORE, Seen("Store", id="store", kept="2", requests=("GET /key",))),
+        ),
+        ((SAVE, Seen("Save", cookie="1")), (STORE, Seen("Store", id="store", cookie="1"))),
+        (
+            (SAVE, Seen("Save", cookie="1", requests=("GET /key",))),
+            (STORE, Seen("Store", id="store", cookie="2", requests=("GET /key",))),
+        ),
+        (
+            (SAVE, Seen("Saved", beside="Done", more=(("class", "on"),))),
+            (Seen("Store", more=(("class", "new"),)), Seen("Saved", beside="Done", more=(("class", "new on"),))),
+        ),
+        ((SAVE, Seen("Away", id="away", beside="Done")), (STORE, Seen("Away", id="away", beside="Done"))),
+    ],
+)
+def test_the_same_deed_is_enough(tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> None:
+    """A request, a change elsewhere, what is kept (of a site, by its name alone); or nothing but another id."""
+    assert other(tmp_path, then, now) is None
+
+
+def test_a_value_that_changes_from_run_to_run_is_no_difference(tmp_path: Path) -> None:
+    """The replay of the recording shows it: another cookie comes of the recorded element, too."""
+    then = (SAVE, Seen("Save", cookie="1", beside="Done"))
+    now = (STORE, Seen("Store", id="store", cookie="2", beside="Done"))
+
+    assert other(tmp_path, then, now, again=(SAVE, Seen("Save", cookie="3", beside="Done"))) is None
+
+
+def test_a_recording_that_does_not_replay_says_nothing_of_databases(tmp_path: Path) -> None:
+    """So nobody knows whether the element that is proposed makes the same ones."""
+    shown = (STORE, Seen("Store", id="store", beside="Done"))
+
+    assert "does not replay as far as it" in (other(tmp_path, (SAVE, shown[1]), shown, again=(SAVE,)) or "")
+
+
+def test_content_of_an_element_is_compared_with_the_page() -> None:
+    """Only a control with its label is left out whole; of anything else what it is told by."""
+    button = mended(SAVE, STORE)
+    panel = DomNode(
+        tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(build_text_node("300"),)),)
+    )
+    other_one = ReplacedElement(
+        step="press", page=0, url=URL, frame="", recorded_path="html > div#panel", replacement_path="html > div#board", recorded_identity=None,
+        identity=button.identity.model_copy(update={"tag": "div", "role": ""}), node=panel,
+    )  # fmt: skip
+
+    assert [each.part for each in button.masks] == [SubtreePart(path=SAVE.path), SubtreePart(path=STORE.path)]
+    assert [each.part for each in other_one.masks] == [
+        AttributePart(path="html > div#panel", name="id"),
+        AttributePart(path="html > div#board", name="id"),
+    ]

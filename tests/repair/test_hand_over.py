@@ -1,0 +1,101 @@
+"""A mended bundle goes where it is wanted, whole; nothing that lies there is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.repair.destination import Destination
+from tests.repair.conftest import contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """Make a folder that stands for a bundle."""
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    (folder / "trace.json").write_text("old")
+    return folder
+
+
+def mended_in(workshop: Path) -> Path:
+    """Make what takes its place."""
+    folder = workshop / "mended"
+    folder.mkdir()
+    (folder / "trace.json").write_text("new")
+    return folder
+
+
+def test_the_old_one_is_kept_aside_under_a_name_that_is_free(bundle: Path) -> None:
+    """Twice mended, both older ones are there."""
+    for _ in range(2):
+        destination = Destination(root=bundle, in_place=True)
+        with destination.work_folder() as workshop:
+            destination.move(mended_in(workshop))
+
+    assert contents(bundle) == {"trace.json": b"new"}
+    assert contents(bundle.with_name("bundle.before-repair")) == {"trace.json": b"old"}
+    assert contents(bundle.with_name("bundle.before-repair-2")) == {"trace.json": b"new"}
+    assert len(list(bundle.parent.iterdir())) == 3
+
+
+def test_a_link_to_a_bundle_leads_to_the_mended_one(bundle: Path, tmp_path: Path) -> None:
+    """The old one lies aside where it was, and is no link that leads nowhere."""
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link"
+    link.symlink_to("../bundle")
+    destination = Destination(root=link, in_place=True)
+
+    with destination.work_folder() as workshop:
+        _, aside = destination.move(mended_in(workshop))
+
+    assert aside == bundle.with_name("bundle.before-repair")
+    assert contents(aside) == {"trace.json": b"old"}
+    assert link.is_symlink()
+    assert contents(link) == contents(bundle) == {"trace.json": b"new"}
+
+
+def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_path: Path) -> None:
+    """What is there already stays as it is."""
+    empty, full = tmp_path / "empty", tmp_path / "full"
+    empty.mkdir()
+    full.mkdir()
+    (full / "note").write_text("mine")
+    destination = Destination(root=bundle, output=empty)
+    destination.require_available()
+    with destination.work_folder() as workshop:
+        destination.move(mended_in(workshop))
+
+    assert contents(empty) == {"trace.json": b"new"}
+    with pytest.raises(OutputError, match="expected a new or empty folder"):
+        Destination(root=bundle, output=full).require_available()
+    assert contents(full) == {"note": b"mine"}
+
+
+@pytest.mark.parametrize("within", ["", "sub", "sub/../deeper"])
+def test_nothing_goes_into_the_bundle_itself(bundle: Path, within: str) -> None:
+    """A copy in a bundle would be part of it."""
+    with pytest.raises(UsageError, match="outside the bundle"):
+        Destination(root=bundle, output=bundle / within).require_available()
+
+
+def test_a_destination_is_one(bundle: Path, tmp_path: Path) -> None:
+    """Both options at once are refused."""
+    with pytest.raises(UsageError, match="Drop one"):
+        Destination(root=bundle, output=tmp_path / "new", in_place=True).require_available()
+
+
+def test_what_cannot_be_moved_leaves_the_old_one_where_it_was(bundle: Path, tmp_path: Path) -> None:
+    """The new one is gone before it is moved: the bundle is as before."""
+    destination = Destination(root=bundle, in_place=True)
+
+    with pytest.raises(OutputError):
+        destination.move(tmp_path / "nowhere")
+
+    assert contents(bundle) == {"trace.json": b"old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]

@@ -1,0 +1,97 @@
+"""A mission may be replayed against another bundle of it, or a HAR file; the repair is made on the live site."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.shell import run_command
+from eikon_engine.record import open_recorder
+from eikon_engine.repair.options import RepairOptions
+from eikon_engine.repair.repair import repair_trace
+from eikon_engine.trace.actions import Click, Navigate
+from tests.missions.shop import css
+from tests.repair.conftest import contents
+from tests.repair.test_five_missions import clicked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.repair.small_site import SmallSite
+
+
+async def _order(folder: Path, url: str) -> None:
+    recorder = open_recorder(folder, mission_text="Order bread", mission_id="today")
+    async with recorder as mission, mission.subgoal("Order", subgoal_id="order"):
+        await mission.run(Navigate(url=f"{url}/cart"))
+        await mission.run(Click(target=css("#send")))
+
+
+@pytest.fixture
+def today(small: SmallSite, tmp_path: Path) -> Path:
+    """Record the mission on the changed site by other hands, which name its button as it is today."""
+    bundle = tmp_path / "today"
+    small.change(button="send")
+    asyncio.run(_order(bundle, small.pages.url))
+    return bundle
+
+
+def test_another_bundle_shows_what_changed_and_is_left_as_it_is(small: SmallSite, today: Path, tmp_path: Path) -> None:
+    """Its answers lead to the lost button without a visit; the mended mission is recorded on the site."""
+    bundle = small.bundle("order")
+    small.change(button="send")
+    before = contents(today)
+
+    report = asyncio.run(repair_trace(bundle, RepairOptions(runs=2, against=today, output=tmp_path / "mended")))
+
+    assert (report.status, report.refusal) == ("repaired", "")
+    assert report.explanation is not None
+    assert report.explanation.cause == "site-changed"
+    assert clicked(tmp_path / "mended").selector == "#send"
+    assert small.pages.paths() == ("GET /cart", "POST /order")
+    assert contents(today) == before
+
+
+def test_a_har_shows_what_changed_and_the_site_has_the_last_word(small: SmallSite, today: Path, tmp_path: Path) -> None:
+    """The button that the HAR has is proposed; on the site, where it is not, the mission cannot be recorded."""
+    bundle, har = small.bundle("order"), tmp_path / "today.har"
+    assert run_command(eikon, ["export", "har", str(today), "--output", str(har)], "eikon") == 0
+    small.change()
+
+    report = asyncio.run(repair_trace(bundle, RepairOptions(runs=2, against=har, output=tmp_path / "mended")))
+
+    assert [each.proposer for each in report.repairs] == ["did-you-mean"]
+    assert report.status == "refused"
+    assert "#send" in report.refusal
+    assert "POST /order" not in small.pages.paths()
+    assert not (tmp_path / "mended").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "told"),
+    [
+        ("nowhere", 2, "expected live, recording, a bundle or a HAR file, got"),
+        ("", 2, "got '', which does not exist"),
+        ("empty", 65, "expected a bundle with trace.json"),
+        ("list.har", 65, "log: expected an object"),
+        ("words.har", 65, "expected valid JSON"),
+    ],
+)
+def test_what_answers_nothing_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, status: int, told: str, small: SmallSite
+) -> None:
+    """Neither a bundle nor a HAR: told before a browser starts, with what was wanted."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "list.har").write_text('{"entries": []}')
+    (tmp_path / "words.har").write_text("a word")
+    against = str(tmp_path / name) if name else ""
+
+    ended = run_command(eikon, ["fix", "trace", str(small.bundle("look")), "--against", against], "eikon")
+
+    *_, last = capsys.readouterr().err.splitlines()
+    assert ended == status
+    assert told in last
+    assert last.startswith("eikon: ")

@@ -1,0 +1,59 @@
+"""A mission with skills is mended like any other: they read the page of today, and have to find what they found."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.record import open_recorder
+from eikon_engine.repair.options import RepairOptions
+from eikon_engine.repair.repair import repair_trace
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.masks import Mask, SelectorPart
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from tests.browser.pages import Answer, serve_pages
+from tests.missions.shop import css
+from tests.repair.test_five_missions import clicked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE: Final = (
+    "<!doctype html><title>Prices</title><table><tr><th>Fruit<th>Price<tr><td>Plum<td>{price}</table>"
+    "<form method=post action=/buy><button id={button}>Buy it</button></form>"
+)
+MASK: Final = Mask(name="prices", reason="they change daily", part=SelectorPart(selector="table"))
+
+
+async def _buy(folder: Path, url: str) -> None:
+    async with open_recorder(folder, mission_text="Buy", mission_id="buy") as mission, mission.subgoal("Buy"):
+        await mission.run(Navigate(url=url))
+        await mission.skill("extract_table", parameters={"selector": "table"})
+        await mission.run(Click(target=css("#buy")))
+
+
+def test_what_a_skill_reads_today_is_recorded_and_has_to_be_what_it_read(tmp_path: Path) -> None:
+    """A masked price hides from the comparison of pages, and not from that of skills; accepted, it is told."""
+    bundle, options = tmp_path / "buy", RepairOptions(runs=2, output=tmp_path / "mended")
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body=PAGE.format(price=3, button="buy"))
+        site.answers["/buy"] = Answer(body="<!doctype html><title>Done</title><p>Thank you</p>")
+        asyncio.run(_buy(bundle, site.url))
+        write_trace(read_trace(bundle).model_copy(update={"masks": (MASK,)}), bundle / TRACE_FILE)
+        site.answers["/"] = Answer(body=PAGE.format(price=4, button="purchase"))
+
+        refused = asyncio.run(repair_trace(bundle, options))
+        taken = asyncio.run(repair_trace(bundle, replace(options, accept_baseline=True)))
+
+    assert refused.status == "refused"
+    assert "skill extract_table (" in refused.refusal
+    assert '{"Fruit": "Plum", "Price": "4"}' in refused.refusal.partition(", got ")[2]
+    assert (taken.status, taken.refusal) == ("repaired", "")
+    assert [each.partition(" (")[0] for each in taken.accepted] == ["skill extract_table"]
+    mended = read_trace(tmp_path / "mended")
+    (usage,) = mended.subgoal_traces[0].skills_used
+    assert isinstance(usage.output, dict)
+    assert usage.output["rows"] == [{"Fruit": "Plum", "Price": "4"}]
+    assert mended.masks == (MASK,)
+    assert clicked(tmp_path / "mended").selector == "#purchase"

@@ -1,0 +1,67 @@
+"""What answers skills that ask a model, in a replay and where a changed page is judged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.errors import NoReplayDataError, ResponsesIncompleteError, SkillError
+from eikon_engine.llm import EchoClient
+from eikon_engine.llm.response_folder import read_complete_folder
+from eikon_engine.replay.model_responses import ProbeResponses, model_client_for, recorded_responses
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.plan import Plan
+from eikon_engine.trace.bundle import open_bundle
+from tests.llm.asking import capture, opened, request
+
+PASSING = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """Plan a mission in which a model was asked `a` twice."""
+    capture(tmp_path, "a", "a")
+    return Plan(bundle=open_bundle(PASSING), network="sealed", subgoals=(), responses=read_complete_folder(tmp_path))
+
+
+def test_each_run_has_all_answers_once(plan: Plan) -> None:
+    """Several replays of one plan do not take answers from each other."""
+    for _ in range(2):
+        client = model_client_for(plan, ReplayOptions())
+        assert [client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 1"]
+        with pytest.raises(NoReplayDataError, match="A replay calls no model without --debug-dir"):
+            client.complete(request("a"))
+
+
+def test_a_client_that_was_given_answers_alone(plan: Plan) -> None:
+    """The responses of the bundle are not even read then."""
+    given = EchoClient()
+
+    assert model_client_for(plan, ReplayOptions(model_client=given)) is given
+    assert recorded_responses(plan.bundle, ReplayOptions(model_client=given)) == ()
+
+
+def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:
+    """What was recorded is given; what was not fails in a way that tells two prompts apart, and equal ones not."""
+    failures = []
+    for text in ("changed", "changed", "other"):
+        judge = ProbeResponses(plan)
+        assert judge.complete(request("a")).text == "a 0"
+        with pytest.raises(SkillError) as caught:
+            judge.complete(request(text))
+        failures.append(caught.value.message)
+
+    assert failures[0] == failures[1] != failures[2]
+
+
+def test_stopped_responses_of_a_bundle_are_told_before_a_replay_begins(tmp_path: Path) -> None:
+    """A bundle whose capture was cut off is refused, not replayed as far as it goes."""
+    root = Path(shutil.copytree(PASSING, tmp_path / "bundle"))
+    used = opened(root / "responses", EchoClient)
+    used.client.complete(request())
+    used.close(finished=False)
+
+    with pytest.raises(ResponsesIncompleteError, match="responses: incomplete recording"):
+        recorded_responses(open_bundle(root), ReplayOptions())

@@ -1,0 +1,39 @@
+"""Where the values of secrets come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import UsageError
+from eikon_engine.secrets.sources import collect_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_options_come_before_the_file_and_the_file_before_the_environment(tmp_path: Path) -> None:
+    """Give one secret in all three ways, and each of the others in one."""
+    file = tmp_path / "secrets"
+    file.write_text("# mine\n\nONE=file\nTWO=file=with=equals\n", encoding="utf-8")
+    environ = {"EIKON_SECRET_ONE": "environment", "EIKON_SECRET_THREE": "environment", "PATH": "/bin"}
+
+    secrets = collect_secrets(["ONE=option"], file, environ)
+
+    assert secrets == {"ONE": "option", "TWO": "file=with=equals", "THREE": "environment"}
+
+
+@pytest.mark.parametrize("option", ["PASSWORD", "=x", "my password=x"])
+def test_an_option_without_a_name_and_a_value_is_refused_and_not_shown(option: str) -> None:
+    """Refuse what is no NAME=VALUE, without repeating what may be a password."""
+    with pytest.raises(UsageError, match="expected NAME=VALUE") as caught:
+        collect_secrets([option], None, {})
+
+    assert "=x" not in caught.value.message.replace("NAME=VALUE", "")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Name the file that could not be read."""
+    with pytest.raises(UsageError, match="nothing-here"):
+        collect_secrets([], tmp_path / "nothing-here", {})

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, BundlePathError
+from eikon_engine.files.blobs import BlobStore
+from eikon_engine.files.paths import resolve_inside
+from eikon_engine.trace.actions import FileInput, SetInputFiles
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import Artifact, NetworkPart, SkillInputRef, SkillUsage, StartState, Succeeded
+from eikon_engine.trace.observation import Observation, PageObservation
+from eikon_engine.trace.serializer import write_trace
+from eikon_engine.trace.target import Target
+from tests.trace.trace_values import action, subgoal, trace
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.execution import ExecutionTrace
+
+OUTSIDE = ("../x", "a/../../x", "..", "/etc/passwd", "C:/x", "c:x", "a\\b", "\\\\host\\x", "", "a\0b")
+
+
+def _whole_bundle(root: Path) -> ExecutionTrace:
+    """Put a bundle with one attachment of each kind into a folder."""
+    dom, files = BlobStore(root / "dom"), BlobStore(root / "files")
+    page = PageObservation(page=0, url="u", title="t", snapshot=dom.put(b"after"))
+    upload = SetInputFiles(
+        target=Target(selector="#file"),
+        files=(FileInput(name="a.txt", mime_type="text/plain", content=files.put(b"a")),),
+    )
+    first = action(1, observation=Observation(pages=(page,)), artifacts=(Artifact(name="shot", path="shots/1.png"),))
+    source = SkillInputRef(snapshot=dom.put(b"skill"), url="u")
+    skill = SkillUsage(id="k", sequence=3, skill="extract_table", source=source, result=Succeeded())
+    for name in ("shots/1.png", "storage_state.json", "network/index.jsonl"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).touch()
+    value = trace(
+        start=StartState(storage_state="storage_state.json"),
+        network=NetworkPart(),
+        subgoal_traces=(subgoal(actions_taken=(first, action(2, action=upload)), skills_used=(skill,)),),
+    )
+    write_trace(value, root)
+    return value
+
+
+def test_a_whole_bundle_opens_by_its_folder_and_by_its_file(tmp_path: Path) -> None:
+    """The bundle holds the trace and reads its blobs."""
+    value = _whole_bundle(tmp_path)
+
+    for path in (tmp_path, tmp_path / "trace.json"):
+        bundle = open_bundle(path)
+        bundle.verify()
+        assert (bundle.root, bundle.trace) == (tmp_path, value)
+
+
+ATTACHMENTS = {
+    "storage_state.json": "start.storage_state",
+    "network": "network.folder",
+    "shots/1.png": "subgoal_traces[0].actions_taken[0].artifacts[0].path",
+    "dom/after": "subgoal_traces[0].actions_taken[0].observation.pages[0].snapshot",
+    "files/a": "subgoal_traces[0].actions_taken[1].action.files[0].content",
+    "dom/skill": "subgoal_traces[0].skills_used[0].source.snapshot",
+}
+
+
+@pytest.mark.parametrize(("name", "field"), ATTACHMENTS.items(), ids=ATTACHMENTS)
+def test_a_missing_attachment_is_named_with_its_field(tmp_path: Path, name: str, field: str) -> None:
+    """Nothing the trace refers to may be missing, and a blob with other content is found by `verify`."""
+    _whole_bundle(tmp_path)
+    folder, _, content = name.partition("/")
+    if folder in {"dom", "files"}:
+        store = BlobStore(tmp_path / folder)
+        name = store.path(store.put(content.encode())).relative_to(tmp_path).as_posix()
+    (tmp_path / name).rename(tmp_path / "elsewhere")
+
+    with pytest.raises(AttachmentMissingError) as raised:
+        open_bundle(tmp_path)
+
+    assert raised.value.message == (
+        f"{field}: expected {name} in the bundle, got nothing; restore the file or record the mission again"
+    )
+
+
+def test_a_blob_with_another_content_is_found(tmp_path: Path) -> None:
+    """`verify` reads every blob and compares its digest."""
+    _whole_bundle(tmp_path)
+    next((tmp_path / "dom").iterdir()).write_bytes(b"other")
+
+    with pytest.raises(AttachmentCorruptError):
+        open_bundle(tmp_path).verify()
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_a_path_that_leads_out_is_refused_with_its_field(tmp_path: Path, path: str) -> None:
+    """No file of this machine is reached through a trace, on any operating system."""
+    write_trace(trace(start=StartState(storage_state=path)), tmp_path)
+
+    with pytest.raises(BundlePathError, match=r"^start\.storage_state: .* which points outside by its text"):
+        open_bundle(tmp_path)
+
+
+def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+    """A symbolic link is followed before it is judged, for files and for blobs; one that stays inside is fine."""
+    bundle = tmp_path / "bundle"
+    _whole_bundle(bundle)
+    (bundle / "kept").symlink_to(bundle / "shots")
+    assert resolve_inside(bundle, "kept/1.png") == bundle / "kept" / "1.png"
+
+    (tmp_path / "outside").mkdir()
+    (bundle / "out").symlink_to(tmp_path / "outside")
+    with pytest.raises(BundlePathError, match="through a symbolic link"):
+        resolve_inside(bundle, "out/x")
+
+    blob = next((bundle / "files").iterdir())
+    blob.rename(tmp_path / "blob")
+    blob.symlink_to(tmp_path / "blob")
+    with pytest.raises(BundlePathError, match=r"actions_taken\[1\]\.action\.files\[0\]\.content: .*symbolic link"):
+        open_bundle(bundle)
+
+
+def test_a_circle_of_links_and_a_name_too_long_are_no_attachments(tmp_path: Path) -> None:
+    """What the operating system refuses to follow is an error of ours."""
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in ("loop", "x" * 5000):
+        write_trace(trace(start=StartState(storage_state=path)), tmp_path)
+        with pytest.raises((BundlePathError, AttachmentMissingError)):
+            open_bundle(tmp_path)
+
+
+def test_lost_artifacts_of_an_older_recording_are_warnings(tmp_path: Path) -> None:
+    """People look at artifacts, replays do not: an older trace whose folders are gone still opens."""
+    artifact = Artifact(name="mission_dir", path="gone")
+    write_trace(trace(artifacts=(artifact,), migrated_from="v3.1"), tmp_path)
+
+    assert open_bundle(tmp_path).trace.warnings == ("artifacts[0].path: gone is missing from the bundle",)
+
+    write_trace(trace(artifacts=(artifact,)), tmp_path)
+    with pytest.raises(AttachmentMissingError, match=r"artifacts\[0\]\.path: expected gone"):
+        open_bundle(tmp_path)

@@ -1,0 +1,94 @@
+"""Certificates: bound to the very files they were made for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+
+from eikon_engine.trace.certificate import (
+    CERTIFICATE_FILE,
+    Certificate,
+    certificate_state,
+    file_sha256,
+    network_sha256,
+    read_certificate,
+    write_certificate,
+)
+from eikon_engine.trace.execution import NetworkPart
+from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+from tests.trace.trace_values import START, trace, values_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRACE = trace(network=NetworkPart())
+
+
+def certified(root: Path) -> Path:
+    """Make a bundle with a certificate."""
+    (root / "network").mkdir()
+    (root / "network" / "index.jsonl").write_text("{}\n")
+    write_trace(TRACE, root)
+    certificate = Certificate(
+        certified_at=START,
+        trace_sha256=file_sha256(root / TRACE_FILE),
+        network_sha256=network_sha256(root, TRACE),
+        runs=5,
+        stress=True,
+        network_mode="sealed",
+        masks=("clock: the title",),
+        browser="chromium 1",
+        playwright_version="1",
+        eikon_version="1",
+        environment_sha256="",
+    )
+    write_certificate(root, certificate)
+    return root
+
+
+def test_a_certificate_holds_for_the_files_it_was_made_for(tmp_path: Path) -> None:
+    """The state says how the bundle was certified, with its masks."""
+    state = certificate_state(certified(tmp_path), TRACE)
+
+    assert state.status == "certified"
+    assert state.reason == "5 equal runs under load, sealed, on 2025-03-14 with chromium 1, 1 mask"
+
+
+def test_a_changed_bundle_makes_it_stale(tmp_path: Path) -> None:
+    """Another byte in the trace or in the index of the network, and the certificate counts no more."""
+    root = certified(tmp_path)
+    for name, told in (("network/index.jsonl", "the recorded network"), (TRACE_FILE, "the trace and the recorded")):
+        with (root / name).open("a") as file:
+            file.write("\n")
+        state = certificate_state(root, TRACE)
+        assert (state.status, state.reason.startswith(told)) == ("stale", True)
+
+
+def test_what_is_no_certificate_is_never_an_error(tmp_path: Path) -> None:
+    """A missing file is none, a broken one or one of another version is stale, and so is one without its trace."""
+    assert certificate_state(tmp_path, TRACE).status == "none"
+
+    root = certified(tmp_path)
+    text = (root / CERTIFICATE_FILE).read_text()
+    for broken in ("", "{", text.replace('"certificate_version": 1', '"certificate_version": 2')):
+        (root / CERTIFICATE_FILE).write_text(broken)
+        assert certificate_state(root, TRACE).status == "stale"
+    (root / CERTIFICATE_FILE).write_text(text)
+    (root / TRACE_FILE).unlink()
+    assert certificate_state(root, TRACE).status == "stale"
+
+
+@settings(max_examples=20, deadline=None)
+@given(values_of(Certificate))
+def test_a_certificate_reads_back_as_it_was_written(certificate: Certificate) -> None:
+    """Its JSON holds all of it."""
+    assert Certificate.model_validate_json(certificate.model_dump_json()) == certificate
+
+
+def test_a_written_certificate_is_read(tmp_path: Path) -> None:
+    """The file beside the trace is the certificate."""
+    found = read_certificate(certified(tmp_path))
+
+    assert found is not None
+    assert found.runs == 5

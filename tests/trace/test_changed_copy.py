@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.errors import (
+    AttachmentMissingError,
+    BundlePathError,
+    EikonError,
+    OutputError,
+    TraceError,
+    TraceFieldError,
+    TraceMissingError,
+    TraceSyntaxError,
+    UsageError,
+)
+from eikon_engine.trace.bundle import copy_bundle, open_bundle
+from eikon_engine.trace.edits import DeleteStep, SetFields
+from eikon_engine.trace.execution import ExecutionTrace, NetworkPart
+from eikon_engine.trace.patch import TracePatch, apply_patch, read_patch, write_patch
+from eikon_engine.trace.serializer import read_trace
+
+SHOP = Path(__file__).parents[2] / "data" / "traces" / "shop_failing"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Read all files of a folder."""
+    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+def renamed(bundle: Path) -> ExecutionTrace:
+    """Return the trace of a bundle with another text."""
+    edit = SetFields(fields={"mission_text": "Other"}, reason="why")
+    return apply_patch(read_trace(bundle), TracePatch(operations=(edit,)))
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """Copy a bundle of the shop, and certify it in name."""
+    folder = tmp_path / "bundle"
+    shutil.copytree(SHOP, folder)
+    (folder / "certificate.json").write_text("{}")
+    return folder
+
+
+def test_a_copy_has_everything_but_the_certificate(bundle: Path, tmp_path: Path) -> None:
+    """All files are there with the new trace, and the bundle is as it was, byte for byte."""
+    before = contents(bundle)
+
+    copy_bundle(bundle, renamed(bundle), tmp_path / "deep" / "copy")
+
+    after = contents(tmp_path / "deep" / "copy")
+    assert contents(bundle) == before
+    assert after.keys() == before.keys() - {"certificate.json"}
+    assert {name for name in after if after[name] != before[name]} == {"trace.json"}
+    copied = open_bundle(tmp_path / "deep" / "copy")
+    copied.verify()
+    assert copied.trace.mission_text == "Other"
+
+
+def test_the_file_of_a_trace_stands_for_its_bundle(bundle: Path, tmp_path: Path) -> None:
+    """Also where it has a name of its own, which the copy has not."""
+    (bundle / "trace.json").rename(bundle / "mission.json")
+
+    copy_bundle(bundle / "mission.json", renamed(bundle / "mission.json"), tmp_path / "copy")
+
+    assert "mission.json" not in contents(tmp_path / "copy")
+    assert open_bundle(tmp_path / "copy").trace.mission_text == "Other"
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [("taken", OutputError), ("file", OutputError), ("bundle/copy", UsageError), ("bundle", UsageError)],
+)
+def test_nothing_is_written_over(bundle: Path, tmp_path: Path, output: str, error: type[EikonError]) -> None:
+    """A folder that holds something, a file, and the bundle itself are refused, and stay as they are."""
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "letter.txt").write_text("x")
+    (tmp_path / "file").write_text("x")
+    before = contents(tmp_path)
+
+    with pytest.raises(error) as caught:
+        copy_bundle(bundle, renamed(bundle), tmp_path / output)
+
+    assert "\n" not in caught.value.message
+    assert contents(tmp_path) == before
+
+
+def test_links_lead_nowhere_out_of_the_bundle(bundle: Path, tmp_path: Path) -> None:
+    """A link to a file of the bundle is copied as that file; others are refused, and so is what is no file."""
+    (bundle / "again").symlink_to(bundle / "trace.json")
+    copy_bundle(bundle, renamed(bundle), tmp_path / "one")
+    assert not (tmp_path / "one" / "again").is_symlink()
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_text("x")
+
+    for number, target in enumerate((tmp_path / "secret", tmp_path / "secret" / "key")):
+        (bundle / "out").symlink_to(target)
+        with pytest.raises(BundlePathError):
+            copy_bundle(bundle, renamed(bundle), tmp_path / f"two{number}")
+        (bundle / "out").unlink()
+    os.mkfifo(bundle / "pipe")
+    with pytest.raises(TraceError, match="got something else"):
+        copy_bundle(bundle, renamed(bundle), tmp_path / "three")
+    assert not (tmp_path / "three" / "trace.json").exists()
+
+
+def test_a_trace_that_asks_for_what_is_not_there_is_refused(bundle: Path, tmp_path: Path) -> None:
+    """A file that an edit names has to be in the bundle; nothing is copied before that is known."""
+    trace = renamed(bundle).model_copy(update={"network": NetworkPart(folder="elsewhere")})
+
+    with pytest.raises(AttachmentMissingError):
+        copy_bundle(bundle, trace, tmp_path / "copy")
+
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_recording_that_was_cut_off_is_not_changed(tmp_path: Path) -> None:
+    """Its network may be cut off, too, which a whole trace would deny."""
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "journal.jsonl").write_text("")
+
+    with pytest.raises(UsageError, match="record the mission again"):
+        copy_bundle(tmp_path / "cut", read_trace(SHOP), tmp_path / "copy")
+
+
+def test_a_patch_is_kept_in_a_file(tmp_path: Path) -> None:
+    """It reads back as it was; what is none is refused by its fault."""
+    patch = TracePatch(operations=(DeleteStep(step="a1", reason="why"),))
+    write_patch(tmp_path / "patch.json", patch)
+
+    assert read_patch(tmp_path / "patch.json") == patch
+    for text, error in (
+        ("{", TraceSyntaxError),
+        ("[]", TraceFieldError),
+        ('{"patch_version": 2}', TraceFieldError),
+        ('{"operations": [{"kind": "fly"}]}', TraceFieldError),
+    ):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(error) as caught:
+            read_patch(tmp_path / "bad.json")
+        assert "\n" not in caught.value.message
+    with pytest.raises(TraceMissingError):
+        read_patch(tmp_path / "gone.json")

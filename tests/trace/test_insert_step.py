@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.actions import Assert, AssertVisible, Click, Press
+from eikon_engine.trace.edits import DeleteStep, InsertStep
+from eikon_engine.trace.execution import (
+    ActionTrace,
+    ExecutionTrace,
+)
+from eikon_engine.trace.steps import iter_steps
+from eikon_engine.trace.target import Target
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.actions import Action
+from tests.trace.edited import KNOWN, edited, observed
+
+
+def put(step: str, what: Action, place: Literal["before", "after"] = "before", name: str = "new") -> InsertStep:
+    """Put an action beside a step."""
+    return InsertStep(step=step, place=place, id=name, action=what, reason="why")
+
+
+def placed(of: ExecutionTrace) -> dict[str, int | None]:
+    """Return how many actions the recording had done before each action of which that is said."""
+    actions = [step for _, step in iter_steps(of) if isinstance(step, ActionTrace)]
+    return {step.id: None if step.timing is None else step.timing.actions_before for step in actions}
+
+
+def test_an_inserted_action_takes_what_comes_after_it() -> None:
+    """It stands in its place, and nothing that was seen behind it, or hit, is known any more."""
+    changed = edited(put("type", Press(key="Tab")))
+
+    assert [step.id for _, step in iter_steps(changed)] == ["open", "new", "type", "read", "look", "drag"]
+    assert [step.sequence for step in changed.subgoal_traces[0].steps] == [1, 2, 3, 4, 5]
+    assert observed(changed) == ["open"]
+    assert '"identity":{' not in changed.model_dump_json()
+    assert placed(changed) == {"open": None, "new": 1, "type": 1, "look": 2, "drag": 3}
+    assert "insert new (press) before type (why); the observations of 3 actions were dropped" in changed.warnings[-1]
+
+
+def test_an_inserted_look_takes_nothing() -> None:
+    """What only looks leaves the pages as they were; the recorded network keeps its places."""
+    changed = edited(put("type", Assert(expectation=AssertVisible(target=Target(selector="#go")))))
+
+    assert observed(changed) == ["open", "type", "look", "drag"]
+    assert placed(changed) == {"open": None, "new": 1, "type": 1, "look": 2, "drag": 3}
+
+
+def test_an_action_can_be_put_behind_the_last_step() -> None:
+    """It comes after everything that was recorded, all of which stays; a second one comes behind it."""
+    changed = edited(put("drag", Press(key="Tab"), "after"), put("new", Press(key="Tab"), "after", "newer"))
+
+    assert [step.id for _, step in iter_steps(changed)][-3:] == ["drag", "new", "newer"]
+    assert observed(changed) == ["open", "type", "look", "drag"]
+    assert placed(changed)["new"] == 4
+
+
+def test_an_action_beside_a_skill_comes_into_its_attempt() -> None:
+    """A skill is a step like any other, with no place in the recorded network."""
+    changed = edited(put("read", Press(key="Tab"), "after"))
+
+    assert [step.id for step in changed.subgoal_traces[0].steps] == ["open", "type", "read", "new", "look"]
+    assert placed(changed)["new"] == 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (put("find__attempt_1", Press(key="Tab")), "got the attempt find__attempt_1"),
+        (put("gone", Press(key="Tab")), "expected one step or attempt with the id 'gone'"),
+        (put("type", Press(key="Tab"), name="look"), "which is taken"),
+        (put("type", Press(key="Tab"), name="buy__attempt_1"), "which is taken"),
+        (put("type", Click(target=KNOWN)), "only a run can determine"),
+    ],
+)
+def test_an_action_that_cannot_be_inserted_is_refused(edit: InsertStep, message: str) -> None:
+    """One line says what was wanted."""
+    with pytest.raises(TraceFieldError, match=message):
+        edited(edit)
+
+
+def test_an_inserted_action_that_is_deleted_leaves_the_steps_as_they_were() -> None:
+    """What was recorded is gone all the same, and the numbers of the steps are whole."""
+    changed = edited(put("type", Press(key="Tab")), DeleteStep(step="new", reason="why"))
+
+    assert [step.id for _, step in iter_steps(changed)] == ["open", "type", "read", "look", "drag"]
+    assert placed(changed) == {"open": None, "type": 1, "look": 2, "drag": 3}

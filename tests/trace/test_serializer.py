@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+
+from eikon_engine.errors import OutputError, TraceMissingError
+from eikon_engine.trace.serializer import (
+    ExecutionTraceSerializer,
+    parse_trace,
+    read_trace,
+    serialize_trace,
+    write_trace,
+)
+from tests.trace.trace_values import action, subgoal, trace, traces
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.execution import ExecutionTrace
+
+
+@settings(max_examples=150, deadline=None)
+@given(traces())
+def test_every_trace_reads_back_as_it_was_written(value: ExecutionTrace) -> None:
+    """What is read equals what was written, and written again gives the same bytes."""
+    data = serialize_trace(value)
+
+    again = parse_trace(data, "trace.json")
+
+    assert again == value
+    assert serialize_trace(again) == data
+
+
+def test_a_bundle_folder_and_its_file_are_the_same_trace(tmp_path: Path) -> None:
+    """A path may name the folder or the file, for reading and for writing."""
+    value = trace(subgoal_traces=(subgoal(actions_taken=(action(1),)),))
+
+    write_trace(value, tmp_path)
+
+    assert read_trace(tmp_path) == read_trace(tmp_path / "trace.json") == value
+
+
+def test_the_class_offers_the_functions(tmp_path: Path) -> None:
+    """`ExecutionTraceSerializer` reads what it wrote."""
+    ExecutionTraceSerializer.write_trace(trace(), tmp_path / "trace.json")
+
+    assert ExecutionTraceSerializer.read_trace(tmp_path) == trace()
+
+
+def test_the_file_is_utf8_in_model_order_and_ends_with_a_newline() -> None:
+    """People and diffs can read a trace: one field a line, version first, text as it is."""
+    text = serialize_trace(trace(mission_text="Käse")).decode()
+
+    assert text.startswith('{\n "trace_version": 4,\n "id": "t1",\n')
+    assert '"mission_text": "Käse"' in text
+    assert text.endswith("}\n")
+
+
+def test_a_path_without_a_trace_is_named(tmp_path: Path) -> None:
+    """A missing file and a folder without a trace are told apart."""
+    with pytest.raises(TraceMissingError, match=r"expected a bundle folder or its trace\.json, got nothing"):
+        read_trace(tmp_path / "gone")
+    with pytest.raises(TraceMissingError, match="got a folder without one"):
+        read_trace(tmp_path)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    """A trace that cannot be put in place leaves the folder as it was."""
+    (tmp_path / "trace.json").mkdir()
+    (tmp_path / "trace.json" / "kept").touch()
+
+    with pytest.raises(OutputError, match=r"cannot write .*trace\.json"):
+        write_trace(trace(), tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.json"]

@@ -1,0 +1,105 @@
+"""Stand-ins: what they keep of a value, and what they do not."""
+
+from __future__ import annotations
+
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.secrets.detection import looks_random
+from eikon_engine.secrets.redaction import Redactor
+from eikon_engine.secrets.stand_ins import (
+    MARK,
+    RecordedStandIns,
+    StandInMap,
+    character_classes,
+    looks_like_stand_in,
+    make_password_stand_in,
+    make_stand_in,
+)
+
+VALUES = st.text(string.ascii_letters + string.digits + "-_.~+/=%", min_size=1, max_size=80)
+UUID = "3f2b8c1e-9d4a-4e6f-8a7b-0c1d2e3f4a5b"
+TOKEN = "kJ83hdPq0zLmWv7TnXy2"
+
+
+@given(VALUES, st.binary(min_size=1, max_size=32))
+def test_length_and_punctuation_are_kept(value: str, key: bytes) -> None:
+    """Whatever the value, its stand-in has its length and its other characters, and comes out the same again."""
+    drawn = make_stand_in(value, key)
+
+    assert len(drawn) == len(value)
+    assert [char if not char.isalnum() else "" for char in drawn] == [
+        char if not char.isalnum() else "" for char in value
+    ]
+    assert make_stand_in(value, key) == drawn
+    assert drawn != value or not re.sub(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9]", "", value)
+
+
+@given(st.text("0123456789abcdef", min_size=8, max_size=64))
+def test_hexadecimal_stays_hexadecimal(value: str) -> None:
+    """A page that reads digits of base 16 can read the stand-in."""
+    assert re.fullmatch(r"[0-9a-f]+", make_stand_in(value))
+
+
+def test_a_uuid_stays_one_of_its_version() -> None:
+    """Version and variant are kept."""
+    assert re.fullmatch(r"e1c0ded[0-9a-f]-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}", make_stand_in(UUID))
+
+
+@pytest.mark.parametrize("value", [TOKEN, TOKEN * 3, TOKEN.upper(), UUID, "9f86d081884c7d659a2feaa0c55ad015"])
+def test_a_long_stand_in_is_known_by_its_look(value: str) -> None:
+    """Nobody takes it for a secret, and the value itself for a stand-in."""
+    assert looks_like_stand_in(make_stand_in(value))
+    assert not looks_like_stand_in(value)
+
+
+def test_another_key_gives_another_stand_in() -> None:
+    """What was drawn for one recording says nothing about another."""
+    assert make_stand_in("a1b2c3d4", b"one") != make_stand_in("a1b2c3d4", b"two")
+    assert make_stand_in(TOKEN * 2).startswith(MARK)
+
+
+@given(st.text(string.printable, min_size=1, max_size=40), st.integers(0, 50))
+def test_what_is_typed_for_a_password_is_as_long_and_as_mixed(value: str, number: int) -> None:
+    """Length and kinds of characters are those of the password, as far as they fit into its length."""
+    drawn = make_password_stand_in(len(value), character_classes(value), number)
+
+    assert len(drawn) == len(value)
+    assert character_classes(drawn) == character_classes(value) or len(value) < sum(character_classes(value))
+
+
+@given(st.text(string.ascii_letters + string.digits + "_-", min_size=8, max_size=60).filter(looks_random), st.text())
+def test_no_encoding_changes_a_length(value: str, around: str) -> None:
+    """Pieces of bodies stay what they are, and no value is left."""
+    known = StandInMap()
+    known.add(value, make_stand_in(value))
+    data = f"{around} {value} {around}".encode("utf-8", "surrogatepass")
+
+    clean = Redactor({}, known).redact_bytes(data)
+
+    assert len(clean) == len(data)
+    assert value.encode() not in clean or value in around
+
+
+def test_a_replay_knows_what_its_page_makes_again() -> None:
+    """A page makes a token again, and is answered with it, though the recording has its stand-in only."""
+    known = RecordedStandIns([make_stand_in(TOKEN)])
+    redactor = Redactor({}, known)
+
+    sent = redactor.redact_text(f"/ask?token={TOKEN}&other=Zx81Zx81Zx81Zx81Zx81")
+    answered = redactor.restore_bytes(f'{{"echo": "{make_stand_in(TOKEN)}"}}'.encode())
+
+    assert sent == f"/ask?token={make_stand_in(TOKEN)}&other=Zx81Zx81Zx81Zx81Zx81"
+    assert answered == f'{{"echo": "{TOKEN}"}}'.encode()
+
+
+def test_a_replay_puts_nothing_back_that_its_page_did_not_make() -> None:
+    """What a server gave stands in the recording as its stand-in, and the page has that."""
+    redactor = Redactor({}, RecordedStandIns([make_stand_in(TOKEN)]))
+
+    assert redactor.restore_bytes(make_stand_in(TOKEN).encode()) == make_stand_in(TOKEN).encode()
+    assert redactor.redact_text(make_stand_in(TOKEN)) == make_stand_in(TOKEN)

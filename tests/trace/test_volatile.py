@@ -1,0 +1,53 @@
+"""Rules in a trace are checked like everything else in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.serializer import parse_trace, serialize_trace
+from tests.trace.trace_values import trace
+
+GOOD = {"kind": "query_key", "name": "_", "reason": "a cache buster"}
+
+
+def _with_rule(**rule: object) -> bytes:
+    plain = json.loads(serialize_trace(trace()))
+    plain["network"] = {"folder": "network", "rules": [GOOD, rule]}
+    return json.dumps(plain).encode()
+
+
+def test_a_rule_holds_for_every_request_unless_it_says_otherwise() -> None:
+    """Only kind, part and reason must be given."""
+    parsed = parse_trace(_with_rule(**GOOD), "t")
+
+    assert parsed.network is not None
+    assert [(rule.url, rule.method, rule.reason) for rule in parsed.network.rules] == [
+        ("*", None, "a cache buster")
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "cookie"}, "kind: expected one of query_key, query_stamp, json_path, timestamp, header, form_field,"),
+        ({"reason": ""}, "reason: expected"),
+        ({"name": ""}, "name: expected"),
+        ({"url": "http://a/?b"}, "url: expected"),
+        ({"kind": "json_path", "path": "at"}, "path: expected"),
+        ({"kind": "json_path", "path": "$"}, "path: expected"),
+        ({"since": 1}, "since: this field is unknown"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_names_its_field(change: dict[str, object], message: str) -> None:
+    """An unknown kind, an empty reason or a path that is none ends with the path of the field."""
+    rule = GOOD | change
+    if "path" in change:
+        del rule["name"]
+
+    with pytest.raises(TraceFieldError) as caught:
+        parse_trace(_with_rule(**rule), "t")
+
+    assert caught.value.message.startswith(f"t: network.rules[1].{message}")

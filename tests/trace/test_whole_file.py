@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import OutputError
+from eikon_engine.files.writing import write_atomically
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    """The new content stands alone; the folder is made; nothing else is left behind."""
+    path = tmp_path / "new" / "file"
+
+    write_atomically(path, b"long content")
+    write_atomically(path, b"short")
+
+    assert path.read_bytes() == b"short"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_can_be_read_by_whoever_may_by_the_umask(tmp_path: Path) -> None:
+    """The rights are those of any new file, not those of a temporary one."""
+    (tmp_path / "plain").touch()
+
+    write_atomically(tmp_path / "whole", b"")
+
+    assert (tmp_path / "whole").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path) -> None:
+    """The message holds the path and what the operating system said."""
+    (tmp_path / "file").touch()
+
+    with pytest.raises(OutputError) as raised:
+        write_atomically(tmp_path / "file" / "below", b"")
+
+    assert raised.value.message.startswith(f"cannot write {tmp_path}/file/below: ")
