@@ -70,9 +70,9 @@ def debug_dir_session(
         UsageError: `--refresh` or `--append` without `--debug-dir`, or both.
         ResponseFolderError: the folder cannot be used, see `open_debug_dir`.
     """
-    from eikon_engine.llm.completion import no_redaction  # noqa: PLC0415 - keeps `--help` fast
-    from eikon_engine.llm.debug_dir import DebugDirOptions, open_debug_dir  # noqa: PLC0415 - as above
-    from eikon_engine.llm.openai_client import OpenAIClient  # noqa: PLC0415 - as above
+    from eikon_engine.llm.completion import no_redaction
+    from eikon_engine.llm.debug_dir import DebugDirOptions, open_debug_dir
+    from eikon_engine.llm.openai_client import OpenAIClient
 
     _require_folder(chosen)
     folder = chosen.debug_dir
@@ -90,7 +90,7 @@ def debug_dir_session(
 
 
 def _require_folder(chosen: DebugDirChoice) -> None:
-    from eikon_engine.errors import UsageError  # noqa: PLC0415 - as above
+    from eikon_engine.errors import UsageError
 
     for name, given in (("--refresh", chosen.refresh), ("--append", chosen.append)):
         if given and chosen.debug_dir is None:

@@ -137,10 +137,8 @@ def start_command(*, attach: bool, **chosen: Unpack[_StartOptions]) -> int:
 
     options = _session_options(chosen, () if attach else (_print_events(),))
     with private_files():
-        if attach:
-            ended = asyncio.run(run_attached(options))
-        else:
-            ended = asyncio.run(run_session(options, _print_instructions))
+        session = run_attached(options) if attach else run_session(options, _print_instructions)
+        ended = asyncio.run(session)
     if ended.how == "interrupted":
         raise InterruptedRunError(f"the session was {ended.reason}; its files are kept")
     return 0

@@ -40,7 +40,7 @@ def _check_digest(_context: click.Context, _parameter: click.Parameter, value: s
 
 
 def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.base_urls import parse_base_url_rules  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.trace.base_urls import parse_base_url_rules
 
     return parse_base_url_rules(texts)
 
@@ -48,7 +48,7 @@ def _parse_base_urls(_context: click.Context, _parameter: click.Parameter, texts
 def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
     if path is None:
         return ()
-    from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.replay.ignore_file import read_ignore_file
 
     return read_ignore_file(path)
 
@@ -56,7 +56,7 @@ def _read_masks(_context: click.Context, _parameter: click.Parameter, path: Path
 def _read_gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> GateSet | None:
     if path is None:
         return None
-    from eikon_engine.gates import read_gates_file  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.gates import read_gates_file
 
     return read_gates_file(path)
 
@@ -171,12 +171,12 @@ def replay_command(  # noqa: PLR0913 - one parameter per option
     Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
     69 no browser, 70 internal error, 78 missing requirement, 130 interrupted.
     """
-    from eikon_engine.cli.replay_display import ReplayDisplay  # noqa: PLC0415 - as above
-    from eikon_engine.errors import InternalError  # noqa: PLC0415 - keeps `--help` fast
-    from eikon_engine.replay.engine import ReplayEngine  # noqa: PLC0415 - as above
-    from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
-    from eikon_engine.secrets.redaction import Redactor  # noqa: PLC0415 - as above
-    from eikon_engine.secrets.sources import collect_secrets  # noqa: PLC0415 - as above
+    from eikon_engine.cli.replay_display import ReplayDisplay
+    from eikon_engine.errors import InternalError
+    from eikon_engine.replay.engine import ReplayEngine
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.secrets.redaction import Redactor
+    from eikon_engine.secrets.sources import collect_secrets
 
     known = collect_secrets(secrets, secret_file)
     with (
@@ -232,7 +232,7 @@ class _SameNamedOptions(TypedDict):
 
 def _replay(engine: ReplayEngine, trace: Path, display: ReplayDisplay, *, as_json: bool) -> None:
     """Replay and print the conclusion, however the run ends."""
-    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.errors import ReplayDivergenceError
 
     try:
         engine.replay(trace)

@@ -36,7 +36,7 @@ def _reject_nan(_context: click.Context, _parameter: click.Parameter, value: flo
 
 
 def _parse_values(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - keeps `--help` fast
+    from eikon_engine.trace.variables import parse_variables
 
     return parse_variables(texts)
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.trace.target import Target
 
-SECRET_HINT: Final = 'start the session with --secret NAME=VALUE and refer to it: {"secret": "NAME"} as a text, '
-SECRET_HINT_INLINE: Final = "{{eikon-secret:NAME}} inside a text"
+COMMAND_HINT: Final = 'start the session with --secret NAME=VALUE and refer to it: {"secret": "NAME"} as a text, '
+INLINE_COMMAND_HINT: Final = "{{eikon-secret:NAME}} inside a text"
 _COMMAND_ADAPTER: Final[TypeAdapter[Command]] = TypeAdapter(Command)
 _SECRET_REFERENCE: Final = re.compile(r"\{\{eikon-secret:([A-Za-z_][A-Za-z0-9_]*)\}\}")
 _KEYWORD_FIELDS: Final = frozenset({"change", "form", "on", "type"})
@@ -75,7 +75,7 @@ def reject_tokens(command_type: str, texts: Iterator[str]) -> None:
         message = (
             f"{command_type}: commands are written to a file and must not contain secrets, got what looks like a token"
         )
-        raise PlaintextSecretError(f"{message} ({token.kind}); {SECRET_HINT}{SECRET_HINT_INLINE}")
+        raise PlaintextSecretError(f"{message} ({token.kind}); {COMMAND_HINT}{INLINE_COMMAND_HINT}")
 
 
 def typed_text(command: Command) -> str | None:
@@ -93,7 +93,7 @@ def typed_text(command: Command) -> str | None:
 def password_error(command_type: str, selector: str) -> PlaintextSecretError:
     """Return the error for a literal text in a password field."""
     message = f"{command_type}: expected the name of a secret for the password field {selector}, got its text"
-    return PlaintextSecretError(f"{message}; {SECRET_HINT}{SECRET_HINT_INLINE}")
+    return PlaintextSecretError(f"{message}; {COMMAND_HINT}{INLINE_COMMAND_HINT}")
 
 
 def is_password_selector(selector: str) -> bool:

@@ -224,7 +224,8 @@ def _draw_lane(root: Element, placed: PlacedRow, above: PlacedRow | None, places
     elif placed.row.fork_row is not None:
         origin = places[placed.row.fork_row]
         down = f"M{_format_number(origin.x)} {_format_number(origin.y)} V{_format_number(placed.y - BEND_RADIUS)}"
-        history = f"{down} Q{_format_number(origin.x)} {_format_number(placed.y)} {_format_number(placed.x)} {_format_number(placed.y)}"
+        corner = (origin.x, placed.y, placed.x, placed.y)
+        history = f"{down} Q{' '.join(_format_number(each) for each in corner)}"
     else:
         return
     SubElement(root, "path", {"class": " ".join(words), "d": history})

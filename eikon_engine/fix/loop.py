@@ -198,7 +198,8 @@ class DebugLoop:
         lost = [each for each in before.closed_by if each not in after.closed_by]
         if lost:
             self._warn(
-                f"with the fix, the output no longer has the closing line of {join_names(tuple(lost))}: the fix may have "
+                "with the fix, the output no longer has the closing line of "
+                f"{join_names(tuple(lost))}: the fix may have "
                 "stopped the tests. Review the diff and the output."
             )
 

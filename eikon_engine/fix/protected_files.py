@@ -2,7 +2,8 @@
 
 A fix that changes what the test command runs, or shadows a module that the test runner imports, can make every test
 pass. A Makefile, npm script or shell script can run any file, by names that only running it reveals. So the question is
-inverted: a file is changeable if it is a module, i.e. source that another file imports, and the test command is not known
+inverted: a file is changeable if it is a module, i.e. source that another file imports, and the test command is not
+known
 to run it. Anything else can only be changed when it is named as a target file.
 """
 

@@ -313,7 +313,8 @@ def _roll_back(root: Path, session: Path, journal: WriteJournal) -> None:
         roll_back(session, root, journal)
     except (OSError, WorkingTreeChangedError) as error:
         message = (
-            f"{root}: cannot roll back a partly written fix: {error}. Some of {_joined_paths(journal)} may be changed; the "
+            f"{root}: cannot roll back a partly written fix: {error}. Some of "
+            f"{_joined_paths(journal)} may be changed; the "
             "next `eikon fix` tries again."
         )
         raise OutputError(message) from error

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import TokenUsage
 
 __all__ = [
-    "ServedResponse",
     "CapturingClient",
     "Completion",
     "CompletionClient",
@@ -29,6 +28,7 @@ __all__ = [
     "ModelResponse",
     "OpenAIClient",
     "ReplayClient",
+    "ServedResponse",
     "TokenUsage",
     "open_debug_dir",
     "prompt_digest",

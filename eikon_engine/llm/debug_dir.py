@@ -43,7 +43,8 @@ def opening_lines(debug_dir: DebugDir, stale_count: int) -> Iterator[str]:
     yield escape_control_characters(_mode_line(debug_dir))
     if stale_count:
         yield escape_control_characters(
-            f"{debug_dir.root / STAGING_FOLDER}: {pluralize(stale_count, 'response')} of an interrupted refresh, unused; "
+            f"{debug_dir.root / STAGING_FOLDER}: {pluralize(stale_count, 'response')} of an "
+            "interrupted refresh, unused; "
             "--refresh starts over"
         )
 

@@ -175,12 +175,16 @@ def parse_response(data: bytes, source: Path) -> ModelResponse:
     found = prompt_digest(response.request)
     if found != response.prompt_digest:
         message = (
-            f"{source}: digest mismatch: expected {response.prompt_digest[:DIGITS_SHOWN]}, got {found[:DIGITS_SHOWN]}; the prompt, "
+            f"{source}: digest mismatch: expected {response.prompt_digest[:DIGITS_SHOWN]}, got "
+            f"{found[:DIGITS_SHOWN]}; the prompt, "
             f"model, parameters or digest were edited after recording; {_RESTORE_ADVICE}"
         )
         raise ResponseCorruptError(message)
     if response.error is not None and response.error.code not in ERRORS_BY_CODE:
-        message = f"{source}: error.code: expected the code of a failed completion, got {response.error.code!r}; {_RESTORE_ADVICE}"
+        message = (
+            f"{source}: error.code: expected the code of a failed completion, got "
+            f"{response.error.code!r}; {_RESTORE_ADVICE}"
+        )
         raise ResponseCorruptError(message)
     return response
 
@@ -192,7 +196,10 @@ def _describe_error(error: ValidationError, data: bytes, source: Path) -> str:
     plain = from_json(data)
     version = plain.get("format_version", FORMAT_VERSION) if isinstance(plain, dict) else FORMAT_VERSION
     if version != FORMAT_VERSION or isinstance(version, bool):
-        return f"{source}: expected format_version {FORMAT_VERSION}, got {describe_value(version)}; update Eikon, or {_RESTORE_ADVICE}"
+        return (
+            f"{source}: expected format_version {FORMAT_VERSION}, got {describe_value(version)}; update "
+            f"Eikon, or {_RESTORE_ADVICE}"
+        )
     return f"{validation_error(error, data, str(source)).message}; {_RESTORE_ADVICE}"
 
 

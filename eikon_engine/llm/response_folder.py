@@ -80,7 +80,10 @@ class ResponseFolder:
             message = f"{self.root}: incomplete recording: {count} without {STATE_FILE}; {_RECORD_AGAIN_ADVICE}"
             raise ResponsesIncompleteError(message)
         if self.state.state != "complete":
-            message = f"{self.root}: incomplete recording: interrupted after {count}, or still in progress; {_RECORD_AGAIN_ADVICE}"
+            message = (
+                f"{self.root}: incomplete recording: interrupted after {count}, or still in progress; "
+                f"{_RECORD_AGAIN_ADVICE}"
+            )
             raise ResponsesIncompleteError(message)
         if len(self.responses) < self.state.responses:
             message = (

@@ -1,6 +1,6 @@
 """Keys of requests: two requests with the same key are the same request.
 
-The key is `SOCKET_METHOD URL`, followed by ` sha256:<digest>` of the canonical body if there is one. Only differences that
+The key is `METHOD URL`, followed by ` sha256:<digest>` of the canonical body if there is one. Only differences that
 cannot affect the response are normalized: the order of JSON keys, the boundary of a multipart body, the fragment.
 """
 

@@ -222,7 +222,7 @@ class Miss:
 
     key: str
     reason: str
-    """Why, in one clause, for `SOCKET_METHOD URL: reason`."""
+    """Why, in one clause, for `METHOD URL: reason`."""
     nearest: NearestRequest | None
     """The most similar recorded request, if there is one."""
 

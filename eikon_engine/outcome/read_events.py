@@ -179,7 +179,10 @@ class EventsParser:
             problem = _COLUMN.sub("", str(error))
             raise EventsError(f"{place}{where}: expected one event as JSON: {problem}. Restore the file.") from error
         if not isinstance(plain, dict) or not isinstance(plain.get("event"), dict):
-            message = f"{place}: expected an object with sequence, at and event, got {describe_value(plain)}. Pass an events.jsonl."
+            message = (
+                f"{place}: expected an object with sequence, at and event, got {describe_value(plain)}. "
+                "Pass an events.jsonl."
+            )
             raise EventsError(message)
         if self._number == 1:
             self._version = _version(plain["event"], place)
@@ -201,7 +204,10 @@ class EventsParser:
 
 def _version(event: dict[str, JsonValue], place: str) -> int:
     if event.get("type") != "run_start":
-        message = f"{place}: expected run_start, which has the version, got {describe_value(event.get('type'))}. Restore the file."
+        message = (
+            f"{place}: expected run_start, which has the version, got "
+            f"{describe_value(event.get('type'))}. Restore the file."
+        )
         raise EventsError(message)
     version = event.get("events_version")
     if type(version) is int and 1 <= version <= EVENTS_VERSION:

@@ -258,8 +258,10 @@ class AgentRecording:
     def _start_listening(self, mission_text: str) -> None:
         self._recorder = AgentRecorder(self._attached, self.writer, self.attempts, self._options.now, mission_text)
         self._interceptor = CallInterceptor(
-            impl_of(self._client_object)._connection, self._recorder, self._errors.append
-        )  # noqa: SLF001 - as above
+            impl_of(self._client_object)._connection,  # noqa: SLF001 - has no public name
+            self._recorder,
+            self._errors.append,
+        )
         self._recorder.target_probe.interceptor = self._interceptor
         self._interceptor.start()
         self._is_listening = True

@@ -58,7 +58,9 @@ _EVENT_CALLS: Final = frozenset(
         "Frame.type",
     }
 )
-"""Calls that always dispatch an event `init_hit_targets.js` observes when they succeed; `check` on a checked box does not."""
+"""Calls that always dispatch an event `init_hit_targets.js` observes when they succeed; `check` on a checked box
+does not.
+"""
 
 
 def is_mouse_button_call(name: str) -> bool:
@@ -210,7 +212,8 @@ class TargetProbe:
         elif has_acted and not sightings.is_unprobed:
             setattr(pending, slot, None)
             pending.warnings.append(
-                f"{pending.id}: the element of {pending.target_selectors[slot]} could not be identified: it appeared late and was "
+                f"{pending.id}: the element of {pending.target_selectors[slot]} could not be "
+                "identified: it appeared late and was "
                 "removed or changed at once. Replays act on whatever the selector matches"
             )
 

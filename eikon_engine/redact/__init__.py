@@ -3,4 +3,4 @@
 from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.secrets.search import RedactionRules
 
-__all__ = ["SecretDetector", "RedactionRules"]
+__all__ = ["RedactionRules", "SecretDetector"]

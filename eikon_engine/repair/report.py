@@ -99,7 +99,10 @@ def _warning_lines(history: RepairHistory) -> Iterator[str]:
     how = "re-recorded" if history.recorded_anew else "with the recorded network"
     stamp = history.repaired_at.isoformat(timespec="seconds")
     for repair in history.repairs:
-        yield f"{EDIT_WARNING_PREFIX}by eikon fix trace, {stamp}, {how}: {_operations_text(repair)} ({repair.proposer}: {repair.reason})"
+        yield (
+            f"{EDIT_WARNING_PREFIX}by eikon fix trace, {stamp}, {how}: {_operations_text(repair)} "
+            f"({repair.proposer}: {repair.reason})"
+        )
     for line in history.accepted:
         yield f"{EDIT_WARNING_PREFIX}by eikon fix trace, {stamp}: accepted {line}"
 

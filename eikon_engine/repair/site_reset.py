@@ -54,7 +54,10 @@ def reset_site(options: RepairOptions) -> None:
     ended = run_in_group(program)
     if ended.exit_status != 0:
         lines = clean(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
-        message = f"--reset-cmd {clean(command)!r} {_describe_end(ended)}{f': {lines[0]}' if lines else ''}. Fix it and retry."
+        message = (
+            f"--reset-cmd {clean(command)!r} {_describe_end(ended)}{f': {lines[0]}' if lines else ''}. "
+            "Fix it and retry."
+        )
         raise FixRefusedError(message)
 
 

@@ -1,4 +1,4 @@
-"""State of a repair, and the trial of its proposals on a copy: re-record the mission if the site changed, and compare."""
+"""State of a repair, and the trial of a proposal: re-record the mission if the site changed, and compare."""
 
 from __future__ import annotations
 

@@ -96,7 +96,10 @@ def open_network_source(options: ReplayOptions) -> Iterator[NetworkSource | None
     if options.responses_from is not None:
         recording = recorded_network(open_bundle(options.responses_from))
         if recording is None:
-            message = f"{options.responses_from}: --responses-from expects a bundle with a recorded network, but this one has none"
+            message = (
+                f"{options.responses_from}: --responses-from expects a bundle with a recorded network, "
+                "but this one has none"
+            )
             raise RecordedNetworkMissingError(message)
         yield NetworkSource(recording=recording)
     elif options.har is not None:

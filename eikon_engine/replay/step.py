@@ -400,7 +400,8 @@ class StepRunner:
         self._reported_strays += len(strays)
         if strays:
             notes.append(
-                f"{pluralize(len(strays), 'request')} went to the deployment that --base-url replaces, first {strays[0]}"
+                f"{pluralize(len(strays), 'request')} went to the deployment that --base-url "
+                f"replaces, first {strays[0]}"
             )
         return tuple(notes)
 

@@ -44,7 +44,10 @@ def args_hash(args: Mapping[str, JsonValue]) -> str:
     try:
         text = rfc8785.dumps(dict(args))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
-        message = f"expected arguments that canonical JSON (RFC 8785) can represent, got {_describe_error(error)}. Pass a string."
+        message = (
+            "expected arguments that canonical JSON (RFC 8785) can represent, got "
+            f"{_describe_error(error)}. Pass a string."
+        )
         raise ToolArgumentsError(message) from error
     return hashlib.sha256(text).hexdigest()
 

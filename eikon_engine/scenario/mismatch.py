@@ -49,7 +49,10 @@ def explain_miss(folder: FixtureFolder, made: ToolCallStart) -> str:
         ((each, _differences(each, made)) for each in map(folder.read, islice(keys, _MAX_COMPARED))),
         key=lambda pair: (len(pair[1]), -_similarity(pair[0], made), pair[0].order),
     )
-    return f"{asked}: the nearest is {_short_path(nearest)}: {format_changes(changes)}. Call it as recorded, or record again."
+    return (
+        f"{asked}: the nearest is {_short_path(nearest)}: {format_changes(changes)}. Call it as recorded, "
+        "or record again."
+    )
 
 
 def _differences(fixture: Fixture, made: ToolCallStart) -> tuple[JsonChange, ...]:

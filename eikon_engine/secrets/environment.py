@@ -75,7 +75,7 @@ def _shell_words(command: str) -> list[str]:
 _URL_PASSWORD: Final = re.compile(r"\w://[^\s/?#@:]*:(?P<password>[^\s/?#]+)@")
 """Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1"""
 _MIN_PASSWORD_LENGTH: Final = 6
-"""Minimum length of a password to search for; shorter ones match ordinary words. `MIN_SECRET_LENGTH` is the minimum for other
+"""Minimum length of a password to search for; shorter ones match ordinary words. `MIN_SECRET_LENGTH` is for other
 secrets."""
 
 
@@ -174,7 +174,7 @@ def _encodings(value: str) -> tuple[str, ...]:
 NO_SECRETS: Final = EnvironmentSecrets({})
 
 
-TOKEN_REPLACEMENT: Final = "<secret>"
+REPLACEMENT: Final = "<secret>"
 
 
 def hide_tokens(text: str) -> str:
@@ -185,7 +185,7 @@ def hide_tokens(text: str) -> str:
     parts, behind = [], 0
     for start, end in spans:
         if start >= behind:
-            parts += [text[behind:start], TOKEN_REPLACEMENT]
+            parts += [text[behind:start], REPLACEMENT]
         behind = max(behind, end)
     return "".join((*parts, text[behind:]))
 

@@ -1,4 +1,4 @@
-"""Find undeclared secrets by where they occur, what they are called, or their shape; built-in and user-defined rules."""
+"""Find undeclared secrets by place, name or shape; with built-in and user-defined rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundle: the folder of a trace and of the files it refers to; open, verify and copy it, store and load snapshots."""
+"""The bundle, the folder of a trace and its files: open, verify and copy it, store and load snapshots."""
 
 from __future__ import annotations
 

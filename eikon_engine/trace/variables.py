@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import SecretMissingError, UsageError, VariableMissingError
 from eikon_engine.secrets.redaction import secret_names_in
+from eikon_engine.secrets.sources import ENVIRONMENT_PREFIX
 from eikon_engine.trace import actions
 from eikon_engine.trace.actions import Action, SecretRef, Text
 from eikon_engine.trace.execution import ActionTrace

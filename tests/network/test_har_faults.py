@@ -139,7 +139,10 @@ def test_a_redirect_to_no_url_leads_nowhere(tmp_path: Path) -> None:
         ({"key": None}, r"log\.entries\[1\]\._eikon\.ordinal: 0 is already used by log\.entries\[0\]"),
         (
             None,
-            r"log\.entries\[0\]\.response\.status: expected a redirect \(300 to 399\), since log\.entries\[1\] continues it",
+            (
+                r"log\.entries\[0\]\.response\.status: expected a redirect \(300 to 399\), since "
+                r"log\.entries\[1\] continues it"
+            ),
         ),
     ],
 )

@@ -113,7 +113,13 @@ def mended(then: Seen, now: Seen) -> ReplacedElement:
         next(each for each in locate_elements(seen.page.main) if each.node.tag == "button") for seen in (then, now)
     )
     return ReplacedElement(
-        step="press", page=0, url=URL, frame="", recorded_path=then.path, replacement_path=now.path, recorded_identity=before.identity,
+        step="press",
+        page=0,
+        url=URL,
+        frame="",
+        recorded_path=then.path,
+        replacement_path=now.path,
+        recorded_identity=before.identity,
         identity=after.identity, node=after.node,
     )  # fmt: skip
 
@@ -207,7 +213,13 @@ def test_content_of_an_element_is_compared_with_the_page() -> None:
         tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(build_text_node("300"),)),)
     )
     other_one = ReplacedElement(
-        step="press", page=0, url=URL, frame="", recorded_path="html > div#panel", replacement_path="html > div#board", recorded_identity=None,
+        step="press",
+        page=0,
+        url=URL,
+        frame="",
+        recorded_path="html > div#panel",
+        replacement_path="html > div#board",
+        recorded_identity=None,
         identity=button.identity.model_copy(update={"tag": "div", "role": ""}), node=panel,
     )  # fmt: skip
 

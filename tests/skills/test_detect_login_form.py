@@ -135,7 +135,7 @@ def test_two_loose_logins_are_two_forms() -> None:
 
 def test_a_parameter_is_refused(stored_page: Callable[..., SkillInput]) -> None:
     """The skill takes none."""
-    with pytest.raises(SkillError, match="unknown parameter 'selector'. Known parameters: none"):
+    with pytest.raises(SkillError, match=r"unknown parameter 'selector'\. Known parameters: none"):
         DetectLoginForm().run(stored_page("logins", selector="form"))
 
 

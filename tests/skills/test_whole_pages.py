@@ -232,7 +232,7 @@ def test_a_page_without_a_text_has_no_article(stored_page: Stored) -> None:
     for name in ("product_de", "logins"):
         with pytest.raises(SkillError, match="no main text found"):
             run("extract_article", stored_page(name))
-    with pytest.raises(SkillError, match="expected one element for selector .*, got 2"):
+    with pytest.raises(SkillError, match=r"expected one element for selector .*, got 2"):
         on("<p>a</p><p>b</p>", "extract_article", selector="p")
 
 

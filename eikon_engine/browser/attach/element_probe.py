@@ -29,7 +29,9 @@ _CSS_PATH: Final = """each => {
 DESCRIBE_MATCHES: Final = f"elements => {_DESCRIBE_AS_JSON}"
 DESCRIBE_TARGET: Final = """(elements, value) =>
   JSON.stringify(window.__eikon__?.seek?.(elements, JSON.parse(value)) ?? null)"""
-"""Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets earlier hits."""
+"""Describe a named target and whether it was hit, see init_hit_targets.js. True marks a new call and forgets
+earlier hits.
+"""
 DESCRIBE_HANDLE: Final = f"""element => {{
   const elements = [element], seen = {_DESCRIBE}, path = {_CSS_PATH};
   return JSON.stringify({{ count: 1, ...seen, path: path(element) }});

@@ -1,6 +1,7 @@
 """Traffic of an attached context: live network, observed without routes or proxies.
 
-The DevTools protocol (domain Network) reports neither who closed a WebSocket and with which code, nor the content of sent
+The DevTools protocol (domain Network) reports neither who closed a WebSocket and with which code, nor the content of
+sent
 Blobs. Documents report both through `init_attached_sockets.js`.
 """
 
@@ -238,7 +239,8 @@ class AttachedSockets(LiveSockets):
 
     def _note_unknown_message(self, socket: _ObservedSocket) -> None:
         self.unknown_messages.append(
-            f"{self.session.redactor.redact_text(socket.url)}: a message of the page is missing: the content of its Blob could "
+            f"{self.session.redactor.redact_text(socket.url)}: a message of the page is missing: the "
+            "content of its Blob could "
             "not be read. Replays do not expect this message"
         )
 

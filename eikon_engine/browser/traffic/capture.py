@@ -232,7 +232,8 @@ class NetworkCapture:
         answer = request.existing_response
         if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENT_STREAM):
             self.warnings.append(
-                f"{self._session.redactor.redact_text(request.url)}: its events were not captured: it was requested by a page "
+                f"{self._session.redactor.redact_text(request.url)}: its events were not captured: it "
+                "was requested by a page "
                 "before we listened, by a worker, or by a cross-site frame; replays omit them"
             )
 

@@ -1,6 +1,4 @@
-"""Record how the bodies of a page's fetches arrive, piece by piece, over the DevTools protocol, from a page's first
-document on.
-"""
+"""Record how the bodies of fetches arrive, chunk by chunk, over the DevTools protocol, from the first document on."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ class Change:
 
     name: str
     where: tuple[str, ...]
-    """The requests whose answers differ, as ``SOCKET_METHOD path`` without the query; empty where answers only come later."""
+    """The requests whose answers differ, as ``METHOD path`` without the query; empty where answers only come later."""
 
     what: str
 

@@ -45,7 +45,7 @@ class ShopServer:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """List the requests seen so far as ``SOCKET_METHOD path``, the query included, in order of arrival."""
+        """List the requests seen so far as ``METHOD path``, the query included, in order of arrival."""
         with self._lock:
             return tuple(self._requests)
 

@@ -36,7 +36,7 @@ class TortureSite:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """List the requests seen so far as ``SOCKET_METHOD path``, the query included, in order of arrival."""
+        """List the requests seen so far as ``METHOD path``, the query included, in order of arrival."""
         return tuple(self._memory.requests)
 
     @property
