@@ -52,7 +52,7 @@ def node_digest(root: DomNode) -> bytes:
     digest = b""
     for node in reversed(fresh):
         digest = blake2b(_node_bytes(node), digest_size=_DIGEST_SIZE).digest()
-        object.__setattr__(node, "known_digest", digest)
+        object.__setattr__(node, "cached_digest", digest)
     return digest
 
 

@@ -94,7 +94,7 @@ def test_page_that_never_answers_ends_the_action(
     portal: BlockingPortal, site: PageSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An expression that loops for ever is not waited for for ever."""
-    monkeypatch.setattr(worker, "SILENCE_S", 2.0)
+    monkeypatch.setattr(worker, "HANG_TIMEOUT_S", 2.0)
     endless = WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=100)
     with (
         portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,

@@ -289,7 +289,7 @@ def test_request_that_never_ended_stays_pending(
         Navigate(url=site.put(page("const source = new EventSource('/held'); source.onerror = () => say('failed')")))
     ]
     with monkeypatch.context() as patch:
-        patch.setattr(rest, "STALL_S", 5.0)  # for which a recording waits in vain here
+        patch.setattr(rest, "IDLE_TIMEOUT_S", 5.0)  # for which a recording waits in vain here
         recorded = record(live_browser, tmp_path, actions)
     held.set()
     begin = time.monotonic()

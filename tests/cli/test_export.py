@@ -15,7 +15,7 @@ from eikon_engine.cli.shell import run_command
 from eikon_engine.importers.har_network import import_har
 from eikon_engine.network.store import read_network
 
-BUNDLE = Path(__file__).parents[2] / "data" / "traces" / "shop_failing"
+BUNDLE = Path(__file__).parents[1] / "data" / "traces" / "shop_failing"
 
 
 def test_the_network_of_a_bundle_is_exported(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tests.trace.test_changed_copy import contents
 if TYPE_CHECKING:
     from click.testing import Result
 
-TRACES = Path(__file__).parents[2] / "data" / "traces"
+TRACES = Path(__file__).parents[1] / "data" / "traces"
 SHOP = TRACES / "shop_passing"
 TYPE = "find_banana__attempt_1_action_003"
 ATTEMPT = "find_banana__attempt_1"

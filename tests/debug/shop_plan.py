@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.debug_events import BreakpointType
     from eikon_engine.replay.plan import Plan, PlannedStep
 
-SHOP = Path(__file__).parents[2] / "data" / "traces" / "shop_passing"
+SHOP = Path(__file__).parents[1] / "data" / "traces" / "shop_passing"
 
 
 @cache

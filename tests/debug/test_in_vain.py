@@ -58,7 +58,7 @@ def test_what_was_waited_for_in_vain_is_looked_for_less_often(tmp_path: Path, mo
             await session.do(Step())
             for name, action in zip(("again", None), WAITS, strict=True):
                 await session.do(BranchInsert(name=name, action=action))
-            monkeypatch.setattr(PageStabilizer, "tick", counted)
+            monkeypatch.setattr(PageStabilizer, "pass_time_waiting", counted)
             await session.do(Resume())
             said, before = await session.page.inner_text("#said"), tuple(strides)
             strides.clear()

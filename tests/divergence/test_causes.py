@@ -88,7 +88,7 @@ def test_a_cause_follows_from_evidence(case: str) -> None:
     """It is told with what it follows from."""
     cause, known = CASES[case]
 
-    judged = classify_cause(DivergenceCase(**{"first": finding(), "behind": known.get("changes", ()), **known}))
+    judged = classify_cause(DivergenceCase(**{"first": finding(), "related_changes": known.get("changes", ()), **known}))
 
     assert judged.cause == cause
     assert judged.why

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.divergence import Divergence
 
-TRACES = Path(__file__).resolve().parents[2] / "data" / "traces"
+TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 NOT_COMPARED = {"begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"}
 """Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for; of
 writes, which are among the requests, the order counts; what is brief is left out of the comparison; what a replay

@@ -28,7 +28,7 @@ from tests.trace.trace_values import action, subgoal, trace, traces
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
-DATA = Path(__file__).parents[2] / "data" / "traces"
+DATA = Path(__file__).parents[1] / "data" / "traces"
 VALIDATOR = Draft202012Validator(events_schema())
 BUNDLES = sorted(path.parent for path in DATA.glob("*/trace.json"))
 

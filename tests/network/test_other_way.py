@@ -18,7 +18,7 @@ from eikon_engine.trace.execution import MovedDelivery
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-READ = read_network(Path(__file__).parents[2] / "data" / "traces" / "shop_passing" / "network")
+READ = read_network(Path(__file__).parents[1] / "data" / "traces" / "shop_passing" / "network")
 SHOP = replace(READ, exchanges=tuple(each for each in READ.exchanges if not each.pieces), sockets=())
 
 

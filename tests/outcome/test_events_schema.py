@@ -12,7 +12,7 @@ from eikon_engine.outcome.read_events import read_events
 from eikon_engine.trace.schema import render_schema
 from tests.outcome.event_values import EVERY_KIND, lines
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 VALIDATOR = Draft202012Validator(events_schema())
 
 

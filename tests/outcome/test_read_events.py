@@ -17,7 +17,7 @@ from tests.outcome.event_values import END, EVERY_KIND, START, lines, text_of
 
 WRITTEN = lines(*EVERY_KIND)
 TEXT = text_of(WRITTEN)
-VERSION_1 = Path(__file__).parents[2] / "data" / "events" / "version_1.jsonl"
+VERSION_1 = Path(__file__).parents[1] / "data" / "events" / "version_1.jsonl"
 
 
 def test_every_event_reads_back() -> None:

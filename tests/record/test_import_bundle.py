@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.store import NetworkRecording
     from tests.importers.playwright_zips import Line
 
-TRACES = Path(__file__).parents[2] / "data" / "traces"
+TRACES = Path(__file__).parents[1] / "data" / "traces"
 VISIT = [head(), opened(), *call(1, "Frame.goto", url=URL)]
 CLICK = call(2, "Frame.click", selector="#a", strict=True)
 

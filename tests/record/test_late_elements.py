@@ -121,7 +121,7 @@ def test_an_element_that_was_not_seen_in_time_is_remembered(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, was: str | None
 ) -> None:
     """Its document knows what was hit; which element of it was meant is known where the selector still tells."""
-    monkeypatch.setattr(asking, "AGAIN_S", 60)
+    monkeypatch.setattr(asking, "POLL_INTERVAL_S", 60)
     script, act, _ = ACTS[name]
     with watched(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % script))

@@ -41,7 +41,7 @@ def test_a_download_that_goes_on_for_too_long_is_told(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A warning says that replays do not have it."""
-    monkeypatch.setattr(timeline, "DOWNLOAD_S", 0.3)
+    monkeypatch.setattr(timeline, "DOWNLOAD_TIMEOUT_S", 0.3)
     site.answers["/endless"] = Answer(
         content_type="application/octet-stream",
         headers=(("Content-Disposition", "attachment; filename=endless.bin"),),

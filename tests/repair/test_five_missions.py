@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
     from tests.repair.conftest import Changing
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_fix_trace(bundle: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:

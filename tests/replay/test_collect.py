@@ -18,7 +18,7 @@ from eikon_engine.trace.execution import SkillUsage, Succeeded
 if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
-BUNDLE = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"
+BUNDLE = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
 NOW = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
 MISS = NetworkMiss(key="GET http://shop.test/late", reason="it was not recorded")
 

@@ -16,7 +16,7 @@ from eikon_engine.replay.plan import Plan
 from eikon_engine.trace.bundle import open_bundle
 from tests.llm.asking import capture, opened, request
 
-PASSING = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"
+PASSING = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from eikon_engine.trace.execution import Blocked, Succeeded
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
 
-BUNDLE = open_bundle(Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing")
+BUNDLE = open_bundle(Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing")
 TRACE = BUNDLE.trace
 PLACES = [
     (subgoal, place) for subgoal, each in enumerate(TRACE.subgoal_traces) for place in range(len(each.actions_taken))

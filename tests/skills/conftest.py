@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.files.json_text import JsonValue
 
-_PAGES = Path(__file__).parents[2] / "data" / "pages"
+_PAGES = Path(__file__).parents[1] / "data" / "pages"
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
 
 def test_the_example_of_the_documents_is_a_skill(site: Path) -> None:
     """The Python of docs/skills.md, offered as it says, is found and runs."""
-    page = (Path(__file__).parents[3] / "docs" / "skills.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "skills.md").read_text(encoding="utf-8")
     (source,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (entry,) = re.findall(r'skills"\]\n(.*) = "(.*)"\n', page)
     install(site, "heading-skills", " = ".join(entry), source)

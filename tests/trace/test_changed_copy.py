@@ -23,7 +23,7 @@ from eikon_engine.trace.execution import ExecutionTrace, NetworkPart
 from eikon_engine.trace.patch import TracePatch, apply_patch, read_patch, write_patch
 from eikon_engine.trace.serializer import read_trace
 
-SHOP = Path(__file__).parents[2] / "data" / "traces" / "shop_failing"
+SHOP = Path(__file__).parents[1] / "data" / "traces" / "shop_failing"
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from eikon_engine.trace.serializer import parse_trace, read_trace, serialize_tra
 if TYPE_CHECKING:
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
 
-TRACES = Path(__file__).parents[2] / "data" / "traces"
+TRACES = Path(__file__).parents[1] / "data" / "traces"
 SAMPLES = sorted((TRACES / "v3_1_samples").glob("*.json"))
 SITE = "http://127.0.0.1:8642"
 

@@ -17,7 +17,7 @@ from eikon_engine.dom.digest import snapshot_from_json, snapshot_json
 from eikon_engine.dom.fast_html import render_stored_frames
 from eikon_engine.errors import EikonError
 
-DATA = Path(__file__).parents[2] / "data" / "traces"
+DATA = Path(__file__).parents[1] / "data" / "traces"
 STORED = sorted(DATA.glob("*/dom/*.zst"))
 TAGS = (
     *("div", "p", "a", "img", "br", "input", "select", "option", "textarea", "style", "iframe", "noscript", "pre"),

@@ -14,7 +14,7 @@ from eikon_engine.trace.schema import render_schema, trace_schema
 from eikon_engine.trace.serializer import read_trace, serialize_trace
 from tests.trace.trace_values import action, subgoal, trace, traces
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data" / "traces"
 TRACES = sorted((*DATA.glob("*/trace.json"), *DATA.glob("v3_1_samples/*.json")))
 VALIDATOR = Draft202012Validator(trace_schema())

@@ -19,7 +19,7 @@ from eikon_engine.trace.serializer import parse_trace
 if TYPE_CHECKING:
     from types import ModuleType
 
-PAGE = (Path(__file__).parents[3] / "docs" / "trace-format.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "trace-format.md").read_text()
 MODULES = (
     actions,
     blobs,

@@ -158,7 +158,7 @@ def test_javascript_that_never_ends_is_given_up(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, expression: str, why: str
 ) -> None:
     """The mission goes on from what it left behind, and it is given up again on the way there."""
-    monkeypatch.setattr(standing, "EVALUATION_S", 0.5)
+    monkeypatch.setattr(standing, "EVALUATION_TIMEOUT_S", 0.5)
     line = desk.open()
     desk.step(line, 2)
 

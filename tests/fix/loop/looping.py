@@ -30,7 +30,7 @@ class Bench:
     def loop(self, project: Path, *, applier: Applier | None = None, **chosen: Any) -> TaskResult:  # noqa: ANN401 - options
         """Run a loop in a project."""
         options = LoopOptions(
-            **{"test_cmd": PYTEST, "cwd": project, "sessions": self.sessions, "tell": self.lines.append, **chosen}
+            **{"test_cmd": PYTEST, "cwd": project, "sessions_dir": self.sessions, "on_progress": self.lines.append, **chosen}
         )
         with OpenAIClient(api_key="sk-test", base_url=self.model.url, model="gpt-test") as client:
             return debug_loop(options, client=client, applier=applier)

@@ -95,7 +95,7 @@ def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
 
 def test_a_long_step_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a step lasts, its name and the time it has taken are told again and again."""
-    monkeypatch.setattr(cycle_log, "LONG_SECONDS", 0.05)
+    monkeypatch.setattr(cycle_log, "PROGRESS_INTERVAL_SECONDS", 0.05)
     lines: list[str] = []
 
     (tmp_path / "shop").mkdir()

@@ -19,7 +19,7 @@ from eikon_engine.record.record_interactive import InteractiveOptions, record_in
 from eikon_engine.trace.serializer import read_trace
 from tests.sites.shop import serve_shop
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def start(*options: str, **variables: str) -> subprocess.Popen[str]:

@@ -25,7 +25,7 @@ from eikon_engine.trace.steps import MISSING_DOCUMENT
 from tests.sites.model_server import Scripted, answer_error, answer_text, serve_model
 from tests.skills.rerun.recorded import URL, element, page, use, write_bundle
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BUNDLES, PAGES = 20, 12
 SKILL = """
     from eikon_engine.skills import Output, Parameters, TypedSkill
