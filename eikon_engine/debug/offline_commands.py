@@ -13,12 +13,13 @@ from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.checkpoint import checkpoint_path, delete_checkpoint, read_checkpoint, screenshot_path
 from eikon_engine.debug.client import Output
 from eikon_engine.debug.results import CheckpointChange
-from eikon_engine.debug.session_folder import branch_bundle_path, hold_lock
+from eikon_engine.debug.session_folder import branch_bundle_path
 from eikon_engine.debug.timeline import describe_doubts
 from eikon_engine.debug.timeline_queries import find_branch_with_steps, find_checkpoint, require_branch, require_no_fork
 from eikon_engine.debug.timeline_svg import render_timeline_svg
 from eikon_engine.debug.timeline_text import render_timeline_text
 from eikon_engine.errors import SessionError
+from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.writing import write_atomically
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import open_bundle

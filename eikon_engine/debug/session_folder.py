@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from eikon_engine.errors import (
     SessionMissingError,
     UsageError,
 )
+from eikon_engine.files.locking import is_locked
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.writing import write_atomically, write_error_message
@@ -93,39 +93,6 @@ def write_session_file(path: Path, session: SessionFile) -> None:
         OutputError: it cannot be written.
     """
     write_atomically(path, session.model_dump_json(indent=1).encode() + b"\n")
-
-
-@contextmanager
-def hold_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a session; liveness checks do not block, and hold it only briefly.
-
-    Raises:
-        OutputError: the lock file cannot be written.
-    """
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise OutputError(write_error_message(path, error)) from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
-
-
-def is_locked(path: Path) -> bool:
-    """Return whether a live process holds the lock."""
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
-    return False
 
 
 SESSIONS_DIR_VARIABLE: Final = "EIKON_DEBUG_DIR"

@@ -27,7 +27,6 @@ from eikon_engine.debug.session import DebugSession
 from eikon_engine.debug.session_folder import (
     SessionFile,
     create_session_folder,
-    hold_lock,
     new_session_id,
     require_available,
     write_session_file,
@@ -40,6 +39,7 @@ from eikon_engine.errors import (
     RecordedNetworkMissingError,
     SessionError,
 )
+from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.wall_clock import random_id, utc_now
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.event_log import EventLog

@@ -12,7 +12,6 @@ ending.json, ending/    journal while the user's tree is changed; see `write_bac
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import EikonError, FixTaskFailedError, OutputError, SessionError
+from eikon_engine.files.locking import hold_lock, is_locked
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.writing import write_atomically, write_error_message
 from eikon_engine.fix.models import CycleRecord, TextFix
@@ -157,29 +157,15 @@ def lock_session(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(mode=0o700, parents=True)
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
     except OSError as error:
         raise OutputError(write_error_message(folder, error)) from error
-    try:
+    with hold_lock(folder / _LOCK):
         yield
-    finally:
-        os.close(lock)
 
 
 def is_alive(folder: Path) -> bool:
     """Return whether the process of a session is running."""
-    try:
-        lock = os.open(folder / _LOCK, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
+    return is_locked(folder / _LOCK)
 
 
 def set_final_state(folder: Path, state: SessionState) -> None:

@@ -9,18 +9,17 @@ ending/0, 1 …    contents of these files before the change, in order
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
 import stat
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, field_validator
 
 from eikon_engine.errors import EikonError, OutputError, PatchRejectedError, SessionError, WorkingTreeChangedError
+from eikon_engine.files.locking import hold_lock
 from eikon_engine.files.models import FileModel
 from eikon_engine.files.paths import escapes_bundle
 from eikon_engine.files.writing import write_atomically, write_error_message
@@ -28,7 +27,7 @@ from eikon_engine.fix.session import DIFF_FILE, is_alive, read_session, set_fina
 from eikon_engine.fix.work_copy import ABSENT, REGULAR_MODES, Change, WorkCopy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 JOURNAL_FILE: Final = "ending.json"
 _BACKUPS: Final = "ending"
@@ -341,7 +340,7 @@ def recover(session: Path) -> str | None:
     if read_journal(session) is None or is_alive(session):
         return None
     try:
-        with _recovery_lock(session):
+        with hold_lock(session / _RECOVERY_LOCK):  # recoveries of one session run one after the other
             ending = read_journal(session)
             return None if ending is None else _recover(session, ending)
     except OSError as error:
@@ -388,14 +387,6 @@ def _skipped_message(folder: Path, error: SessionError) -> str:
 
 def _interrupted_sessions(sessions: Path) -> list[Path]:
     return sorted(path.parent for path in sessions.glob(f"*/{JOURNAL_FILE}"))
-
-
-@contextmanager
-def _recovery_lock(session: Path) -> Iterator[None]:
-    """Hold the lock that serializes recoveries of the same session."""
-    with (session / _RECOVERY_LOCK).open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _recover(session: Path, journal: WriteJournal) -> str:

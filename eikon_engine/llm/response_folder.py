@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 from collections import Counter
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from eikon_engine.errors import (
     ResponsesIncompleteError,
     UsageError,
 )
+from eikon_engine.files.locking import try_lock
 from eikon_engine.files.models import FileModel, validation_error
 from eikon_engine.files.text import pluralize
 from eikon_engine.files.writing import write_atomically, write_error_message
@@ -328,7 +327,7 @@ def exclusive_writer(root: Path) -> Iterator[None]:
         ResponseFolderError: another run holds the lock.
         OutputError: the folder cannot be written.
     """
-    with try_lock(root) as is_ours:
+    with lock_folder(root) as is_ours:
         if not is_ours:
             message = f"{root}: another run is writing responses here; wait until it ends"
             raise ResponseFolderError(message)
@@ -336,28 +335,15 @@ def exclusive_writer(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def try_lock(root: Path) -> Iterator[bool]:
-    """Try to lock the folder; yield whether it succeeded.
+def lock_folder(root: Path) -> Iterator[bool]:
+    """Try to lock the folder, created if missing; yield whether it succeeded.
 
     Raises:
         OutputError: the folder cannot be written.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise OutputError(write_error_message(root, error)) from error
-    try:
-        yield _try_flock(folder, root)
-    finally:
-        os.close(folder)
-
-
-def _try_flock(folder: int, root: Path) -> bool:
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise OutputError(write_error_message(root, error)) from error
-    return True
+    with try_lock(root) as is_ours:
+        yield is_ours

@@ -13,10 +13,10 @@ from eikon_engine.llm.model_response import parse_response, response_bytes
 from eikon_engine.llm.response_folder import (
     STATE_FILE,
     RecordingState,
+    lock_folder,
     read_folder,
     read_state,
     response_files,
-    try_lock,
     write_state,
 )
 
@@ -122,7 +122,7 @@ def redact_responses(root: Path, redact: RedactText) -> bool:
     """
     if not root.is_dir():
         return False
-    with try_lock(root) as is_ours:
+    with lock_folder(root) as is_ours:
         if not is_ours:
             return False
         finish_refresh(root)

@@ -19,10 +19,10 @@ from eikon_engine.debug.session_folder import (
     SessionFile,
     SessionFolder,
     create_session_folder,
-    hold_lock,
     sessions_dir,
     write_session_file,
 )
+from eikon_engine.files.locking import hold_lock
 from tests.debug.conftest import PASSING, TRACES, say, wait_for
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from eikon_engine.debug.client import SessionClient
 from eikon_engine.debug.command_file import CommandReader, RejectedLine, append_command
 from eikon_engine.debug.commands import CommandLine, Pause
-from eikon_engine.debug.session_folder import hold_lock
 from eikon_engine.errors import SessionError
+from eikon_engine.files.locking import hold_lock
 from eikon_engine.outcome.debug_events import CommandRejected
 from eikon_engine.outcome.event_log import EventLog
 from tests.debug.test_bad_input import NOW, made
