@@ -29,7 +29,19 @@ def fix_command() -> None:
     "target_files",
     multiple=True,
     metavar="FILE",
-    help="File that a fix may change; repeatable.  [default: modules that other files import, no tests]",
+    help="File that a fix may change, and nothing else; repeatable.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="GLOB",
+    help="Pattern of files that a fix may change, as in .gitignore; repeatable.  [default: source code]",
+)
+@click.option(
+    "--protect",
+    multiple=True,
+    metavar="GLOB",
+    help="Pattern of files that no fix may change, in addition to tests, configuration and scripts; repeatable.",
 )
 @click.option("--max-cycles", type=int, default=3, show_default=True, help="Maximum number of fixes to try.")
 @click.option("--timeout", type=float, default=600.0, show_default=True, help="Timeout of one test run in seconds.")
@@ -55,6 +67,9 @@ def loop_command(*, as_json: bool, debug: DebugDirChoice, **chosen: object) -> i
 
     Tests run in a copy of the working tree. Your files are changed at the end, all at once, if the tests pass, or with
     --keep.
+
+    A plain pytest command decides itself which files are tests. Any other command, such as "npm test", needs --allow or
+    --target-file, which say what a fix may change; [tool.eikon.fix] in pyproject.toml holds allow and protect too.
 
     Exit status: 0 the tests pass; 1 they still fail, or a step failed; 2 usage, a dirty tree, or a command that cannot
     be run; 69 no model server; 78 missing data or program; 130 interrupted.

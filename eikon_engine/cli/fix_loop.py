@@ -52,6 +52,8 @@ class LoopCommandOptions(FileModel):
 
     test_cmd: str
     target_files: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()
     max_cycles: int = DEFAULT_MAX_CYCLES
     timeout: float = Field(default=DEFAULT_TIMEOUT_SECONDS, allow_inf_nan=True)
     """Seconds; validated with the other options."""
@@ -75,6 +77,8 @@ def run_loop(chosen: LoopCommandOptions, debug: DebugDirChoice) -> TaskResult:
     options = LoopOptions(
         test_cmd=chosen.test_cmd,
         target_files=chosen.target_files,
+        allow=chosen.allow,
+        protect=chosen.protect,
         max_cycles=chosen.max_cycles,
         timeout_seconds=chosen.timeout,
         keep=chosen.keep,

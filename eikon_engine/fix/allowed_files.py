@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from eikon_engine.errors import PatchRejectedError
 from eikon_engine.files.paths import escapes_bundle
+from eikon_engine.fix.change_policy import protecting_pattern
 
-_TEST_NAME: Final = re.compile(
-    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.(?:cr|ex|lua|php|rb|[cm]?[jt]sx?)|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
-    r"|conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|tox\.toml|noxfile\.py|pyproject\.toml|setup\.cfg"
-    r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile|[Jj]ustfile|[Rr]akefile"
-    r"|package\.json|\.mocharc\..*|setupTests\.[jt]sx?"
-    r"|(?:ava|babel|cucumber|cypress|jest|karma|metro|nightwatch|playwright|protractor|rollup|stryker|vite|vitest|wdio"
-    r"|web-test-runner|webpack)\.(?:conf|config|setup|workspace)\.[cm]?[jt]sx?"
-)
-"""Tests, their configuration, what starts them, and what Python runs before them."""
 _MAX_NAME_BYTES: Final = 230
 """Bytes of a name; file systems take 255, and temporary names are up to 25 longer."""
 _MAX_PATH_BYTES: Final = 1024
 _SHOWN: Final = 80
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "__mocks__", "spec"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedFiles:
-    """The files that may change: the targets, or all except tests if there are none; the loop restricts these further.
+    """The files that may change: the targets, or without any all unprotected ones; the loop restricts these further.
 
     A fix that changes tests proves nothing. To allow it, name them as targets.
     """
 
     tree: Path
     targets: tuple[str, ...]
-    """Files and folders, relative to the tree; empty for all files except tests."""
+    """Files and folders, relative to the tree; empty for all files that no default pattern protects."""
 
     def require(self, name: str) -> str:
         """Return a file name in normalized form.
@@ -69,13 +59,10 @@ class AllowedFiles:
         targets = [PurePosixPath(each) for each in self.targets]
         if targets and not any(plain.is_relative_to(each) for each in targets):
             raise _rejected(name, f"one of the target files ({', '.join(self.targets)})", "another file")
-        if not targets and is_test_file(plain):
-            raise _rejected(name, "a file that is not a test", "a test; to allow it, name it with --target-file")
-
-
-def is_test_file(path: PurePosixPath) -> bool:
-    """Return whether a file is a test, or configures tests, by the names that test runners look for."""
-    return bool(_TEST_NAME.fullmatch(path.name)) or any(part in _TEST_FOLDERS for part in path.parts[:-1])
+        pattern = None if targets else protecting_pattern(plain.as_posix())
+        if pattern is not None:
+            found = f"one protected by the pattern {pattern!r}; to allow it, name it with --target-file"
+            raise _rejected(name, "a file that a fix may change", found)
 
 
 def _require_valid_name(name: str) -> None:

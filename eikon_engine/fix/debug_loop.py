@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import EikonError, RequirementError, UsageError
 from eikon_engine.fix.appliers.blocks import BlocksApplier
+from eikon_engine.fix.change_policy import read_policy
 from eikon_engine.fix.loop import DebugLoop, LoopInputs
 from eikon_engine.fix.models import LoopNotes, TaskResult, step_failure
 from eikon_engine.fix.options import LoopOptions, require_valid_options
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from eikon_engine.fix.change_policy import ChangePolicy
     from eikon_engine.fix.loop import LoopResult
     from eikon_engine.fix.models import Applier
     from eikon_engine.fix.tasks import TaskRegistry
     from eikon_engine.llm import CompletionClient
 
-WRITE_BACK: Final = "fix:hand_over"
+WRITE_BACK: Final = "fix:write_back"
 """Name of the last step, which writes to the user's tree."""
 
 
@@ -95,7 +97,7 @@ _PYTEST_CONFIGS: Final = (
 
 Source: https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir
 """
-_LIBRARIES: Final = ("bm25s", "defusedxml")
+_LIBRARIES: Final = ("bm25s", "defusedxml", "pathspec")
 
 
 def debug_loop(
@@ -130,6 +132,7 @@ def debug_loop(
                 copy=copy_tree(plan.tree, plan.folder, plan.also),
                 session=plan.folder,
                 targets=plan.targets,
+                policy=plan.policy,
                 needs_edits=chosen.needs_edits,
                 warnings=plan.warnings,
             )
@@ -144,6 +147,7 @@ class _PreparedLoop:
 
     tree: UserTree
     targets: tuple[str, ...]
+    policy: ChangePolicy
     also: tuple[str, ...]
     begun: datetime
     folder: Path
@@ -162,6 +166,7 @@ def _prepare(options: LoopOptions) -> _PreparedLoop:
     _require_outside(home, tree)
     require_relative_command(tree, options.test_cmd)
     targets = require_targets(tree, options.target_files)
+    policy = read_policy(tree.root, options)
     also = relative_paths(tree, options.extra_files, "--also")
     for line in recover_tree(home, tree.root):
         options.on_progress(line)
@@ -172,7 +177,13 @@ def _prepare(options: LoopOptions) -> _PreparedLoop:
     begun = options.now()
     folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LENGTH]}"
     return _PreparedLoop(
-        tree=tree, targets=targets, also=also, begun=begun, folder=folder, warnings=non_utf8_warnings(files)
+        tree=tree,
+        targets=targets,
+        policy=policy,
+        also=also,
+        begun=begun,
+        folder=folder,
+        warnings=non_utf8_warnings(files),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixTaskFailedError, NoFixError
 from eikon_engine.files.text import pluralize
+from eikon_engine.fix.change_policy import missing_modules, require_allowed_changes, scan_project
 from eikon_engine.fix.models import (
     AnalysisInput,
     ApplyFixInput,
@@ -18,7 +19,6 @@ from eikon_engine.fix.models import (
     Verification,
     step_failure,
 )
-from eikon_engine.fix.protected_files import OriginalProject, missing_modules, require_unprotected, scan_project
 from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
 from eikon_engine.fix.verification import (
@@ -28,6 +28,7 @@ from eikon_engine.fix.verification import (
     original_files_used,
     original_files_warning,
     require_output,
+    require_provable,
     require_target_files,
     require_usable_command,
 )
@@ -37,6 +38,7 @@ from eikon_engine.fix.write_back import require_regular_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.fix.change_policy import ChangePolicy, OriginalProject
     from eikon_engine.fix.models import Analysis, AppliedFix, Fix, LoopOutcome, StepFailure, TestRun
     from eikon_engine.fix.options import LoopOptions
     from eikon_engine.fix.session import CycleLog
@@ -54,6 +56,8 @@ class LoopInputs:
     session: Path
     targets: tuple[str, ...]
     """Relative to the tree."""
+    policy: ChangePolicy
+    """What a fix may change if there are no targets."""
     needs_edits: bool
     """See `Applier.needs_edits`."""
     warnings: tuple[str, ...] = ()
@@ -143,6 +147,8 @@ class DebugLoop:
             require_output(run, ground.session)
             if self._pending is None:
                 require_usable_command(run, ground.session, options)
+                if not ground.targets and not ground.policy.allow:
+                    require_provable(run)
             self._warn_about_original_files(run)
         with self._log.step(ANALYZE.name):
             output = AnalysisInput(
@@ -244,8 +250,7 @@ class DebugLoop:
         ground, options = self._inputs, self._options
         ground.copy.restore(self._kept)
         if self._project is None and not ground.targets:
-            programs = scan_project(ground.copy.root, options.test_cmd, ground.tree.cwd)
-            self._project = OriginalProject(command=options.test_cmd, cwd=ground.tree.cwd, files=programs)
+            self._project = scan_project(ground.copy.root, options.test_cmd, ground.tree.cwd)
 
     def _apply(self, fix: Fix) -> None:
         """Apply a fix to the copy; the changed files are computed from the copy, not taken from the applier."""
@@ -258,7 +263,14 @@ class DebugLoop:
         require_target_files(files, ground.targets)
         if self._project is not None:
             made = {change.path for change in changes if change.mode_before == ABSENT}
-            require_unprotected(files, made, missing_modules(self._analysis), self._project)
+            require_allowed_changes(
+                files,
+                made,
+                self._project,
+                ground.policy,
+                missing=missing_modules(self._analysis),
+                failing=self._ever_failed,
+            )
         require_regular_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: AppliedFix = told.model_copy(update={"files": files, "diff": diff})

@@ -30,7 +30,11 @@ class LoopOptions:
     test_cmd: str
     """Test command, run by `sh -c`; its exit status decides."""
     target_files: tuple[str, ...] = ()
-    """Files that a fix may change, relative to `cwd`; empty for every module imported by other files."""
+    """Files that a fix may change, relative to `cwd`; empty for those that the patterns allow."""
+    allow: tuple[str, ...] = ()
+    """Patterns of files that a fix may change, as in `.gitignore`; default see `change_policy.DEFAULT_ALLOW`."""
+    protect: tuple[str, ...] = ()
+    """Patterns of files that no fix may change, in addition to `change_policy.DEFAULT_PROTECT`."""
     max_cycles: int = DEFAULT_MAX_CYCLES
     """Maximum number of fixes to try."""
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
@@ -69,10 +73,15 @@ def require_valid_options(options: LoopOptions) -> None:
     for option, values in (
         ("--test-cmd", (options.test_cmd,)),
         ("--target-file", options.target_files),
+        ("--allow", options.allow),
+        ("--protect", options.protect),
         ("--also", options.extra_files),
     ):
         for value in values:
             require_utf8(option, value)
+    if options.target_files and (options.allow or options.protect):
+        message = "--target-file: has no effect together with --allow or --protect. Use one or the other."
+        raise UsageError(message)
     if options.max_cycles < 1:
         message = f"--max-cycles: expected 1 or more, got {options.max_cycles}."
         raise UsageError(message)

@@ -217,7 +217,7 @@ class CycleLog:
     """The cycles of one loop; each update is written to the session immediately."""
 
     def __init__(self, session: FixSession, options: LoopOptions) -> None:
-        """Write records to `session` and progress messages to `options.tell`."""
+        """Write records to `session` and progress messages to `options.on_progress`."""
         self._session = session
         self._options = options
         self._records: list[CycleRecord] = []

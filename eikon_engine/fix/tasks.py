@@ -142,6 +142,8 @@ LOOP_TASK: Final = LoopTask(
     parameters=(
         Parameter(name="test_cmd", summary="command that runs the tests", required=True),
         Parameter(name="target_files", summary="JSON list of the files that a fix may change"),
+        Parameter(name="allow", summary="JSON list of patterns of files that a fix may change"),
+        Parameter(name="protect", summary="JSON list of patterns of files that no fix may change"),
         Parameter(name="max_cycles", summary="maximum number of fixes to try (3)"),
         Parameter(name="timeout", summary="timeout of one test run in seconds (600)"),
         Parameter(name="applier", summary="how fixes are applied: blocks or aider (blocks)"),

@@ -114,6 +114,23 @@ def require_usable_command(run: TestRun, session: Path, options: LoopOptions) ->
         raise CommandUnusableError(message)
 
 
+def require_provable(run: TestRun) -> None:
+    """Check that a fix of a failed run can be proved by a report; otherwise it must be said what a fix may change.
+
+    Without a report only the exit status counts, which any file that takes part in the tests can decide.
+
+    Raises:
+        CommandUnusableError: the tests failed and no report was requested.
+    """
+    if run.passed or run.report_asked:
+        return
+    message = (
+        f"{run.command}: expected a plain pytest command, whose report proves a fix, or files that a fix may change, "
+        "got neither. Add --allow GLOB or --target-file FILE."
+    )
+    raise CommandUnusableError(message)
+
+
 def require_target_files(files: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """Check that a fix changed something, and only target files if there are any.
 

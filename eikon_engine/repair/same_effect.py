@@ -64,7 +64,7 @@ def effect_difference(
 ) -> str | None:
     """Return how a replaced element behaves differently or why that is unverifiable; None if it behaves the same.
 
-    `again` is a replay of the unchanged recording: values that vary between runs are ignored, and databases are
+    `reference` is a replay of the unchanged recording: values that vary between runs are ignored, and databases are
     compared with it, since recordings do not contain them. None if the recording cannot be replayed sealed.
     """
     moments = list(_step_states(bundle, replayed, replacement.page, reference))
@@ -127,7 +127,7 @@ def _element_difference(mended: ReplacedElement, before: _StepStates | None, lat
         wanted = _changed_properties(was, _element_view(each.recorded_page, mended.frame, mended.recorded_path))
         found = _changed_properties(now, _element_view(each.replayed_page, mended.frame, mended.replacement_path))
         if wanted != found:
-            return f"after the action it is expected to become {_changes_text(wanted)}, got {_changes_text(found)}"
+            return f"the action changes it differently: expected {_changes_text(wanted)}, got {_changes_text(found)}"
     return None
 
 
@@ -159,7 +159,7 @@ def _changed_properties(before: ElementView, after: ElementView | None) -> Eleme
 
 
 def _changes_text(change: ElementView) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in change.items()) or "unchanged"
+    return ", ".join(f"{name} {value!r}" for name, value in change.items()) or "no change"
 
 
 def _storage_difference(before: _StepStates | None, here: _StepStates) -> str | None:

@@ -29,24 +29,24 @@ SECRETS = {"PASSWORD": SHOP_PASSWORD}
 
 async def buy(mission: MissionRecorder, url: str) -> None:
     """Put a banana into the cart."""
-    await mission.run(Navigate(url=f"{url}/product/1"))
-    await mission.run(Click(target=css("#add-to-cart")))
+    await mission.perform(Navigate(url=f"{url}/product/1"))
+    await mission.perform(Click(target=css("#add-to-cart")))
 
 
 async def buy_by_label(mission: MissionRecorder, url: str) -> None:
     """Do as `buy`, by what the button reads."""
-    await mission.run(Navigate(url=f"{url}/product/1"))
-    await mission.run(Click(target=css("role=button[name='Add to cart']")))
+    await mission.perform(Navigate(url=f"{url}/product/1"))
+    await mission.perform(Click(target=css("role=button[name='Add to cart']")))
 
 
 async def order(mission: MissionRecorder, url: str) -> None:
     """Sign in and place an order."""
-    await mission.run(Navigate(url=f"{url}/login?next=/checkout"))
-    await mission.run(Fill(target=css("#username"), text="ada"))
-    await mission.run(Fill(target=css("#password"), text=SecretRef(secret="PASSWORD")))
-    await mission.run(Click(target=css("#sign-in")))
-    await mission.run(Fill(target=css("#name"), text="Ada Lovelace"))
-    await mission.run(Click(target=css("#place-order")))
+    await mission.perform(Navigate(url=f"{url}/login?next=/checkout"))
+    await mission.perform(Fill(target=css("#username"), text="ada"))
+    await mission.perform(Fill(target=css("#password"), text=SecretRef(secret="PASSWORD")))
+    await mission.perform(Click(target=css("#sign-in")))
+    await mission.perform(Fill(target=css("#name"), text="Ada Lovelace"))
+    await mission.perform(Click(target=css("#place-order")))
 
 
 MISSIONS: dict[str, Callable[[MissionRecorder, str], Awaitable[None]]] = {

@@ -79,4 +79,4 @@ async def _record(folder: Path, actions: tuple[Action, ...]) -> None:
     recorder = open_recorder(folder, mission_text="Order bread", mission_id=folder.name)
     async with recorder as mission, mission.subgoal("Order", subgoal_id="order"):
         for action in actions:
-            await mission.run(action)
+            await mission.perform(action)

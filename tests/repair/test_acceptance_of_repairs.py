@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.repair.conftest import Changing
     from tests.repair.small_site import SmallSite
 
+pytestmark = pytest.mark.browser
+
 QUICK = RepairOptions(runs=2)
 
 
@@ -159,8 +161,8 @@ def test_a_faithful_mission_is_left_alone(small: SmallSite, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"runs": 1}, "at least 2 runs"),
-        ({"against": "recording", "base_urls": {"http://a.test": "http://b.test"}}, "visits none"),
+        ({"runs": 1}, "expected at least 2, got 1"),
+        ({"against": "recording", "base_urls": {"http://a.test": "http://b.test"}}, "visits no site"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_anything_is_read(

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from eikon_engine.repair.report import RepairReport
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 ORDER = "<h1>Cart</h1><form method=post action={action}><button id=go>Order</button></form>"
 LOGIN = "<h1>Cart</h1><form method=post action=/enter><input type=password><button id=go>Order</button></form>"
 FOLLOW = "<h1>People</h1><button id={who} onclick=\"this.textContent='Following {who}'\">Follow {who}</button>"
@@ -45,8 +47,8 @@ def put(site: PageSite, path: str, body: str) -> None:
 
 async def _click(folder: Path, url: str, selector: str) -> None:
     async with open_recorder(folder, mission_text="Click it", mission_id="click") as mission, mission.subgoal("Do it"):
-        await mission.run(Navigate(url=url))
-        await mission.run(Click(target=css(selector)))
+        await mission.perform(Navigate(url=url))
+        await mission.perform(Click(target=css(selector)))
 
 
 def recorded(site: PageSite, folder: Path, selector: str) -> Path:
@@ -62,7 +64,7 @@ def repair(bundle: Path, **chosen: object) -> RepairReport:
 
 
 def test_a_likely_element_is_not_taken_for_the_recorded_one(site: PageSite, tmp_path: Path) -> None:
-    """What it does is to be seen in nothing but itself: that is compared (`test_deeds.py` has the other cases)."""
+    """An effect on nothing but the element itself is compared, too (`test_same_effect.py` has the other cases)."""
     put(site, "/", FOLLOW.format(who="Bob"))
     bundle = recorded(site, tmp_path / "click", "#Bob")
     put(site, "/", FOLLOW.format(who="Rob"))
@@ -95,9 +97,12 @@ def test_an_element_that_makes_another_database_is_another_one(site: PageSite, t
         ({"/": LOGIN}, "the cause is session-expired"),
         (
             {"/go": "<h1>Something went wrong</h1><p>Call us.</p>"},
-            "the cause is site-error (the page says 'Some",
+            "the cause is site-error (the page shows 'Some",
         ),
-        ({"/": ORDER.format(action="/trash"), "/trash": "<p>Thank you</p>"}, "the mission would do something else"),
+        (
+            {"/": ORDER.format(action="/trash"), "/trash": "<p>Thank you</p>"},
+            "The mission would have a different effect",
+        ),
     ],
     ids=["a login", "an error", "another deed"],
 )

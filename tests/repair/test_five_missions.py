@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
     from tests.repair.conftest import Changing
 
+pytestmark = pytest.mark.browser
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -107,7 +109,7 @@ def test_a_moved_form_is_shown_as_mended_and_kept_only_when_asked(changing: Chan
     assert (report.status, report.exit_status, report.refusal) == ("proposed", 3, "")
     shown = render_repair(report)
     assert "proof      2 sealed replays: faithful" in shown
-    assert "--output DIR or --in-place keeps" in shown
+    assert "use --output DIR or --in-place to store" in shown
     assert '-          "id": "buy-form",' in report.diff
     assert contents(bundle) == before
     assert [path.name for path in changing.tmp_path.iterdir()] == ["buy"]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.repair.small_site import SmallSite
 
+pytestmark = pytest.mark.browser
+
 STEP = ActionTrace(id="do__attempt_1_action_002", sequence=2, action=Click(target=css("#add")), result=Succeeded())
 
 

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
     from tests.repair.small_site import SmallSite
 
+pytestmark = pytest.mark.browser
+
 
 async def _order(folder: Path, url: str) -> None:
     recorder = open_recorder(folder, mission_text="Order bread", mission_id="today")
     async with recorder as mission, mission.subgoal("Order", subgoal_id="order"):
-        await mission.run(Navigate(url=f"{url}/cart"))
-        await mission.run(Click(target=css("#send")))
+        await mission.perform(Navigate(url=f"{url}/cart"))
+        await mission.perform(Click(target=css("#send")))
 
 
 @pytest.fixture

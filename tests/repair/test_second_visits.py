@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import Asked, PageSite
 
+pytestmark = pytest.mark.browser
+
 ASK = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
 FORM = "<!doctype html><title>Cart</title><form method=post action=/order><button id={name}>Order</button></form>"
 
@@ -48,8 +50,8 @@ def counting() -> Iterator[PageSite]:
 
 async def _order(folder: Path, url: str) -> None:
     async with open_recorder(folder, mission_text="Order", mission_id="order") as mission, mission.subgoal("Order"):
-        await mission.run(Navigate(url=url))
-        await mission.run(Click(target=css("#go")))
+        await mission.perform(Navigate(url=url))
+        await mission.perform(Click(target=css("#go")))
 
 
 def test_an_order_is_placed_again_only_on_a_site_that_was_brought_back(counting: PageSite, tmp_path: Path) -> None:

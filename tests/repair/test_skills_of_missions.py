@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
 from eikon_engine.record import open_recorder
 from eikon_engine.repair.options import RepairOptions
 from eikon_engine.repair.repair import repair_trace
@@ -19,6 +21,8 @@ from tests.repair.test_five_missions import clicked
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 PAGE: Final = (
     "<!doctype html><title>Prices</title><table><tr><th>Fruit<th>Price<tr><td>Plum<td>{price}</table>"
     "<form method=post action=/buy><button id={button}>Buy it</button></form>"
@@ -28,9 +32,9 @@ MASK: Final = Mask(name="prices", reason="they change daily", part=SelectorPart(
 
 async def _buy(folder: Path, url: str) -> None:
     async with open_recorder(folder, mission_text="Buy", mission_id="buy") as mission, mission.subgoal("Buy"):
-        await mission.run(Navigate(url=url))
+        await mission.perform(Navigate(url=url))
         await mission.skill("extract_table", parameters={"selector": "table"})
-        await mission.run(Click(target=css("#buy")))
+        await mission.perform(Click(target=css("#buy")))
 
 
 def test_what_a_skill_reads_today_is_recorded_and_has_to_be_what_it_read(tmp_path: Path) -> None:

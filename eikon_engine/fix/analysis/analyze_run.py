@@ -10,7 +10,7 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.fix.analysis.junit_report import read_junit_report, unproved_failures, unproved_summary
 from eikon_engine.fix.analysis.node_output import read_node_failures
-from eikon_engine.fix.analysis.normalize import MAX_LINE_LENGTH, WORKER_TAG, TestPaths, last_lines, normalize
+from eikon_engine.fix.analysis.normalize import MAX_LINE_LENGTH, WORKER_TAG, RunPaths, last_lines, normalize
 from eikon_engine.fix.analysis.pytest_output import STOPPED_EARLY, read_pytest_output, verbose_results
 from eikon_engine.fix.analysis.replay_outcome import read_replay_failures
 from eikon_engine.fix.analysis.tracebacks import read_tracebacks
@@ -99,7 +99,7 @@ def analyze_run(output: AnalysisInput) -> Analysis:
     """
     run = output.run
     session = tuple((each, "<session>") for each in {output.session.absolute(), output.session.resolve()})
-    places = TestPaths(tree=output.tree, cwd=output.tree / run.cwd, others=session)
+    places = RunPaths(tree=output.tree, cwd=output.tree / run.cwd, others=session)
     stdout, stderr = (normalize(_read_output(output.session, each.file), places) for each in (run.stdout, run.stderr))
     report = _report(output, places)
     if run.passed:
@@ -131,7 +131,7 @@ def _passed_analysis(output: AnalysisInput, report: JUnitReport | None, runners:
     return Analysis(passed=True, first=None, unproved=left, closed_by=runners, summary=summary)
 
 
-def _report(output: AnalysisInput, places: TestPaths) -> JUnitReport | None:
+def _report(output: AnalysisInput, places: RunPaths) -> JUnitReport | None:
     junit_xml = output.run.junit_xml
     return None if junit_xml is None else read_junit_report(resolve_inside(output.session, junit_xml), places)
 
@@ -142,7 +142,7 @@ def _tests_run(report: JUnitReport | None, stdout: str) -> tuple[str, ...] | Non
 
 
 def _failures(
-    run: TestRun, report: JUnitReport | None, places: TestPaths, outputs: tuple[str, str]
+    run: TestRun, report: JUnitReport | None, places: RunPaths, outputs: tuple[str, str]
 ) -> tuple[TestFailure, ...]:
     if run.ended == "not_started":
         return ()

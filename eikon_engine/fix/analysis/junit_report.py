@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from xml.etree.ElementTree import Element
 
-    from eikon_engine.fix.analysis.normalize import TestPaths
+    from eikon_engine.fix.analysis.normalize import RunPaths
     from eikon_engine.fix.models import TestFailure
 
 MAX_REPORT_BYTES: Final = 64 << 20
@@ -43,7 +43,7 @@ class JUnitReport:
         return frozenset(self.others) - self.skipped
 
 
-def read_junit_report(path: Path, places: TestPaths) -> JUnitReport | None:
+def read_junit_report(path: Path, places: RunPaths) -> JUnitReport | None:
     """Read a report; None if it is missing or truncated."""
     from defusedxml import ElementTree  # noqa: PLC0415 - an extra, and only some runs have a report
     from defusedxml.common import DefusedXmlException  # noqa: PLC0415 - as above
@@ -65,7 +65,7 @@ def read_junit_report(path: Path, places: TestPaths) -> JUnitReport | None:
     return JUnitReport(failures=failures, others=others, skipped=skipped.intersection(others))
 
 
-def _failure(case: Element, found: Element, places: TestPaths) -> TestFailure:
+def _failure(case: Element, found: Element, places: RunPaths) -> TestFailure:
     message = normalize(found.get("message") or "", places)
     text = normalize(found.text or "", places)
     file = case.get("file")
@@ -74,7 +74,7 @@ def _failure(case: Element, found: Element, places: TestPaths) -> TestFailure:
     return read_pytest_failure(name, text, places, message=told, file=file)
 
 
-def _node_id(case: Element, places: TestPaths) -> str:
+def _node_id(case: Element, places: RunPaths) -> str:
     """Return the node id of a test: file, classes, name with parameters.
 
     `classname` is the file without extension and the classes, joined by dots; a module with a collection error has its
@@ -93,7 +93,7 @@ def _node_id(case: Element, places: TestPaths) -> str:
     return "::".join((".".join(parts), name))
 
 
-def _module(stem: str, places: TestPaths) -> str | None:
+def _module(stem: str, places: RunPaths) -> str | None:
     return f"{stem}.py" if places.relative_file(f"{stem}.py") is not None else None
 
 

@@ -15,7 +15,7 @@ from eikon_engine.fix.models import TestFailure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.fix.analysis.normalize import TestPaths
+    from eikon_engine.fix.analysis.normalize import RunPaths
     from eikon_engine.fix.models import Frame
 
 EXCERPT_LINES: Final = 60
@@ -33,13 +33,13 @@ _NOT_OK: Final = re.compile(r"^(?P<indent>\s*)not ok \d+ - (?P<name>.+)$")
 _IS_SUITE: Final = "failureType: 'subtestsFailed'"
 
 
-def read_node_failures(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
+def read_node_failures(text: str, places: RunPaths) -> tuple[TestFailure, ...]:
     """Return one failure for each failed TAP test, or else for each stack trace."""
     lines = text.split("\n")
     return tuple(_tap_failures(lines, places)) or tuple(_stack_failures(lines, places))
 
 
-def _tap_failures(lines: Sequence[str], places: TestPaths) -> Iterator[TestFailure]:
+def _tap_failures(lines: Sequence[str], places: RunPaths) -> Iterator[TestFailure]:
     for number, line in enumerate(lines):
         found = _NOT_OK.match(line)
         if found is None:
@@ -66,7 +66,7 @@ def _tap_message(block: Sequence[str]) -> str:
     return "failed without a message"
 
 
-def _stack_failures(lines: Sequence[str], places: TestPaths) -> Iterator[TestFailure]:
+def _stack_failures(lines: Sequence[str], places: RunPaths) -> Iterator[TestFailure]:
     number = 0
     while number < len(lines):
         if not _STACK_AT.match(lines[number]):
@@ -92,7 +92,7 @@ def _head(lines: Sequence[str], stack: int) -> int | None:
     return next((number for number in above if _RAISED.match(lines[number])), None)
 
 
-def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: TestPaths) -> Iterator[Frame]:
+def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: RunPaths) -> Iterator[Frame]:
     """Yield frames outermost first; Node prints them innermost first."""
     for line in reversed(lines):
         found = pattern.match(line)
@@ -100,9 +100,7 @@ def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: TestPaths) -
             yield make_frame(found["file"].removeprefix("file://"), int(found["line"]), found["name"] or "", places)
 
 
-def _failure(
-    name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: TestPaths
-) -> TestFailure:
+def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: RunPaths) -> TestFailure:
     where = innermost_own_frame(frames, places)
     return TestFailure(
         id=name,

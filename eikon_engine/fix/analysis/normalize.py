@@ -46,7 +46,7 @@ _STAMP: Final = re.compile(
 )
 
 
-def normalize(text: str, places: TestPaths) -> str:
+def normalize(text: str, places: RunPaths) -> str:
     """Return a text without tree paths, object addresses, timestamps at line starts, and known tokens."""
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     text = _OVERWRITTEN.sub("", text)
@@ -119,7 +119,7 @@ def _cut(line: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestPaths:
+class RunPaths:
     """Where a test ran; file names in its output are relative to one of these folders."""
 
     tree: Path

@@ -12,7 +12,7 @@ from eikon_engine.fix.models import TestFailure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eikon_engine.fix.analysis.normalize import TestPaths
+    from eikon_engine.fix.analysis.normalize import RunPaths
 
 EXCERPT_LINES: Final = 80
 _NO_MESSAGE: Final = "failed without a message"
@@ -20,7 +20,7 @@ _ERROR_LINE: Final = re.compile(r"^E {1,3}(?P<text>.*)$", re.MULTILINE)
 
 
 def read_pytest_failure(
-    name: str, text: str, places: TestPaths, *, message: str = "", file: str | None = None
+    name: str, text: str, places: RunPaths, *, message: str = "", file: str | None = None
 ) -> TestFailure:
     """Return the failure of a normalized text; `file` is used if no frame is in the project."""
     frames = tuple(pytest_frames(text, places))
@@ -58,7 +58,7 @@ _STAGE: Final = re.compile(r"^ERROR (?:at (?:setup|teardown) of|collecting) ")
 _BLOCKS: Final = ("FAILURES", "ERRORS")
 
 
-def read_pytest_output(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
+def read_pytest_output(text: str, places: RunPaths) -> tuple[TestFailure, ...]:
     """Return the failures in output order; empty if it is not pytest output."""
     summed = dict(_summary(text))
     titled = _by_title(summed)
@@ -108,7 +108,7 @@ def _by_title(summed: Mapping[str, str]) -> Mapping[str, list[str]]:
 
 
 def _entry(
-    title: str, body: str, summed: Mapping[str, str], titled: Mapping[str, list[str]], places: TestPaths
+    title: str, body: str, summed: Mapping[str, str], titled: Mapping[str, list[str]], places: RunPaths
 ) -> TestFailure:
     """Return a failure under the node id of the summary that matches its title and file."""
     plain = _STAGE.sub("", title)

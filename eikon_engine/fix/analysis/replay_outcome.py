@@ -15,7 +15,7 @@ from eikon_engine.outcome.outcomes import ReplayOutcome
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.fix.analysis.normalize import TestPaths
+    from eikon_engine.fix.analysis.normalize import RunPaths
     from eikon_engine.outcome.divergence import Divergence, Explanation
 
 OUTCOME_FILE: Final = "outcome.json"
@@ -24,14 +24,14 @@ DETAIL_LINES: Final = 40
 _OUTCOME_PATH: Final = re.compile(r"(?:^|[\s:\"'=(])(?P<folder>[^\s:\"'=()]*?)(?:replay_summary\.txt|outcome\.json)\b")
 
 
-def read_replay_failures(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
+def read_replay_failures(text: str, places: RunPaths) -> tuple[TestFailure, ...]:
     """Return one failure for each replay that was not faithful, starting with what its explanation is about."""
     names = dict.fromkeys(f"{found['folder']}{OUTCOME_FILE}" for found in _OUTCOME_PATH.finditer(text))
     read = ((name, _outcome(name, places)) for name in names)
     return tuple(_failure(name, outcome, places) for name, outcome in read if outcome and outcome.exit_status != 0)
 
 
-def _outcome(name: str, places: TestPaths) -> ReplayOutcome | None:
+def _outcome(name: str, places: RunPaths) -> ReplayOutcome | None:
     """Read an outcome inside the tree; None if it is missing or invalid."""
     file = places.relative_file(name)
     if file is None:
@@ -45,7 +45,7 @@ def _outcome(name: str, places: TestPaths) -> ReplayOutcome | None:
         return None
 
 
-def _failure(name: str, outcome: ReplayOutcome, places: TestPaths) -> TestFailure:
+def _failure(name: str, outcome: ReplayOutcome, places: RunPaths) -> TestFailure:
     cause = outcome.explanation
     found = _explained_divergence(outcome, cause) or next(iter(outcome.divergences), None)
     message = cause.sentence if cause is not None else next(iter(outcome.reasons), f"verdict {outcome.verdict}")

@@ -11,7 +11,7 @@ from eikon_engine.fix.models import Frame, TestFailure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eikon_engine.fix.analysis.normalize import TestPaths
+    from eikon_engine.fix.analysis.normalize import RunPaths
 
 FILE_LINE: Final = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?$')
 """Format of Python itself."""
@@ -22,7 +22,7 @@ _COLON_LINE: Final = re.compile(
 _CAPTURED: Final = re.compile(r"^-{3,} Captured .* -{3,}$", re.MULTILINE)
 
 
-def pytest_frames(text: str, places: TestPaths) -> tuple[Frame, ...]:
+def pytest_frames(text: str, places: RunPaths) -> tuple[Frame, ...]:
     """Return the frames of one failure in pytest output, outermost first."""
     matches = (_COLON_LINE.match(line) or FILE_LINE.match(line) for line in without_captured(text).split("\n"))
     frames = (make_frame(each["file"], int(each["line"]), each["name"] or "", places) for each in matches if each)
@@ -35,23 +35,23 @@ def without_captured(text: str) -> str:
     return text if found is None else text[: found.start()]
 
 
-def make_frame(file: str, line: int, name: str, places: TestPaths) -> Frame:
+def make_frame(file: str, line: int, name: str, places: RunPaths) -> Frame:
     """Return a frame; its file is relative to the tree if inside it."""
     return Frame(file=places.relative_file(file) or file, line=max(1, line), name=name.strip())
 
 
-def skip_foreign_frames(frames: tuple[Frame, ...], places: TestPaths) -> tuple[Frame, ...]:
+def skip_foreign_frames(frames: tuple[Frame, ...], places: RunPaths) -> tuple[Frame, ...]:
     """Drop the frames outside the project that lead to its code; frames that it calls are kept."""
     first = next((number for number, each in enumerate(frames) if _is_own(each, places)), 0)
     return frames[first:]
 
 
-def innermost_own_frame(frames: Sequence[Frame], places: TestPaths) -> Frame | None:
+def innermost_own_frame(frames: Sequence[Frame], places: RunPaths) -> Frame | None:
     """Return the last frame in code of the project."""
     return next((each for each in reversed(frames) if _is_own(each, places)), None)
 
 
-def _is_own(each: Frame, places: TestPaths) -> bool:
+def _is_own(each: Frame, places: RunPaths) -> bool:
     """Return whether a frame is in the tree, and not in a library installed there."""
     installed = ("site-packages/", "node_modules/")
     return places.relative_file(each.file) is not None and not any(name in each.file for name in installed)
@@ -67,7 +67,7 @@ _RAISED: Final = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
 _UNITTEST: Final = re.compile(r"^(?:FAIL|ERROR): (?P<test>.+)$")
 
 
-def read_tracebacks(text: str, places: TestPaths) -> tuple[TestFailure, ...]:
+def read_tracebacks(text: str, places: RunPaths) -> tuple[TestFailure, ...]:
     """Return one failure for each traceback; chained exceptions are one, named after the last."""
     lines = text.split("\n")
     return tuple(
@@ -108,7 +108,7 @@ def _is_unindented(line: str) -> bool:
     return bool(line) and not line[0].isspace()
 
 
-def _failure(lines: Sequence[str], begin: int, end: int, places: TestPaths) -> TestFailure | None:
+def _failure(lines: Sequence[str], begin: int, end: int, places: RunPaths) -> TestFailure | None:
     raised = _RAISED.match(lines[end - 1])
     if raised is None:
         return None

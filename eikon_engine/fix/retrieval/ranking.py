@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.allowed_files import is_test_file
+from eikon_engine.fix.change_policy import is_test_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

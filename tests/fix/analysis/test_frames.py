@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.fix.analysis.normalize import TestPaths
+from eikon_engine.fix.analysis.normalize import RunPaths
 from eikon_engine.fix.analysis.tracebacks import innermost_own_frame, pytest_frames
 from tests.fix.analysis.running import write
 
@@ -43,6 +43,6 @@ def test_the_innermost_place_is_one_of_the_project(tmp_path: Path) -> None:
     assert innermost_own_frame(frames, places) == frames[0]
 
 
-def _places(tree: Path) -> TestPaths:
+def _places(tree: Path) -> RunPaths:
     write(tree, {"a.py": "", "b.py": "", "site-packages/lib.py": ""})
-    return TestPaths(tree=tree, cwd=tree)
+    return RunPaths(tree=tree, cwd=tree)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.fix.analysis.normalize import TestPaths, normalize
+from eikon_engine.fix.analysis.normalize import RunPaths, normalize
 
-PLACES = TestPaths(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("/work/session"), "<session>"),))
+PLACES = RunPaths(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("/work/session"), "<session>"),))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_files_keep_their_modes_and_ends_of_lines(tmp_path: Path) -> None:
     path.write_bytes(b"one\r\ntwo")
     path.chmod(0o755)
 
-    BlocksApplier().apply(_fix(ReplaceText(file="run.sh", search="two\n", replace="2\n3\n")), tmp_path, ())
+    BlocksApplier().apply(_fix(ReplaceText(file="run.sh", search="two\n", replace="2\n3\n")), tmp_path, ("run.sh",))
 
     assert path.read_bytes() == b"one\r\n2\r\n3"
     assert path.stat().st_mode & 0o777 == 0o755

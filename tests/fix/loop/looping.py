@@ -28,9 +28,17 @@ class Bench:
     """What people were told."""
 
     def loop(self, project: Path, *, applier: Applier | None = None, **chosen: Any) -> TaskResult:  # noqa: ANN401 - options
-        """Run a loop in a project."""
+        """Run a loop in a project; a fix may change any Python module if the command writes no report."""
+        if not chosen.get("test_cmd", PYTEST).startswith(PYTEST) and not chosen.get("target_files"):
+            chosen = {"allow": ("*.py",), **chosen}
         options = LoopOptions(
-            **{"test_cmd": PYTEST, "cwd": project, "sessions_dir": self.sessions, "on_progress": self.lines.append, **chosen}
+            **{
+                "test_cmd": PYTEST,
+                "cwd": project,
+                "sessions_dir": self.sessions,
+                "on_progress": self.lines.append,
+                **chosen,
+            }
         )
         with OpenAIClient(api_key="sk-test", base_url=self.model.url, model="gpt-test") as client:
             return debug_loop(options, client=client, applier=applier)

@@ -84,7 +84,7 @@ def test_a_tree_that_was_changed_meanwhile_is_not_written_to(project: Path, tmp_
         result = seat.loop(project, test_cmd="grep -qr -- '- rebate' .")
 
     assert result.notes.failure is not None
-    assert (result.notes.failure.step, result.notes.failure.code) == ("fix:hand_over", "tree-changed")
+    assert (result.notes.failure.step, result.notes.failure.code) == ("fix:write_back", "tree-changed")
     assert (project / "price.py").read_text(encoding="utf-8") == "MINE = True\n"
     assert "- rebate" in (seat.session / "changes.diff").read_text(encoding="utf-8")
 
@@ -117,9 +117,9 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
         ({"timeout_seconds": float("nan")}, "--timeout: expected seconds greater than 0, got nan"),
         ({"target_files": ("nowhere.py",)}, "--target-file: no such file"),
         ({"target_files": ("../sessions",)}, "--target-file: expected a path inside"),
-        ({"also": ("nowhere",)}, "--also: no such file or folder"),
+        ({"extra_files": ("nowhere",)}, "--also: no such file or folder"),
         ({"cwd": Path("/nowhere")}, "expected a project folder"),
-        ({"sessions": Path("sessions")}, "--sessions-dir: expected a folder outside"),
+        ({"sessions_dir": Path("sessions")}, "--sessions-dir: expected a folder outside"),
     ],
 )
 def test_what_cannot_be_begun_is_refused(
@@ -137,7 +137,7 @@ def test_settings_above_the_sessions_are_refused(project: Path, tmp_path: Path, 
     write(tmp_path, {f"above/{name}": ""})
 
     with bench(tmp_path) as seat, pytest.raises(UsageError, match=f"got .*above/{name}: tests in the copy"):
-        seat.loop(project, sessions=tmp_path / "above" / "deep" / "sessions")
+        seat.loop(project, sessions_dir=tmp_path / "above" / "deep" / "sessions")
 
 
 def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_an_interrupted_loop_says_where_it_stood(project: Path, tmp_path: Path) 
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            seat.loop(project, test_cmd=FAILS, tell=interrupt)
+            seat.loop(project, test_cmd=FAILS, on_progress=interrupt)
 
     note = (seat.session / "session.json").read_text(encoding="utf-8")
     assert '"state": "interrupted"' in note

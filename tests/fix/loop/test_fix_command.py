@@ -21,6 +21,7 @@ from tests.sites.model_server import Asked, answer_text, serve_model
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = (sys.executable, "-c", "from eikon_engine.cli.main import main; main()", "fix")
 FAILS = "cat $(ls); grep -qr -- '- rebate' ."
+LOOP = ("--test-cmd", FAILS, "--allow", "*.py")
 
 
 @pytest.fixture
@@ -56,7 +57,8 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
     """With --json, the result is on standard output, whole, with the exit status; 1 after as many cycles as allowed."""
     with serve_model(answer_text(GOOD_FIX)) as model:
         status = fix(
-            "loop", "--test-cmd", "exit 4", "--max-cycles", "1", "--base-url", model.url, "--model", "m", "--json"
+            *("loop", "--test-cmd", "exit 4", "--allow", "*.py", "--max-cycles", "1"),
+            *("--base-url", model.url, "--model", "m", "--json"),
         )  # fmt: skip
 
     printed = json.loads(capsys.readouterr().out)
@@ -80,8 +82,10 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
             2,
             "--timeout: expected seconds greater than 0, got nan",
         ),
-        (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
-        (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "no model given"),
+        ((*LOOP, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
+        ((*LOOP, "--base-url", "http://127.0.0.1:9/v1"), 78, "no model given"),
+        (("--test-cmd", FAILS), 2, "Add --allow GLOB or --target-file FILE. (code command-unusable)"),
+        ((*LOOP, "--protect", "!"), 2, "eikon: --protect: expected patterns as in .gitignore, got !"),
         (("--test-cmd", FAILS, "--append"), 2, "--append requires --debug-dir DIR"),
     ],
 )
@@ -155,7 +159,10 @@ def test_a_loop_replays_with_the_server_gone(
 def test_the_folder_of_answers_is_no_part_of_the_project(project: Path) -> None:
     """Answers kept inside the project make no dirty tree, and are not copied."""
     with serve_model(answer_text(GOOD_FIX)) as model:
-        arguments = ("loop", "--test-cmd", f"test ! -e answers && {{ {FAILS}; }}", "--debug-dir", "answers")
+        arguments = (
+            *("loop", "--test-cmd", f"test ! -e answers && {{ {FAILS}; }}", "--allow", "*.py"),
+            *("--debug-dir", "answers"),
+        )
         assert fix(*arguments, "--base-url", model.url, "--model", "m") == 0
     write(project, PRICE_PROJECT)
 
@@ -179,7 +186,7 @@ def test_a_killed_loop_leaves_the_tree_and_says_where_it_stood(project: Path, tm
     with serve_model() as model:
         model.reply = answer
         loop = subprocess.Popen(
-            [*COMMAND, "loop", "--test-cmd", hangs, "--base-url", model.url, "--model", "m"],
+            [*COMMAND, "loop", "--test-cmd", hangs, "--allow", "*.py", "--base-url", model.url, "--model", "m"],
             cwd=project,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stderr=subprocess.DEVNULL,

@@ -73,7 +73,9 @@ def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
     other = tasks.with_task(FAILS)
     project = make_project(tmp_path / "shop", PRICE_PROJECT)
 
-    options = LoopOptions(test_cmd="cat $(ls); exit 1", cwd=project, sessions_dir=tmp_path / "sessions")
+    options = LoopOptions(
+        test_cmd="cat $(ls); exit 1", allow=("*.py",), cwd=project, sessions_dir=tmp_path / "sessions"
+    )
     result = debug_loop(options, client=EchoClient(), tasks=other)
 
     assert result.notes.failed_step == "system:get_context"

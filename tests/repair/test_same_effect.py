@@ -1,4 +1,4 @@
-"""What an element does is compared in itself, in what the browser keeps, and has to be to be seen at all."""
+"""A replaced element must have the recorded effect, and that effect must be observable."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OK: Final = Succeeded()
 
 @dataclass(frozen=True)
 class Seen:
-    """A page with one button, before or after it was pressed."""
+    """A page with one button, before or after a click."""
 
     label: str
     id: str = "go"
@@ -67,16 +67,16 @@ class Seen:
 
     @property
     def path(self) -> str:
-        """Return where the button stands."""
+        """Return the path of the button."""
         return f"html > body > section#{self.section} > button#{self.id}"
 
 
-def other(
+def difference(
     folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], again: tuple[Seen, ...] | None = None
 ) -> str | None:
-    """Compare a press that was recorded with one of today: the page before it and after it, each.
+    """Compare a recorded click with a replayed one, each given as the page before and after it.
 
-    `again` is what a replay of the recording saw: if left out, what was recorded.
+    `again` is what a replay of the unchanged recording observed; by default what was recorded.
     """
     store = BlobStore(folder)
     actions = (
@@ -89,11 +89,11 @@ def other(
     attempt = recorded.subgoal_traces[0].id
     bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
     replays = [replayed(attempt, store, shown) for shown in (now, then if again is None else again)]
-    return effect_difference(bundle, replays[0], mended(then[0], now[0]), replays[1])
+    return effect_difference(bundle, replays[0], replacement(then[0], now[0]), replays[1])
 
 
 def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched_replay.DiagnosticReplay:
-    """Return a replay that saw this."""
+    """Return a replay that observed these pages."""
     numbered = list(enumerate(shown, start=1))
     steps = tuple(
         SimpleNamespace(kind="action", sequence=number, observation=seen.observation(store))
@@ -107,8 +107,8 @@ def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched
     )
 
 
-def mended(then: Seen, now: Seen) -> ReplacedElement:
-    """Tell which button takes the place of which."""
+def replacement(then: Seen, now: Seen) -> ReplacedElement:
+    """Return which button replaces which."""
     before, after = (
         next(each for each in locate_elements(seen.page.main) if each.node.tag == "button") for seen in (then, now)
     )
@@ -129,38 +129,42 @@ STORE: Final = Seen("Store", id="store")
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "told"),
+    ("then", "now", "message"),
     [
-        ((SAVE, Seen("Saved")), (STORE, Seen("Stored", id="store")), "becomes text 'Stored' today"),
-        ((SAVE, Seen("Save", more=(("class", "on"),))), (STORE, STORE), "became class on 'set'"),
-        ((SAVE, SAVE), (STORE, Seen("Store", id="store", more=(("disabled", ""),))), "becomes attribute disabled"),
+        ((SAVE, Seen("Saved")), (STORE, Seen("Stored", id="store")), "expected text 'Saved', got text 'Stored'"),
+        ((SAVE, Seen("Save", more=(("class", "on"),))), (STORE, STORE), "expected class on 'set', got no change"),
+        (
+            (SAVE, SAVE),
+            (STORE, Seen("Store", id="store", more=(("disabled", ""),))),
+            "expected no change, got attribute disabled",
+        ),
         (
             (SAVE, Seen("Save", kept="1")),
             (STORE, Seen("Store", id="store", kept="2")),
-            "keep something else: local item",
+            "stores different data in the browser: local item",
         ),
-        ((SAVE, Seen("Save", kept="1")), (STORE, STORE), "keep something else: local item"),
+        ((SAVE, Seen("Save", kept="1")), (STORE, STORE), "stores different data in the browser: local item"),
         (
             (SAVE, Seen("Save", cookie="1")),
             (STORE, Seen("Store", id="store", cookie="2")),
-            "keep something else: cookie 'c'",
+            "stores different data in the browser: cookie 'c'",
         ),
-        ((SAVE, Seen("Save", cookie="1")), (STORE, STORE), "keep something else: cookie 'c'"),
+        ((SAVE, Seen("Save", cookie="1")), (STORE, STORE), "stores different data in the browser: cookie 'c'"),
         (
             (SAVE, Seen("Save", databases=frozenset({"cache bread"}))),
             (STORE, Seen("Store", id="store", databases=frozenset({"cache wine"}))),
-            "keep something else: cache bread, cache wine",
+            "stores different data in the browser: cache bread, cache wine",
         ),
-        ((SAVE, SAVE), (STORE, STORE), "nothing shows what it does: its name and text differ"),
-        ((SAVE, SAVE), (Seen("Save", section="news"),) * 2, "nothing shows what it does: its ancestors differ"),
-        ((SAVE, Seen("Saved")), (STORE, Seen("Saved", id="store")), "nothing shows what it does"),
+        ((SAVE, SAVE), (STORE, STORE), "its effect cannot be verified: its name and text differ"),
+        ((SAVE, SAVE), (Seen("Save", section="news"),) * 2, "its effect cannot be verified: its ancestors differ"),
+        ((SAVE, Seen("Saved")), (STORE, Seen("Saved", id="store")), "its effect cannot be verified"),
     ],
 )
-def test_another_deed_or_none_is_told(
-    tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], told: str
+def test_a_different_or_unobservable_effect_is_reported(
+    tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], message: str
 ) -> None:
-    """Another label is taken for the same element by what it does alone."""
-    assert told in (other(tmp_path, then, now) or "")
+    """An element with another label counts as the same one only if it has the same effect."""
+    assert message in (difference(tmp_path, then, now) or "")
 
 
 @pytest.mark.parametrize(
@@ -186,29 +190,29 @@ def test_another_deed_or_none_is_told(
         ((SAVE, Seen("Away", id="away", beside="Done")), (STORE, Seen("Away", id="away", beside="Done"))),
     ],
 )
-def test_the_same_deed_is_enough(tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> None:
-    """A request, a change elsewhere, what is kept (of a site, by its name alone); or nothing but another id."""
-    assert other(tmp_path, then, now) is None
+def test_the_same_effect_is_accepted(tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> None:
+    """Requests, changes elsewhere and stored data are an effect; an element with only another id needs none."""
+    assert difference(tmp_path, then, now) is None
 
 
-def test_a_value_that_changes_from_run_to_run_is_no_difference(tmp_path: Path) -> None:
-    """The replay of the recording shows it: another cookie comes of the recorded element, too."""
+def test_a_value_that_varies_between_runs_is_no_difference(tmp_path: Path) -> None:
+    """A replay of the unchanged recording shows which values vary."""
     then = (SAVE, Seen("Save", cookie="1", beside="Done"))
     now = (STORE, Seen("Store", id="store", cookie="2", beside="Done"))
 
-    assert other(tmp_path, then, now, again=(SAVE, Seen("Save", cookie="3", beside="Done"))) is None
+    assert difference(tmp_path, then, now, again=(SAVE, Seen("Save", cookie="3", beside="Done"))) is None
 
 
-def test_a_recording_that_does_not_replay_says_nothing_of_databases(tmp_path: Path) -> None:
-    """So nobody knows whether the element that is proposed makes the same ones."""
+def test_without_a_replay_of_the_recording_the_effect_is_unverifiable(tmp_path: Path) -> None:
+    """Recordings contain no databases, so they are compared with a replay."""
     shown = (STORE, Seen("Store", id="store", beside="Done"))
 
-    assert "does not replay as far as it" in (other(tmp_path, (SAVE, shown[1]), shown, again=(SAVE,)) or "")
+    assert "does not replay up to this step" in (difference(tmp_path, (SAVE, shown[1]), shown, again=(SAVE,)) or "")
 
 
-def test_content_of_an_element_is_compared_with_the_page() -> None:
-    """Only a control with its label is left out whole; of anything else what it is told by."""
-    button = mended(SAVE, STORE)
+def test_the_content_of_an_element_is_compared_with_the_page() -> None:
+    """Only a labelled control is masked whole; of other elements only the identifying attributes are."""
+    button = replacement(SAVE, STORE)
     panel = DomNode(
         tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(build_text_node("300"),)),)
     )
