@@ -174,14 +174,14 @@ def _findings(found: SecretDetector, item: _StoredItem) -> Iterable[SecretMatch]
 DATABASE_RESPONSE_S: Final = 5.0
 """Wall time for a document to answer: while it deletes a database, opening one blocks."""
 _READ_DATABASES: Final = """async () => {
-  const stores = name => new Promise(tell => {
-    const asked = indexedDB.open(name);
-    asked.onupgradeneeded = () => asked.transaction.abort();  // it was deleted meanwhile: none is made
-    asked.onerror = event => { event.preventDefault(); tell([]); };
-    asked.onsuccess = () => {
-      const names = [...asked.result.objectStoreNames];
-      asked.result.close();
-      tell(names);
+  const stores = name => new Promise(resolve => {
+    const request = indexedDB.open(name);
+    request.onupgradeneeded = () => request.transaction.abort();  // it was deleted meanwhile: do not create it
+    request.onerror = event => { event.preventDefault(); resolve([]); };
+    request.onsuccess = () => {
+      const names = [...request.result.objectStoreNames];
+      request.result.close();
+      resolve(names);
     };
   });
   const found = [];

@@ -268,19 +268,19 @@ def install_browser(
     browser, reason = _try_find(look)
     failures: list[str] = []
     previous_ran = False
-    for way in INSTALL_METHODS:
+    for method in INSTALL_METHODS:
         if browser is not None:
             break
-        if way.completes_previous and not previous_ran:
+        if method.completes_previous and not previous_ran:
             continue
-        if way.needs_apt and not apt:
-            failures.append(f"{way.name}: needs root and apt-get")
+        if method.needs_apt and not apt:
+            failures.append(f"{method.name}: needs root and apt-get")
             continue
-        failed = _run_commands(way, run or run_command_line, report)
+        failed = _run_commands(method, run or run_command_line, report)
         browser, reason = _try_find(look)
         previous_ran = failed is None
         if browser is None:
-            failures.append(f"{way.name}: {failed or reason}")
+            failures.append(f"{method.name}: {failed or reason}")
             report(failures[-1])
     if browser is None:
         raise BrowserMissingError(

@@ -134,7 +134,7 @@ def report_gone_browser(browser: Browser) -> Iterator[None]:
 async def _script_terminator(session: Session, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
     """Yield a function that terminates a looping script, and returns why the evaluation timed out.
 
-    The DevToolsSession session must exist before the script starts: a looping page accepts no new one.
+    The DevTools session must exist before the script starts: a looping page accepts no new one.
     """
     from playwright.async_api import Error
 
@@ -162,13 +162,13 @@ async def _script_terminator(session: Session, frame: Frame) -> AsyncIterator[Ca
         await _await_briefly(devtools.detach())
 
 
-async def _await_briefly(asked: Awaitable[object]) -> None:
+async def _await_briefly(matches: Awaitable[object]) -> None:
     """Wait briefly for the browser: a page that loops or closes never answers."""
     from playwright.async_api import Error
 
     with suppress(Error, TimeoutError):
         async with asyncio.timeout(RESPONSE_S):
-            await asked
+            await matches
 
 
 async def _evaluate_expression(session: Session, frame: Frame, expression: str) -> Evaluation:
@@ -300,21 +300,21 @@ async def find_matches_everywhere(session: Session, selector: str) -> tuple[Sele
     Raises:
         ActionError: the selector is invalid, or a page does not respond.
     """
-    asked = [
+    matches = [
         _query_matches(session, frame, selector, ordinal)
         for ordinal, page in session.tracker.open_pages()
-        if not session.tracker.is_navigating(page)
+        if not session.tracker.requests.is_navigating(page)
         for frame in page.frames
         if has_document(frame)
     ]
-    return tuple(each for each in await asyncio.gather(*asked) if each is not None)
+    return tuple(each for each in await asyncio.gather(*matches) if each is not None)
 
 
 async def _query_matches(session: Session, frame: Frame, selector: str, page: int) -> SelectorMatches | None:
     from playwright.async_api import Error
 
     path, in_clear = frame_path(frame), session.secret_restorer.restore_bytes(selector.encode()).decode()
-    if session.tracker.is_navigating(frame.page):
+    if session.tracker.requests.is_navigating(frame.page):
         return None
     try:
         async with asyncio.timeout(PAGE_RESPONSE_S):
@@ -375,7 +375,7 @@ async def inspect_target_now(session: Session, page: int, target: Target, readin
         PageMissingError: the page is not open.
     """
     shown = require_page(session, page)
-    if session.tracker.is_navigating(shown):
+    if session.tracker.requests.is_navigating(shown):
         return TargetStatus(count=0, matches=(), problem="the page is navigating")
     try:
         seen = await inspect_target(shown, _with_secrets(session, target), readiness)

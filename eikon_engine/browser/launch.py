@@ -165,7 +165,7 @@ class LaunchOptions:
     proxy: str | None = None
     """Proxy of the browser's own requests; each context has its own proxy."""
     debugging_port: int | None = None
-    """Loopback port of the DevToolsSession protocol, for other clients that drive this browser."""
+    """Loopback port of the DevTools protocol, for other clients that drive this browser."""
     ignores_signals: bool = False
     """Whether the browser survives Ctrl-C and SIGTERM, so that a recording can be completed."""
 

@@ -75,17 +75,17 @@ async def _capture_frame(frame: Frame, path: str, urls: BaseUrlMap | None = None
     owners = await asyncio.gather(*(_owner_element(child) for child in frame.child_frames))
     addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
     reader = _FRAME_READERS.setdefault(frame, FrameReader())
-    asked = reader.prepare_request(token_hex(8))
-    handed = {"frames": owners, "addresses": addresses, "since": asked.previous_token, "token": asked.token}
+    request = reader.prepare_request(token_hex(8))
+    arguments = {"frames": owners, "addresses": addresses, "since": request.previous_token, "token": request.token}
     try:
-        text = await frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS["dom_snapshot.js"], handed])
+        text = await frame.evaluate(CALL_STORED_SCRIPT, [STORED_SCRIPTS["dom_snapshot.js"], arguments])
         if text is None:
-            text = await frame.evaluate(load_script("dom_snapshot.js"), handed)
+            text = await frame.evaluate(load_script("dom_snapshot.js"), arguments)
     except Error as error:
         reason = error.message.splitlines()[0]
         message = f"DOM snapshot of frame {path or 'main'} ({frame.url}) failed: {reason}; wait until the page is idle"
         raise BrowserError(message) from error
-    return reader.parse_response(text, asked, path=path, url=frame.url, name=frame.name)
+    return reader.parse_response(text, request, path=path, url=frame.url, name=frame.name)
 
 
 _FRAME_READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
@@ -152,7 +152,7 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
     seen = await _read_page_state(session, bound)
     session.stabilizer.mark_observed()
     snapshots, titles = seen.captured
-    virtual_ms = session.stabilizer.used_ms
+    virtual_ms = session.timeline.used_ms
     happened = session.tracker.take_events()
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
@@ -173,8 +173,8 @@ async def observe(session: Session, bound: BoundTarget | None) -> CapturedObserv
         requests=tuple(sorted(_request_keys(session, happened))),
         writes=_unsafe_request_keys(session, happened),
         storage=seen.storage,
-        begun_ms=session.stabilizer.begun_ms,
-        acted_ms=session.stabilizer.acted_ms,
+        begun_ms=session.timeline.begun_ms,
+        acted_ms=session.timeline.acted_ms,
         virtual_ms=virtual_ms,
     )
     return CapturedObservation(
@@ -197,9 +197,9 @@ def observe_without_waiting(session: Session, events: PageEvents) -> Observation
         page_errors=tuple(redact_page_text(session, text) for text in events.page_errors),
         requests=tuple(sorted(_request_keys(session, events))),
         writes=_unsafe_request_keys(session, events),
-        begun_ms=session.stabilizer.begun_ms,
-        acted_ms=session.stabilizer.acted_ms,
-        virtual_ms=session.stabilizer.used_ms,
+        begun_ms=session.timeline.begun_ms,
+        acted_ms=session.timeline.acted_ms,
+        virtual_ms=session.timeline.used_ms,
         settled=False,
     )
 
@@ -213,10 +213,10 @@ def _console_errors(session: Session, happened: PageEvents) -> tuple[str, ...]:
 
 
 async def _read_page_state(session: Session, bound: BoundTarget | None) -> _PageState:
-    """Observe again while live traffic arrives, so that what came before and after is certain."""
+    """Observe again while live traffic arrives, so that it is certain what arrived before and after."""
     for _ in range(OBSERVATION_TRIES):
         news = session.tracker.data_events
-        with session.stabilizer.hold_deliveries():
+        with session.stabilizer.barrier.hold():
             calm, target, captured, storage = await asyncio.gather(
                 session.stabilizer.confirm_idle(),
                 _target_state(session, bound),
@@ -230,7 +230,7 @@ async def _read_page_state(session: Session, bound: BoundTarget | None) -> _Page
     session.stabilizer.notes.append(
         f"events arrived during each of {OBSERVATION_TRIES} observations; the last one was used"
     )
-    with session.stabilizer.hold_deliveries():
+    with session.stabilizer.barrier.hold():
         captured = await _capture_with_retries(session)
         return _PageState(
             target=await _target_state(session, bound), captured=captured, storage=await read_stored_items(session)
@@ -380,8 +380,8 @@ def _unsafe_request_keys(session: Session, happened: PageEvents) -> tuple[str, .
 
     None if a worker may have sent some: the browser does not report the sender.
     """
-    asked = set(_counted_requests(session, happened))
-    sent = [each for each in happened.unsafe_requests if each.request in asked]
+    counted = set(_counted_requests(session, happened))
+    sent = [each for each in happened.unsafe_requests if each.request in counted]
     if not all(each.is_from_frame for each in sent):
         return None
     sent.sort(key=lambda each: (session.tracker.ordinal(each.page), each.frame))

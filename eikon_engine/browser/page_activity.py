@@ -26,8 +26,8 @@ ACTIVITY_OF_TREE: Final = "documents => window.__eikon__?.activityOfTree?.(docum
 """As above, for a document and all its frames; null if their number differs, or one is out of reach (cross-origin)."""
 PENDING_RESPONSES: Final = """async () => {
   const own = window.__eikon__ ?? {};
-  const fetches = own.workerCount?.() ? await own.restWorkers() : 0;
-  const loading = document.readyState !== 'complete' || own.workersStart?.();
+  const fetches = own.workerCount?.() ? await own.settleWorkers() : 0;
+  const loading = document.readyState !== 'complete' || own.hasStartingWorkers?.();
   const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.working?.() ?? 0);
   return [loading ? 1 : 0, 0, pending + fetches, 0];
 }"""
@@ -81,7 +81,7 @@ async def query_activity(
 
     The browser delays any evaluation in such a page until that document is shown.
     """
-    pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.is_navigating(page))]
+    pages = [page for _, page in tracker.open_pages() if not (skip_leaving and tracker.requests.is_navigating(page))]
     answers: list[_Activity] = []
     for found in await asyncio.gather(*(_query_page(page, script, main_only=main_only) for page in pages)):
         answers.extend(found)

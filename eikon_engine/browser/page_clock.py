@@ -95,7 +95,7 @@ async def _run_for(context: BrowserContext, passed_ms: int) -> None:
     """Advance the clocks of all pages.
 
     Playwright announces the step to each page before it moves the first clock. That fails while a page is closing, with
-    no clock moved; then the remaining pages are asked again.
+    no clock moved; then the clocks of the remaining pages are advanced.
     """
     from playwright.async_api import Error
 

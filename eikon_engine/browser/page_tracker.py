@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
-from collections import Counter
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -13,20 +11,19 @@ from typing import TYPE_CHECKING, Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eikon_engine.browser.frames import frame_of, frame_path
+from eikon_engine.browser.request_tracker import NON_NETWORK_SCHEMES, RequestTracker
 from eikon_engine.errors import EikonError, InternalError
-from eikon_engine.network.exchange import ABORTED_ERROR, FETCH_TYPES, SAFE_METHODS
-from eikon_engine.outcome.outcomes import FailedRequest
+from eikon_engine.network.exchange import SAFE_METHODS
 from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
 
     from playwright.async_api import (
         BrowserContext,
         ConsoleMessage,
         Dialog,
         Download,
-        Frame,
         Page,
         Request,
         Response,
@@ -34,65 +31,6 @@ if TYPE_CHECKING:
     )
 
     from eikon_engine.browser.session import Session
-
-BLOCKS_MARK: Final = "\0eikon-stands:"
-"""Prefix of the console message that a document writes before such a request, with its method and URL."""
-RESUMES_MARK: Final = "\0eikon-goes-on:"
-"""Prefix of the console message when the request has ended."""
-
-
-class BlockingRequests:
-    """The requests that block documents of a context."""
-
-    def __init__(self, context: BrowserContext) -> None:
-        """Listen to the console from now on."""
-        self._open: Counter[str] = Counter()
-        self.listeners: list[Callable[[], None]] = []
-        """Called when a document blocks or resumes."""
-        context.on("console", self._on_console)
-
-    def __contains__(self, request: Request) -> bool:
-        """Whether a document is blocked on this request."""
-        asked = f"{request.method} {request.url}".partition("#")[0]
-        return request.resource_type == "xhr" and self._open[asked] > 0
-
-    async def wait_for_change(self) -> None:
-        """Wait until a document blocks or resumes."""
-        came = asyncio.Event()
-        self.listeners.append(came.set)
-        try:
-            await came.wait()
-        finally:
-            self.listeners.remove(came.set)
-
-    def _on_console(self, message: ConsoleMessage) -> None:
-        if message.text.startswith(BLOCKS_MARK):
-            self._note(message, BLOCKS_MARK, 1)
-        elif message.text.startswith(RESUMES_MARK):
-            self._note(message, RESUMES_MARK, -1)
-        else:
-            return
-        for hear in tuple(self.listeners):
-            hear()
-
-    def _note(self, message: ConsoleMessage, mark: str, change: int) -> None:
-        asked = message.text.removeprefix(mark).partition("#")[0]
-        self._open[asked] += change
-        if change > 0 and message.page is not None:  # a closed page never resumes
-            message.page.once("close", lambda _: self._forget(asked))
-
-    def _forget(self, asked: str) -> None:
-        self._open.pop(asked, None)
-
-
-LONG_LIVED_TYPES: Final = frozenset({"eventsource", "websocket", "ping"})
-"""Resource types that stay open for the life of a page, and never keep it busy."""
-STREAM_S: Final = 1.0
-"""Wall time after which an unfinished body counts as a stream that lasts for the life of the page."""
-NO_DOCUMENT_STATUSES: Final = (204, 205)
-"""Statuses after which a page keeps its document."""
-FIRST_ERROR_STATUS: Final = 400
-NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:", "javascript:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,41 +81,26 @@ class PageTracker:
     def __init__(self, context: BrowserContext, *, handles_dialogs: bool = True) -> None:
         """Listen to the context; a page that is already open counts as opened now.
 
-        A dialog listener must answer its dialogs; without `answers_dialogs`, another client does.
+        A dialog listener must answer its dialogs; without `handles_dialogs`, another client does.
         """
         self.pages: list[Page] = []
         self.dialog_answers: list[DialogAnswer] = []
-        self.in_flight: set[Request] = set()
-        self.event_streams: set[Request] = set()
-        """Event streams that have not ended; nothing waits for their end."""
-        self.response_began: dict[Request, float] = {}
-        """When the response to a request in flight began, on the monotonic clock."""
-        self.uncommitted_documents: set[Request] = set()
-        """Documents whose response has arrived and that no frame shows yet."""
         self.is_dead: bool = False
-        self._has_navigated = False
         self.error: EikonError | None = None
         """An error to raise from the next wait."""
         self.data_events = 0
         """Count of events that no request reports."""
-        self.request_events = 0
-        """How many requests began or ended, and pages opened."""
-        self.failed: list[FailedRequest] = []
-        """Requests without a response, or with a status from 400 on, since the session began."""
-        self._end_events: dict[Request, asyncio.Event] = {}
         self.changed = asyncio.Event()
-        """Set whenever a request begins or ends."""
+        """Set whenever a request begins or ends, and whenever a page received data beside its requests."""
         self._events = PageEvents()
         context.on("page", self._on_page)
         if handles_dialogs:
             context.on("dialog", self._on_dialog)
-        self.blocking_requests = BlockingRequests(context)
+        self.requests = RequestTracker(context, self.changed)
         context.on("console", self._on_console)
         context.on("weberror", self._on_error)
         context.on("request", self._on_request)
         context.on("response", self._on_response)
-        context.on("requestfinished", self._on_request_finished)
-        context.on("requestfailed", self._on_request_failed)
         for page in context.pages:
             self._on_page(page)
 
@@ -185,19 +108,10 @@ class PageTracker:
         """Return the open pages with their ordinals."""
         return tuple((ordinal, page) for ordinal, page in enumerate(self.pages) if not page.is_closed())
 
-    def is_navigating(self, page: Page) -> bool:
-        """Whether a page waits for the document that replaces its own."""
-        asked = (
-            request
-            for request in self.in_flight
-            if request.is_navigation_request() and request.existing_response is None
-        )
-        return any(frame_of(request) is page.main_frame for request in asked)
-
-    def is_stream(self, request: Request) -> bool:
-        """Whether a response began so long ago that its end is not waited for."""
-        begun = self.response_began.get(request)
-        return begun is not None and request.resource_type in FETCH_TYPES and time.monotonic() - begun > STREAM_S
+    @property
+    def event_count(self) -> int:
+        """Return how many requests began or ended, and pages opened."""
+        return self.requests.event_count + len(self.pages)
 
     def take_events(self) -> PageEvents:
         """Return the events since the last call, and start over."""
@@ -205,36 +119,13 @@ class PageTracker:
         return happened
 
     def restore_events(self, happened: PageEvents) -> None:
-        """Undo `take`: the next observation includes these events again."""
+        """Undo `take_events`: the next observation includes these events again."""
         self._events = happened.followed_by(self._events)
 
     @property
     def download_count(self) -> int:
         """Return how many downloads began since the last observation."""
         return len(self._events.downloads)
-
-    def take_navigation_end(self) -> bool:
-        """Return whether a navigation ended since the last call."""
-        arrived, self._has_navigated = self._has_navigated, False
-        return arrived
-
-    async def wait_until_ended(self, request: Request) -> None:
-        """Wait until a request in flight ends, fails or is forgotten."""
-        if request in self.in_flight:
-            await self._end_events.setdefault(request, asyncio.Event()).wait()
-
-    def forget(self, request: Request) -> None:
-        """Stop waiting for a request that never ends."""
-        self._end(request)
-        self.uncommitted_documents.discard(request)
-        self.changed.set()
-
-    def _end(self, request: Request) -> None:
-        self.event_streams.discard(request)
-        self.in_flight.discard(request)
-        self.response_began.pop(request, None)
-        if (awaited := self._end_events.pop(request, None)) is not None:
-            awaited.set()
 
     def note_dialog(self, dialog: ObservedDialog) -> None:
         """Record a dialog that another client answered."""
@@ -266,26 +157,16 @@ class PageTracker:
 
     def _on_page(self, page: Page) -> None:
         self._events.opened.append(len(self.pages))
-        self.request_events += 1
         self.pages.append(page)
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
-        page.on("framenavigated", self._on_commit)
-        page.on("framedetached", self._on_commit)
+        page.on("framenavigated", self.requests.note_commit)
+        page.on("framedetached", self.requests.note_commit)
         page.on("download", lambda download: self._events.downloads.append((self.ordinal(page), download)))
 
     def _on_close(self, page: Page) -> None:
         self._events.closed.append(self.ordinal(page))
-        for request in (*self.in_flight, *self.uncommitted_documents):
-            frame = frame_of(request)
-            if frame is not None and frame.page is page:
-                self.forget(request)
-
-    def _on_commit(self, frame: Frame) -> None:
-        for request in tuple(self.uncommitted_documents):
-            if frame_of(request) in {frame, None}:
-                self.uncommitted_documents.discard(request)
-        self.changed.set()
+        self.requests.forget_page(page)
 
     def _on_crash(self, _page: Page) -> None:
         self.is_dead = True
@@ -324,10 +205,6 @@ class PageTracker:
         self._events.requests.append(request)
         if request.method not in SAFE_METHODS:
             self._note_unsafe_request(request)
-        self.request_events += 1
-        if request.resource_type not in LONG_LIVED_TYPES:
-            self.in_flight.add(request)
-            self.changed.set()
 
     def _note_unsafe_request(self, request: Request) -> None:
         frame = frame_of(request)
@@ -338,40 +215,8 @@ class PageTracker:
         )
 
     def _on_response(self, response: Response) -> None:
-        request = response.request
-        if response.status >= FIRST_ERROR_STATUS:
-            self._note_failed(request, str(response.status))
-        if response.headers.get("content-type", "").startswith("text/event-stream"):
-            self.in_flight.discard(request)
-            self.event_streams.add(request)
-        elif request in self.in_flight:
-            self.response_began[request] = time.monotonic()
-        if not request.is_navigation_request():
-            return
-        self._events.responses.append(response)
-        frame = frame_of(request)
-        brings_document = (
-            response.ok or response.status >= FIRST_ERROR_STATUS
-        ) and response.status not in NO_DOCUMENT_STATUSES
-        if frame is not None and frame.parent_frame is None and brings_document:
-            self.uncommitted_documents.add(request)
-
-    def _on_request_finished(self, request: Request) -> None:
-        self.request_events += 1
-        self._has_navigated = self._has_navigated or request.is_navigation_request()
-        self._end(request)
-        self.changed.set()
-
-    def _on_request_failed(self, request: Request) -> None:
-        self.request_events += 1
-        self._has_navigated = self._has_navigated or request.is_navigation_request()
-        if request.failure is not None and request.failure != ABORTED_ERROR:
-            self._note_failed(request, request.failure)
-        self.forget(request)
-
-    def _note_failed(self, request: Request, what: str) -> None:
-        if not request.url.startswith(NON_NETWORK_SCHEMES):
-            self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
+        if response.request.is_navigation_request():
+            self._events.responses.append(response)
 
 
 async def read_download(page: int, download: Download) -> tuple[ObservedDownload, bytes | None]:
@@ -400,7 +245,7 @@ class BackgroundTasks:
     """Tasks whose failures reach the page tracker, and with it the running action."""
 
     def __init__(self, tracker: PageTracker) -> None:
-        """Report failures to `ledger`."""
+        """Report failures to `tracker`."""
         self._tracker = tracker
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -459,7 +304,7 @@ class UninstrumentedWorkers:
 
     def notes(self) -> tuple[str, ...]:
         """Return what such workers mean for a replay, one line per URL."""
-        wild = (
+        native = (
             f"worker: {address} ({times} times) could not be put under the clock of its page, and ran with real time "
             "and randomness; its effects may differ from run to run"
             for address, times in self._native.items()
@@ -470,7 +315,7 @@ class UninstrumentedWorkers:
             "deterministic moment"
             for address, times in self._stuck.items()
         )
-        return (*wild, *stuck)
+        return (*native, *stuck)
 
     def _on_console(self, session: Session, message: ConsoleMessage) -> None:
         if not message.text.startswith(WORKER_MARK):

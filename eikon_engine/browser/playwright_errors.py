@@ -44,7 +44,7 @@ TARGET_GONE: Final = re.compile(r"has been closed|Connection closed|Target close
 
 
 def translate(error: PlaywrightError, operation: str) -> EikonError:
-    """Translate a Playwright error; `wanted` names the attempted operation in a few words.
+    """Translate a Playwright error; `operation` names the attempted operation in a few words.
 
     An unknown message becomes `action-rejected`, with its first line as the reason.
     """

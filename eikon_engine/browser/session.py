@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page, Request
     from pydantic import JsonValue
 
+    from eikon_engine.browser.page_timeline import PageTimeline
     from eikon_engine.browser.traffic.live import Traffic
     from eikon_engine.browser.traffic.streams import DevToolsSession
     from eikon_engine.files.blobs import BlobStore
@@ -70,7 +71,7 @@ class SessionOptions:
     secret_detector: SecretDetector | None = None
     """Detects secrets while pages run; None in a replay, and if a recording detects none."""
     stand_ins: StandInMap = field(default_factory=StandInMap)
-    """Stand-ins of detected secrets: those of `found`, or those of the replayed recording."""
+    """Stand-ins of detected secrets: those of `secret_detector`, or those of the replayed recording."""
     proxy: str | None = None
     """Proxy for all traffic that bypasses routes, loopback included; direct if None."""
 
@@ -106,7 +107,12 @@ class Session:
     uploads: BlobStore | None = None
     """Contents of uploaded files."""
     devtools_listeners: list[Callable[[DevToolsSession], None]] = field(default_factory=list)
-    """Called with the DevToolsSession session of each recorded page before it is enabled."""
+    """Called with the DevTools session of each recorded page before it is enabled."""
+
+    @property
+    def timeline(self) -> PageTimeline:
+        """Where the session stands: page time, and the phases of its actions."""
+        return self.stabilizer.timeline
 
     @property
     def follows_schedule(self) -> bool:
@@ -140,12 +146,12 @@ class Session:
         return self.secret_restorer.restore_bytes(data)
 
     def restore_secrets_in_json(self, value: JsonValue) -> JsonValue:
-        """Replace stand-ins in a JSON value, see `put_back`."""
+        """Replace stand-ins in a JSON value, see `restore_secrets`."""
         self._redact_secrets(secret_names_in(json.dumps(value)))
         return self.secret_restorer.restore_json(value)
 
     def redactor_for_query(self, query: str) -> Redactor:
-        """Return a redactor for the result of a query: it also knows the secrets that `asked` names.
+        """Return a redactor for the result of a query: it also knows the secrets that `query` names.
 
         A query changes no state, so that pages read the same before and after it.
         """
@@ -180,7 +186,7 @@ class Session:
             self.secret_detector.add(discover.in_body(body, request.headers.get("content-type", "")), by_page=True)
 
     def detect_in_text(self, text: str, *, by_page: bool) -> None:
-        """Search a message or a URL for secrets; `made` means that a page wrote it."""
+        """Search a message or a URL for secrets; `by_page` means that a page wrote it."""
         if self.secret_detector is not None:
             self.secret_detector.add(self.secret_detector.search.in_text(text), by_page=by_page)
             self.secret_detector.add(self.secret_detector.search.in_url(text), by_page=by_page)
@@ -195,15 +201,15 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         if options.session_storage and options.javascript_enabled:
             async with _rejections_translated():
                 await open_page_with_session_storage(context, options.session_storage)
-        ledger = PageTracker(context)
-        browser.on("disconnected", lambda _browser: ledger.note_browser_gone())
-        rest = PageStabilizer(clock, ledger, options.environment.tick_ms)
-        rest.has_acting_phase = options.environment.clock == "natural"
+        tracker = PageTracker(context)
+        browser.on("disconnected", lambda _browser: tracker.note_browser_gone())
+        stabilizer = PageStabilizer(clock, tracker, options.environment.tick_ms)
+        stabilizer.timeline.has_acting_phase = options.environment.clock == "natural"
         kept = {name: options.secrets.values[name] for name in options.redacted_secrets}
         session = Session(
             context=context,
-            tracker=ledger,
-            stabilizer=rest,
+            tracker=tracker,
+            stabilizer=stabilizer,
             environment=options.environment,
             secrets=options.secrets,
             redactor=build_redactor(kept, options.urls, options.stand_ins),
@@ -214,10 +220,10 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
             traffic=traffic,
         )
         await traffic.start(session)
-        if not ledger.pages:
+        if not tracker.pages:
             async with _rejections_translated():
                 await context.new_page()
-        ledger.take_events()
+        tracker.take_events()
         yield session
     finally:
         await traffic.stop()

@@ -16,7 +16,7 @@ from eikon_engine.browser.actions.targets import BoundTarget, Readiness, bind
 from eikon_engine.browser.session import open_session
 from eikon_engine.browser.worker import PerformedAction
 from eikon_engine.dom import render_html
-from eikon_engine.errors import ActionError, RecordedNetworkMissingError
+from eikon_engine.errors import ActionError, InternalError, RecordedNetworkMissingError
 from eikon_engine.outcome.outcomes import NetworkOutcome
 from eikon_engine.trace import actions
 from eikon_engine.trace.bundle import load_page
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Request, Route
 
     from eikon_engine.browser.session import Session, SessionOptions
-    from eikon_engine.browser.worker import MatchesRecording
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import RecordedTiming
     from eikon_engine.trace.observation import Observation, PageObservation
@@ -90,13 +89,13 @@ class SnapshotPlayback:
         self._bundle = bundle
         self._traffic = traffic
         self._current_pages: dict[int, PageObservation] = {}
+        self._performed: PerformedAction | None = None
 
-    async def execute(
+    async def perform(
         self,
         action: actions.Action,
         recorded: Observation | None = None,
-        matches: MatchesRecording | None = None,  # noqa: ARG002 - snapshots do not change
-        timing: RecordedTiming | None = None,  # noqa: ARG002 - as above
+        timing: RecordedTiming | None = None,  # noqa: ARG002 - snapshots have no timeline
     ) -> PerformedAction:
         """Bind the action's target on the page before it, then advance to the page after it.
 
@@ -111,12 +110,23 @@ class SnapshotPlayback:
             error = caught
         if recorded is not None:
             self._current_pages = {page.page: page for page in recorded.pages}
-        return PerformedAction(
+        self._performed = PerformedAction(
             result=Succeeded() if error is None else Failed(code=error.code, message=error.message),
             observation=None,
             error=error,
             identity=bound.identity if bound else None,
         )
+        return self._performed
+
+    async def observe_again(self) -> PerformedAction:
+        """Return the last result: snapshots do not change."""
+        if self._performed is None:
+            message = "no action was performed yet"
+            raise InternalError(message)
+        return self._performed
+
+    def end_action(self) -> None:
+        """Do nothing: snapshots have no timeline."""
 
     async def screenshot(self, page: int) -> bytes | None:
         """Take a PNG of a page as last recorded; None without a snapshot."""

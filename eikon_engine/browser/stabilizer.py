@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from eikon_engine.browser.delivery_barrier import BLOCKED_S, DeliveryBarrier
 from eikon_engine.browser.page_activity import (
     ACTIVITY,
     ACTIVITY_AFTER_NAVIGATION,
@@ -18,11 +19,11 @@ from eikon_engine.browser.page_activity import (
     has_document,
     query_activity,
 )
+from eikon_engine.browser.page_timeline import PageTimeline
 from eikon_engine.errors import BrowserDiedError
-from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from playwright.async_api import Frame, Request
 
@@ -37,8 +38,6 @@ NATURAL_IDLE_TIMEOUT_S: Final = 3.0
 """As above, while page time is wall time: a polling page is observed as it is."""
 ROUND_TRIP_S: Final = 30.0
 """Wall time after which an unresponsive page counts as dead."""
-BLOCKED_S: Final = 4.0
-"""Wall time after which an unresponsive page counts as waiting for the network."""
 UNFINISHED_DOCUMENT_S: Final = 2.0
 """Wall time after which a document that requests nothing more counts as loaded, though it never fires `load`."""
 REPEATED_IDLE_TIMEOUT_S: Final = 0.5
@@ -62,9 +61,6 @@ class PageStabilizer:
         self._tracker = tracker
         self._tick_ms = tick_ms
         self.pending_deliveries: PendingDeliveries | None = None
-        self.barrier_open = asyncio.Event()
-        """Set while responses may be delivered: cleared while an action runs and while the clock moves."""
-        self.barrier_open.set()
         self.pending_work: list[Callable[[], int]] = []
         """Counters of work that is not a request: captures to read, navigations to repeat."""
         self.open_connections: list[Callable[[], int]] = []
@@ -73,42 +69,16 @@ class PageStabilizer:
         """Called to collect events that arrive late."""
         self.settles_after_action: int | None = None
         """After how many of the agent's actions pages are allowed to settle; None if recorded times always apply."""
-        self.lag_ms = 0.0
-        """Page time by which a replay lags behind its recording because its actions took longer."""
-        self.phase = 0
         self.notes: list[str] = []
-        self._action_began_ms = 0.0
-        self._are_phases_over = True
-        """Whether the phases of the last action have ended."""
-        self._is_barrier_forced = False
-        """Whether the barrier was opened by a timeout."""
-        self.has_acting_phase = False
-        """Whether locating a target is a phase of its own, as in recordings with the natural clock."""
-        self.acted_ms: float | None = None
-        """Page time at which the action acted on its target, if that is a phase of its own and was reached."""
+        self.timeline = PageTimeline(clock)
+        self.timeline.phase_listeners.append(self._wake_deliveries)
+        self.barrier = DeliveryBarrier(tracker.requests.blocking, self.notes, is_natural=clock.is_natural)
         self._idle_timeout_s = NATURAL_IDLE_TIMEOUT_S if clock.is_natural else IDLE_TIMEOUT_S
         """Wall time within which pages must become idle."""
-        self.moments_issued = 0
-        """How many moments were issued."""
         self.known_timeout: KnownTimeout | None = None
         """Set while the action waits for something that is known not to happen."""
         self._has_workers = False
         """Whether a page had workers at the last check."""
-
-    @property
-    def now_ms(self) -> float:
-        """Return the page time since the session began."""
-        return self._clock.now_ms
-
-    @property
-    def begun_ms(self) -> float:
-        """Return the page time at which the action began."""
-        return self._action_began_ms
-
-    @property
-    def used_ms(self) -> float:
-        """Return the page time since the action began."""
-        return self._clock.now_ms - self._action_began_ms
 
     @property
     def has_pending_work(self) -> bool:
@@ -116,29 +86,11 @@ class PageStabilizer:
         return any(count() for count in self.pending_work)
 
     @property
-    def is_natural(self) -> bool:
-        """Whether page time passes by itself."""
-        return self._clock.is_natural
-
-    def moment(self) -> Moment:
-        """Issue the next position in the timeline of a recording."""
-        self.moments_issued += 1
-        return Moment(order=self.moments_issued - 1, at_ms=round(self._clock.now_ms), phase=self.phase)
-
-    @property
     def should_settle(self) -> bool:
         """Whether pages may settle after an action that the agent did not wait for."""
-        return self.settles_after_action is not None and self.phase > self.phase_after(self.settles_after_action)
-
-    def phase_after(self, actions: int) -> int:
-        """Return the phase after which this many actions are over."""
-        return (PHASES_PER_ACTION_WITH_LOOKUP if self.has_acting_phase else PHASES_PER_ACTION) * actions
-
-    def move_to_action(self, actions: int) -> None:
-        """Move to the phase after this many recorded actions, where a replay omits or inserts some."""
-        if self.phase != self.phase_after(actions):
-            self.phase = self.phase_after(actions) - 1
-            self._advance_phase()
+        if self.settles_after_action is None:
+            return False
+        return self.timeline.phase > self.timeline.phase_after(self.settles_after_action)
 
     async def begin_action(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:
         """Begin an action, at the recorded page time if given, after every delivery due before it.
@@ -146,46 +98,23 @@ class PageStabilizer:
         If the recorded action acted on its target later, at `acts_at_ms`, page time advances to that as well.
         """
         self._idle_timeout_s = NATURAL_IDLE_TIMEOUT_S if self._clock.is_natural else IDLE_TIMEOUT_S
+        timeline = self.timeline
         if at_ms is not None:
-            if at_ms + self.lag_ms > self.now_ms or (
+            if at_ms + timeline.lag_ms > timeline.now_ms or (
                 self.pending_deliveries is not None and self.pending_deliveries.due_count()
             ):
-                await self._pass_time(max(0.0, at_ms + self.lag_ms - self.now_ms))
+                await self._pass_time(max(0.0, at_ms + timeline.lag_ms - timeline.now_ms))
                 await self.wait_until_idle()
-            self.lag_ms = max(0.0, self.now_ms - at_ms)
-        self.mark_begin()
-        if acts_at_ms is not None and self.has_acting_phase:
-            await self._pass_time(max(0.0, acts_at_ms + self.lag_ms - self.now_ms))
+            timeline.lag_ms = max(0.0, timeline.now_ms - at_ms)
+        timeline.mark_begin()
+        if acts_at_ms is not None and timeline.has_acting_phase:
+            await self._pass_time(max(0.0, acts_at_ms + timeline.lag_ms - timeline.now_ms))
             await self.wait_until_idle()
-
-    def mark_begin(self) -> None:
-        """Mark the beginning of an action."""
-        self._advance_phase()
-        self._are_phases_over = False
-        self._action_began_ms = self._clock.now_ms
-        self.acted_ms = None
-
-    def mark_acting(self) -> None:
-        """Mark that the action acts on its target now; deliveries while locating the target came before it."""
-        if self.has_acting_phase and self.acted_ms is None:
-            self.acted_ms = self._clock.now_ms
-            self._advance_phase()
 
     def mark_observed(self) -> None:
         """Mark that the pages were observed: whatever a live server sends from now on belongs after the action."""
         if self.pending_deliveries is None:
-            self._end_phase()
-
-    def end_action(self) -> None:
-        """End the action; an action that did not act has the same number of phases."""
-        self._end_phase()
-
-    def _end_phase(self) -> None:
-        if self._are_phases_over:
-            return
-        self.mark_acting()
-        self._advance_phase()
-        self._are_phases_over = True
+            self.timeline.end_action()
 
     async def settle(self, duration_ms: float) -> None:
         """Let page time pass, and leave the pages idle except for one last check; see `confirm_idle`."""
@@ -213,51 +142,6 @@ class PageStabilizer:
         if self.pending_deliveries is None and self._can_server_push() and (left_s := end_s - time.monotonic()) > 0:
             await asyncio.sleep(left_s)
             await self.wait_until_idle()
-
-    @contextmanager
-    def hold_deliveries(self, *, acting: bool = False) -> Iterator[None]:
-        """Hold back responses, so that none arrives between the events of an action or of a clock step.
-
-        While page time passes by itself, only `acting` holds anything back. After a timeout, responses are let through
-        in case the page waits for one, and a note reports it.
-        """
-        if self._clock.is_natural and not acting:
-            yield
-            return
-        self.barrier_open.clear()
-        give_up = asyncio.get_running_loop().call_later(BLOCKED_S, self._force_barrier)
-        try:
-            yield
-        finally:
-            give_up.cancel()
-            self._is_barrier_forced = False
-            self.barrier_open.set()
-
-    def _force_barrier(self) -> None:
-        self._is_barrier_forced = True
-        self.barrier_open.set()
-
-    def note_delivery(self) -> None:
-        """Note that something is delivered to a page, and report it if a timeout opened the barrier."""
-        if self._is_barrier_forced:
-            self._is_barrier_forced = False
-            self.notes.append(f"a response arrived during an action or clock step of more than {BLOCKED_S:.0f} s")
-
-    async def wait_until_deliverable(self, request: Request) -> None:
-        """Wait until responses may be delivered, or a document is blocked on this request."""
-        standstills = self._tracker.blocking_requests
-        while not self.barrier_open.is_set() and request not in standstills:
-            waits = {
-                asyncio.ensure_future(self.barrier_open.wait()),
-                asyncio.ensure_future(standstills.wait_for_change()),
-            }
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for each in waits:
-                    each.cancel()
-        if request not in standstills:
-            self.note_delivery()
 
     async def run_with_deliveries(self, task: asyncio.Future[_Result]) -> None:
         """Wait for a task that may need recorded responses, such as a page load; the caller handles its result.
@@ -301,7 +185,7 @@ class PageStabilizer:
                     self._stop_waiting()
                     return
                 continue
-            arrived = self._tracker.take_navigation_end()
+            arrived = self._tracker.requests.take_navigation_end()
             news = self._tracker.data_events
             seen = await query_activity(
                 self._tracker, ACTIVITY_AFTER_NAVIGATION if arrived else ACTIVITY, main_only=bool(calm) and not arrived
@@ -317,7 +201,7 @@ class PageStabilizer:
                 await self.collect_events()
             calm = calm + 1 if complete and not self._is_busy() and news == self._tracker.data_events else 0
             if not complete and time.monotonic() > busy_at + UNFINISHED_DOCUMENT_S:
-                self._tracker.uncommitted_documents.clear()
+                self._tracker.requests.uncommitted_documents.clear()
                 await query_activity(self._tracker, STOP_WAITING)
             if time.monotonic() > deadline:
                 self._note_not_idle("the page was still loading, moving or asking for more")
@@ -329,7 +213,7 @@ class PageStabilizer:
 
     def _is_complete(self, loading: bool, pending: int) -> bool:  # noqa: FBT001 - two halves of one check
         """Whether pages wait for nothing but deliveries that are due later."""
-        if self._tracker.uncommitted_documents:
+        if self._tracker.requests.uncommitted_documents:
             return False
         if self.pending_deliveries is None:
             return not loading and not pending
@@ -338,7 +222,7 @@ class PageStabilizer:
         ) and pending <= self.pending_deliveries.unanswered_fetches()
 
     async def _pass_time(self, duration_ms: float, checks: int = IDLE_CHECKS) -> None:
-        """Let page time pass, stopping at each delivery; `looks` is the number of idle checks at the end."""
+        """Let page time pass, stopping at each delivery; `checks` is the number of idle checks at the end."""
         end = self._clock.now_ms + duration_ms
         while (left := end - self._clock.now_ms) > CLOCK_RESOLUTION_MS:
             await self._step_clock(left)
@@ -353,7 +237,7 @@ class PageStabilizer:
         if coming is not None:
             duration = max(1.0, min(duration, coming - self._clock.now_ms))
         try:
-            with self.hold_deliveries():
+            with self.barrier.hold():
                 async with asyncio.timeout(ROUND_TRIP_S):
                     await self._clock.advance(duration)
                 if self._has_workers and not self._clock.is_natural:
@@ -365,29 +249,29 @@ class PageStabilizer:
         except TimeoutError as error:
             message = f"{duration:.0f} ms of page time took more than {ROUND_TRIP_S:.0f} s; a page may be in a loop"
             raise BrowserDiedError(message) from error
-        if self.pending_deliveries is not None:
-            self.pending_deliveries.wake()
+        self._wake_deliveries()
 
-    def _advance_phase(self) -> None:
-        self.phase += 1
+    def _wake_deliveries(self) -> None:
         if self.pending_deliveries is not None:
             self.pending_deliveries.wake()
 
     def _is_busy(self) -> bool:
         if self.has_pending_work or (self.pending_deliveries is not None and self.pending_deliveries.due_count()):
             return True
-        return any(map(self._keeps_busy, self._tracker.in_flight))
+        return any(map(self._keeps_busy, self._tracker.requests.in_flight))
 
     def _keeps_busy(self, request: Request) -> bool:
         """Whether pages count as busy until a request ends."""
         return not (
-            self._tracker.is_stream(request)
+            self._tracker.requests.is_stream(request)
             if self.pending_deliveries is None
             else self.pending_deliveries.is_waiting(request)
         )
 
     def _can_server_push(self) -> bool:
-        streams = self._tracker.event_streams or any(map(self._tracker.is_stream, self._tracker.in_flight))
+        streams = self._tracker.requests.event_streams or any(
+            map(self._tracker.requests.is_stream, self._tracker.requests.in_flight)
+        )
         return bool(streams) or any(count() for count in self.open_connections)
 
     def _require_alive(self) -> None:
@@ -406,7 +290,7 @@ class PageStabilizer:
         return time.monotonic() < deadline
 
     def _stop_waiting(self) -> None:
-        awaited = tuple(filter(self._keeps_busy, self._tracker.in_flight))
+        awaited = tuple(filter(self._keeps_busy, self._tracker.requests.in_flight))
         if not awaited:
             self._note_not_idle("recording or serving network traffic was not finished")
         patience_s, self._idle_timeout_s = self._idle_timeout_s, REPEATED_IDLE_TIMEOUT_S
@@ -414,7 +298,7 @@ class PageStabilizer:
             return  # what is pending arrives later, as it would for a user who looks now
         for request in awaited:
             self.notes.append(f"no response within {patience_s:g} s: {request.method} {request.url}")
-            self._tracker.forget(request)
+            self._tracker.requests.forget(request)
 
     def _note_not_idle(self, what: str) -> None:
         """Note once per action that pages did not become idle, and wait less from now on."""
@@ -504,9 +388,9 @@ QUIET_TIMEOUT_S: Final = 1.0
 async def wait_until_quiet(stabilizer: PageStabilizer, tracker: PageTracker) -> None:
     """Return once no request began or ended and no page opened for some wall time; the page clock does not advance."""
     deadline = time.monotonic() + QUIET_TIMEOUT_S
-    heard = -1
-    while heard != tracker.request_events and time.monotonic() < deadline:
-        heard = tracker.request_events
+    event_count = -1
+    while event_count != tracker.event_count and time.monotonic() < deadline:
+        event_count = tracker.event_count
         asked_at = time.monotonic()
         await stabilizer.wait_until_idle()
         trips_s = (time.monotonic() - asked_at) / IDLE_CHECKS * QUIET_ROUND_TRIPS

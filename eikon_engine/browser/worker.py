@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.actions import perform
 from eikon_engine.browser.actions.effect import ActionEffect, require_page
@@ -15,13 +14,13 @@ from eikon_engine.browser.observation import CapturedObservation, capture_page, 
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.stabilizer import wait_until_quiet
-from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
+from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError, InternalError
 from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
 from eikon_engine.trace.execution import Failed, RecordedTiming, Result, Succeeded
 from eikon_engine.trace.observation import Observation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from playwright.async_api import Browser
 
@@ -35,10 +34,6 @@ if TYPE_CHECKING:
 
 HANG_TIMEOUT_S: Final = 300.0
 """Wall time after which an action counts as hung: a last resort behind the deadlines in page time."""
-MATCH_TIMEOUT_S: Final = 1.0
-"""Wall time within which a sealed page must reach its recorded state while its clock is stopped: a busy browser may
-report a request, or run a loaded script, after the page has reported that it is idle."""
-MATCH_POLL_S: Final = 0.02
 PASSIVE_ACTIONS: Final = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
 """Actions without effect on a page: no page time passes after them."""
 
@@ -62,27 +57,26 @@ class PerformedAction:
     """Snapshots and downloads behind the observation."""
 
 
-MatchesRecording: TypeAlias = "Callable[[PerformedAction], bool]"
-"""Returns whether an observation matches the recorded one."""
-
-
 class Worker(Protocol):
     """Performs actions one at a time."""
 
     session: Session
     """The session it works in."""
 
-    async def execute(
-        self,
-        action: Action,
-        recorded: Observation | None = None,
-        matches: MatchesRecording | None = None,
-        timing: RecordedTiming | None = None,
+    async def perform(
+        self, action: Action, recorded: Observation | None = None, timing: RecordedTiming | None = None
     ) -> PerformedAction:
-        """Perform exactly one action; `recorded` is the recorded observation after it, `agrees` compares with it.
+        """Perform exactly one action, let its page time pass, and observe; `end_action` ends it.
 
-        `timing` is its position in the recorded timeline, if steps before it were edited.
+        `recorded` is the recorded observation after it, whose timing it follows. `timing` is its position in the
+        recorded timeline, if steps before it were edited.
         """
+
+    async def observe_again(self) -> PerformedAction:
+        """Observe the pages again after the current action, which is not repeated."""
+
+    def end_action(self) -> None:
+        """End the current action."""
 
     async def screenshot(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""
@@ -100,6 +94,8 @@ class _UnobservedAction:
     error: ActionError | None
     armed_answers: int
     """Dialog answers that were armed when it began."""
+    disarms_answers: bool
+    """Whether its end disarms them: it succeeded when it was performed first, and its dialogs could use them."""
 
     @property
     def uses_dialog_answers(self) -> bool:
@@ -112,87 +108,105 @@ class BrowserWorker:
     def __init__(self, session: Session) -> None:
         """Work in an open session."""
         self.session = session
+        self._current: tuple[_UnobservedAction, PerformedAction] | None = None
+        """The action that has not ended, and its last observation."""
 
-    async def execute(
-        self,
-        action: Action,
-        recorded: Observation | None = None,
-        matches: MatchesRecording | None = None,
-        timing: RecordedTiming | None = None,
-    ) -> PerformedAction:
-        """Perform exactly one action, let its page time pass, and observe.
-
-        An action that cannot be performed gives a `Failed` result; the pages are observed even so. In a sealed session,
-        pages that do not satisfy `agrees` are observed again for a short while.
+    async def execute(self, action: Action, recorded: Observation | None = None) -> PerformedAction:
+        """Perform exactly one action, let its page time pass, observe once, and end it.
 
         Raises:
             BrowserDiedError: the browser is gone, or does not answer.
             SecretMissingError: the action types a secret that was not supplied.
         """
-        patience = max(HANG_TIMEOUT_S, 2 * action.timeout_ms / 1000)
-        try:
-            async with asyncio.timeout(patience):
-                return await self._execute(action, recorded or timing, matches, timing)
-        except TimeoutError as error:
-            message = f"{action.type} took more than {patience:.0f} s; the browser does not respond"
-            raise BrowserDiedError(message) from error
-
-    async def _execute(
-        self,
-        action: Action,
-        recorded: Observation | RecordedTiming | None,
-        matches: MatchesRecording | None,
-        timing: RecordedTiming | None,
-    ) -> PerformedAction:
-        if timing is not None:
-            self.session.stabilizer.move_to_action(timing.actions_before)
-        await self.session.stabilizer.begin_action(*self._begin_ms(recorded))
-        armed = len(self.session.tracker.dialog_answers)
-        deed, error = await self._perform(action)
-        rest = self.session.stabilizer
-        await rest.settle(self._settle_ms(action, recorded))
-        if not self.session.follows_schedule and not rest.is_natural:
-            await wait_until_quiet(rest, self.session.tracker)
-        asked = _UnobservedAction(action=action, effect=deed, error=error, armed_answers=armed)
-        performed = await self._observe(asked)
-        if matches is not None and self.session.follows_schedule:
-            performed = await self._observe_until_match(performed, matches, asked)
-        if asked.error is None and asked.uses_dialog_answers:
-            self.session.tracker.dialog_answers.clear()
-        rest.end_action()
+        performed = await self.perform(action, recorded)
+        self.end_action()
         return performed
 
+    async def perform(
+        self, action: Action, recorded: Observation | None = None, timing: RecordedTiming | None = None
+    ) -> PerformedAction:
+        """Perform exactly one action, let its page time pass, and observe.
+
+        An action that cannot be performed gives a `Failed` result; the pages are observed even so.
+
+        Raises:
+            BrowserDiedError: the browser is gone, or does not answer.
+            SecretMissingError: the action types a secret that was not supplied.
+        """
+        async with _hang_timeout(action):
+            return await self._perform_and_observe(action, recorded, timing)
+
+    async def observe_again(self) -> PerformedAction:
+        """Wait until the pages are idle, and observe them again; a screenshot is taken again, nothing else is repeated.
+
+        Raises:
+            BrowserDiedError: the browser is gone, or does not answer.
+        """
+        async with _hang_timeout(self._require_current()[0].action):
+            return await self._look_again()
+
+    def end_action(self) -> None:
+        """End the current action: unused dialog answers are disarmed, and later events belong to the next action."""
+        unobserved, _ = self._require_current()
+        if unobserved.disarms_answers:
+            self.session.tracker.dialog_answers.clear()
+        self.session.timeline.end_action()
+        self._current = None
+
+    async def _perform_and_observe(
+        self, action: Action, recorded: Observation | None, timing: RecordedTiming | None
+    ) -> PerformedAction:
+        if timing is not None:
+            self.session.timeline.move_to_action(timing.actions_before)
+        moment = recorded or timing
+        stabilizer = self.session.stabilizer
+        await stabilizer.begin_action(*self._begin_ms(moment))
+        armed = len(self.session.tracker.dialog_answers)
+        effect, error = await self._perform(action)
+        await stabilizer.settle(self._settle_ms(action, moment))
+        if not self.session.follows_schedule and not stabilizer.timeline.is_natural:
+            await wait_until_quiet(stabilizer, self.session.tracker)
+        unobserved = _UnobservedAction(
+            action=action,
+            effect=effect,
+            error=error,
+            armed_answers=armed,
+            disarms_answers=error is None and armed > 0 and not isinstance(action, AnswerDialog),
+        )
+        performed = await self._observe(unobserved)
+        self._current = (unobserved, performed)
+        return performed
+
+    async def _look_again(self) -> PerformedAction:
+        unobserved, earlier = self._require_current()
+        await self.session.stabilizer.wait_until_idle()
+        if earlier.captured is not None:
+            self.session.tracker.restore_events(earlier.captured.events)
+        if isinstance(unobserved.action, Screenshot) and unobserved.error is None:
+            effect, error = await self._perform(unobserved.action)
+            unobserved = replace(unobserved, effect=effect, error=error)
+        performed = await self._observe(unobserved)
+        self._current = (unobserved, performed)
+        return performed
+
+    def _require_current(self) -> tuple[_UnobservedAction, PerformedAction]:
+        if self._current is None:
+            message = "no action is in progress; perform one first"
+            raise InternalError(message)
+        return self._current
+
     async def _observe(self, unobserved: _UnobservedAction) -> PerformedAction:
-        deed, error = unobserved.effect, unobserved.error or self._missing_dialogs(unobserved)
-        sight = await observe(self.session, deed.bound)
+        effect, error = unobserved.effect, unobserved.error or self._missing_dialogs(unobserved)
+        captured = await observe(self.session, effect.bound)
         return PerformedAction(
             result=Succeeded() if error is None else self._failed_result(error),
-            observation=sight.observation,
+            observation=captured.observation,
             error=error,
-            identity=deed.bound.identity if deed.bound else None,
-            identity_second=deed.bound_second.identity if deed.bound_second else None,
-            screenshot=deed.screenshot,
-            captured=sight,
+            identity=effect.bound.identity if effect.bound else None,
+            identity_second=effect.bound_second.identity if effect.bound_second else None,
+            screenshot=effect.screenshot,
+            captured=captured,
         )
-
-    async def _observe_until_match(
-        self, performed: PerformedAction, matches: MatchesRecording, unobserved: _UnobservedAction
-    ) -> PerformedAction:
-        """Observe again while pages may still be settling; no action is repeated on them."""
-        if matches(performed):
-            return performed
-        deadline = time.monotonic() + MATCH_TIMEOUT_S
-        while True:
-            await asyncio.sleep(MATCH_POLL_S)
-            await self.session.stabilizer.wait_until_idle()
-            if performed.captured is not None:
-                self.session.tracker.restore_events(performed.captured.events)
-            if isinstance(unobserved.action, Screenshot) and unobserved.error is None:
-                deed, error = await self._perform(unobserved.action)
-                unobserved = replace(unobserved, effect=deed, error=error)
-            performed = await self._observe(unobserved)
-            if matches(performed) or time.monotonic() > deadline:
-                return performed
 
     async def snapshot(self, page: int) -> PageSnapshot:
         """Take a DOM snapshot of an open page, without secrets.
@@ -208,7 +222,8 @@ class BrowserWorker:
 
         shown = self.session.page(page)
         if shown is None or (
-            self.session.stabilizer.pending_deliveries is not None and self.session.tracker.is_navigating(shown)
+            self.session.stabilizer.pending_deliveries is not None
+            and self.session.tracker.requests.is_navigating(shown)
         ):
             return None
         try:
@@ -221,7 +236,9 @@ class BrowserWorker:
         outcome = self.session.traffic.outcome()
         redact = self.session.redactor.redact_text
         notes = tuple(redact(note) for note in (*outcome.notes, *self.session.stabilizer.notes))
-        failed = tuple(each.model_copy(update={"url": redact(each.url)}) for each in self.session.tracker.failed)
+        failed = tuple(
+            each.model_copy(update={"url": redact(each.url)}) for each in self.session.tracker.requests.failed
+        )
         return outcome.model_copy(update={"notes": notes, "failed": failed})
 
     async def _perform(self, action: Action) -> tuple[ActionEffect, ActionError | None]:
@@ -251,7 +268,7 @@ class BrowserWorker:
         """Return the page time to let pass: as much as recorded, minus what the action has used."""
         if recorded is None or recorded.virtual_ms is None or self._should_settle(recorded):
             return 0.0 if isinstance(action, PASSIVE_ACTIONS) else self.session.environment.settle_ms
-        return max(0.0, recorded.virtual_ms - self.session.stabilizer.used_ms)
+        return max(0.0, recorded.virtual_ms - self.session.timeline.used_ms)
 
     def _should_settle(self, recorded: Observation | RecordedTiming) -> bool:
         """Whether pages may settle though the agent did not wait: in live runs, and while a timeline is being found."""
@@ -267,6 +284,17 @@ class BrowserWorker:
 
     def _failed_result(self, error: ActionError) -> Failed:
         return Failed(code=error.code, message=self.session.redactor.redact_text(error.message))
+
+
+@asynccontextmanager
+async def _hang_timeout(action: Action) -> AsyncIterator[None]:
+    patience = max(HANG_TIMEOUT_S, 2 * action.timeout_ms / 1000)
+    try:
+        async with asyncio.timeout(patience):
+            yield
+    except TimeoutError as error:
+        message = f"{action.type} took more than {patience:.0f} s; the browser does not respond"
+        raise BrowserDiedError(message) from error
 
 
 @asynccontextmanager
@@ -296,15 +324,19 @@ class SealedWorker:
         self.session = session
         self._sink = sink
 
-    async def execute(
-        self,
-        action: Action,
-        recorded: Observation | None = None,
-        matches: MatchesRecording | None = None,
-        timing: RecordedTiming | None = None,
+    async def perform(
+        self, action: Action, recorded: Observation | None = None, timing: RecordedTiming | None = None
     ) -> PerformedAction:
-        """Perform exactly one action, see `Worker.execute`."""
-        return await self._worker.execute(action, recorded, matches, timing)
+        """Perform exactly one action, see `Worker.perform`."""
+        return await self._worker.perform(action, recorded, timing)
+
+    async def observe_again(self) -> PerformedAction:
+        """Observe the pages again, see `Worker.observe_again`."""
+        return await self._worker.observe_again()
+
+    def end_action(self) -> None:
+        """End the current action."""
+        self._worker.end_action()
 
     async def screenshot(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""

@@ -14,6 +14,7 @@ from eikon_engine.browser.traffic.sink import open_sink
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.replay.step import perform_until_expected
 from eikon_engine.trace.actions import Navigate
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Succeeded
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from playwright.async_api import APIRequest, Browser
 
-    from eikon_engine.browser.worker import BrowserWorker, MatchesRecording, PerformedAction
+    from eikon_engine.browser.worker import BrowserWorker, PerformedAction
     from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.replay.step import IsExpected
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.observation import Observation
     from tests.browser.pages import PageSite
@@ -63,42 +65,44 @@ class Desk:
     site: PageSite
 
     def do(
-        self, action: Action, recorded: Observation | None = None, agrees: MatchesRecording | None = None
+        self, action: Action, recorded: Observation | None = None, agrees: IsExpected | None = None
     ) -> PerformedAction:
         """Perform one action."""
-        return self.portal.call(self.worker.execute, action, recorded, agrees)
+        if agrees is None:
+            return self.portal.call(self.worker.execute, action, recorded)
+        return self.portal.call(perform_until_expected, self.worker, action, agrees, recorded)
 
     def ok(self, action: Action) -> Observation:
-        """Perform one action that succeeds; give what was observed."""
+        """Perform one action that succeeds; return its observation."""
         performed = self.do(action)
         assert performed.result == Succeeded(), performed.result
         assert performed.observation is not None
         return performed.observation
 
     def fails(self, action: Action, code: str) -> str:
-        """Perform one action that fails in a certain way; give the message."""
+        """Perform one action that fails with a code; return the message."""
         performed = self.do(action)
         assert performed.error is not None, f"{action.type} succeeded"
         assert performed.error.code == code, performed.error.message
         return performed.error.message
 
     def show(self, html: str) -> Observation:
-        """Load a document that notes the events reaching it."""
+        """Load a document that records the events reaching it."""
         seen = self.ok(Navigate(url=self.site.put(TRAIL + html)))
-        self.trail()  # a fresh document is told that the pointer is over it
+        self.trail()  # a new document gets events of the pointer over it
         return seen
 
-    def js(self, expression: str, page: int = 0) -> Any:  # noqa: ANN401 - whatever the page says
+    def js(self, expression: str, page: int = 0) -> Any:  # noqa: ANN401 - any JSON value
         """Evaluate an expression in a page."""
         return self.portal.call(self._page(page).evaluate, expression)
 
     def trail(self, page: int = 0) -> list[str]:
-        """Name the events that the page noted, and begin anew."""
+        """Return the events that the page recorded, and clear them."""
         noted: list[str] = self.js("trail.splice(0)", page)
         return noted
 
     def network(self) -> NetworkOutcome:
-        """Sum up how the requests were met."""
+        """Summarize how requests were answered."""
         return self.worker.network_outcome()
 
     def _page(self, ordinal: int) -> Any:  # noqa: ANN401 - Playwright's page
@@ -147,7 +151,7 @@ class Room:
     def sealed(
         self, folder: Path, *, settle_ms: float = SETTLE_MS, traffic: SealedTraffic | None = None
     ) -> Iterator[Desk]:
-        """Open a fresh session that is answered from a recording, with a sink that nothing may reach, as replays do."""
+        """Open a fresh session that is served from a recording, with a sink that nothing may reach, as in replays."""
         traffic = traffic or SealedTraffic(read_network(folder))
         with self.portal.wrap_async_context_manager(open_sink()) as sink:
             with self.desk(traffic, settle_ms=settle_ms, proxy=sink.page_proxy) as desk:

@@ -1,4 +1,4 @@
-"""The ways by which a page reaches for the network, each as a script that tries it on every place of `places`."""
+"""The kinds of traffic a page can cause, each as a script that tries it on every origin of `places`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final, Literal, TypeAlias
 
 Fate: TypeAlias = Literal["served", "blocked", "reported", "silent"]
 """Answered from the recording; refused by a route and listed as a miss; caught behind the routes and listed as a
-violation; or never heard of, because the browser does not even try."""
+violation; or silent, because the browser does not even try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakClass:
-    """One way out."""
+    """One kind of traffic."""
 
     name: str
     script: str

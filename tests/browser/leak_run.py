@@ -95,7 +95,7 @@ async def sealed_browser() -> AsyncIterator[Browser]:
 
 
 async def attempt_sealed(browser: Browser, leaks: LeakSite, leak: LeakClass) -> NetworkOutcome:
-    """Replay a page and let it try; tell what came of it."""
+    """Replay a page and let it try; return its outcome."""
     traffic = SealedTraffic(read_network(leaks.folder))
     async with open_sink() as sink:
         options = SessionOptions(environment=environment(), proxy=sink.page_proxy)
@@ -109,7 +109,7 @@ async def attempt_sealed(browser: Browser, leaks: LeakSite, leak: LeakClass) -> 
 
 
 async def attempt_all(leaks: LeakSite, classes: tuple[LeakClass, ...] = CLASSES) -> dict[str, NetworkOutcome]:
-    """Replay the pages of classes, some at a time; tell what came of each."""
+    """Replay the pages of classes, some at a time; return the outcome of each."""
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def attempt(browser: Browser, leak: LeakClass) -> NetworkOutcome:

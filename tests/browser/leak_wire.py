@@ -59,9 +59,9 @@ class Wire:
 
 @contextmanager
 def open_wire() -> Iterator[Wire]:
-    """Make the interface the default way out of the network namespace we are in, which must have no other."""
+    """Make the interface the default route of our network namespace, which must have no other."""
     others = sorted(set(_interfaces()) - {"lo"})
-    assert others == [], f"a namespace with a way out: {others}"
+    assert others == [], f"a namespace with other interfaces: {others}"
     descriptor = os.open(TUN, os.O_RDWR | os.O_NONBLOCK)
     try:
         fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH14x", NAME.encode(), IFF_TUN | IFF_NO_PI))
@@ -80,7 +80,7 @@ def _interfaces() -> tuple[str, ...]:
 
 
 def _parse(data: bytes) -> Packet | None:
-    """Read protocol and destination; None for what IPv6 says about itself when an interface comes up."""
+    """Read protocol and destination; None for the packets of IPv6 autoconfiguration."""
     if data[0] >> 4 == IP_4:
         start, protocol, address = (data[0] & 15) * 4, data[9], data[16:20]
     else:

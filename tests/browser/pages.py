@@ -23,12 +23,12 @@ for (const kind of ['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 
     'keydown', 'keyup', 'beforeinput', 'input', 'change', 'focusin', 'dragstart', 'drop', 'scroll', 'wheel', 'submit'])
   document.addEventListener(kind, event => trail.push(kind), true);
 </script>"""
-"""What a page notes of the events that reach it."""
+"""Records the events that reach a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request as it came in."""
+    """One received request."""
 
     method: str
     path: str

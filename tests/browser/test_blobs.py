@@ -1,4 +1,4 @@
-"""Bodies that a page takes as files are recorded like any other."""
+"""Bodies that a page reads as blobs are recorded like any other."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 SIZE = 20_000
 KIND = "Text/CSV; Charset=UTF-8"
 TYPE = "text/csv; charset=utf-8"
@@ -33,8 +35,8 @@ DONE = WaitFor(condition=FunctionCondition(expression="document.title.includes('
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_blob_comes_again(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, way: str) -> None:
-    """Its type is the one that the browser gives it, and nothing of it is missing."""
+def test_a_blob_is_replayed(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, way: str) -> None:
+    """The blob has the type that the browser gives it, and its whole content."""
     site.answers["/file"] = Answer(body="x" * SIZE, content_type=KIND)
     url = site.put(f"<script>{READS}{WAYS[way].replace('{}', site.url)}</script>")
 
@@ -49,14 +51,14 @@ LINKS = {
     "th_eirs.txt": ("download=mine.txt", 'attachment; filename="th\\"eirs.txt"'),
     "ü.txt": ("download=mine.txt", "attachment; filename*=UTF-8''%C3%BC.txt"),
 }
-"""What a link says, and what the site says of its target, by the name of the file that comes of it."""
+"""Attributes of a link, and the `Content-Disposition` of its target, by the name of the resulting file."""
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_what_a_link_downloads_comes_again(
+def test_a_download_link_is_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, name: str
 ) -> None:
-    """The browser asks for it past every route, unless its page does so for it."""
+    """The browser requests it past every route unless the page does so; the replay serves it all the same."""
     attribute, disposition = LINKS[name]
     headers = (("Content-Disposition", disposition),) if disposition else ()
     site.answers["/file"] = Answer(body="x" * SIZE, content_type="text/plain", headers=headers)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 
 def browser_process(room: Room) -> int:
     """Ask the browser itself for the number of its process."""
@@ -42,8 +44,8 @@ def browser_process(room: Room) -> int:
     ],
     ids=["click", "navigate", "screenshot", "wait", "look"],
 )
-def test_dead_browser_is_said_to_be_dead(portal: BlockingPortal, site: PageSite, action: Action) -> None:
-    """No action hangs on it, or takes it for a fault of the page."""
+def test_a_dead_browser_is_reported(portal: BlockingPortal, site: PageSite, action: Action) -> None:
+    """Every action on it fails with `browser-died`, and none hangs."""
     with (
         portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,
         Room(portal, launched.browser, site, launched.api_request).desk() as desk,
@@ -58,8 +60,8 @@ def test_dead_browser_is_said_to_be_dead(portal: BlockingPortal, site: PageSite,
         assert time.monotonic() - begin < 5
 
 
-def test_browser_that_dies_under_an_action_is_said_to_be_dead(portal: BlockingPortal, site: PageSite) -> None:
-    """The action under way ends with the browser."""
+def test_a_browser_that_dies_during_an_action_is_reported(portal: BlockingPortal, site: PageSite) -> None:
+    """The running action ends with the browser."""
     with portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched:
         room = Room(portal, launched.browser, site, launched.api_request)
         with room.desk() as desk:
@@ -77,7 +79,7 @@ def test_browser_that_dies_under_an_action_is_said_to_be_dead(portal: BlockingPo
 
 @pytest.mark.parametrize("url", ["chrome://crash", "chrome://kill"])
 def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str) -> None:
-    """A page whose process died cannot be gone on with, and the browser's other sessions can."""
+    """A session whose page crashed cannot continue; other sessions of the browser can."""
     with live_browser.desk() as desk:
         desk.show("<p>page")
         begin = time.monotonic()
@@ -90,10 +92,10 @@ def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str)
         another.show("<p>alive")
 
 
-def test_page_that_never_answers_ends_the_action(
+def test_an_unresponsive_page_ends_the_action(
     portal: BlockingPortal, site: PageSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An expression that loops for ever is not waited for for ever."""
+    """An expression that loops forever is given up after a deadline."""
     monkeypatch.setattr(worker, "HANG_TIMEOUT_S", 2.0)
     endless = WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=100)
     with (
@@ -102,5 +104,5 @@ def test_page_that_never_answers_ends_the_action(
     ):
         desk.show("<p>Here</p>")
 
-        with pytest.raises(BrowserDiedError, match="does not answer"):
+        with pytest.raises(BrowserDiedError, match="does not respond"):
             desk.do(endless)

@@ -1,4 +1,4 @@
-"""Where a recorded redirect led, and which navigation goes there."""
+"""Where recorded redirects lead, and which navigation continues one."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ def asked(frame: Place, url: str = END) -> Request:
         ((), ""),
     ],
 )
-def test_fragment_is_that_of_the_last_redirect_that_names_one(locations: tuple[str, ...], fragment: str) -> None:
+def test_the_fragment_is_that_of_the_last_redirect_with_one(locations: tuple[str, ...], fragment: str) -> None:
     """A redirect without a fragment keeps the one before it."""
     assert redirect_target(redirected(*locations)) == END + fragment
 
 
-def test_fragment_that_was_recorded_stays() -> None:
-    """Other recorders write down the address that was shown."""
+def test_a_recorded_fragment_stays() -> None:
+    """Other recorders write the URL with the fragment that was shown."""
     assert redirect_target(redirected("/end#other", url=f"{END}#shown")) == f"{END}#shown"
 
 
-def test_each_frame_goes_on_with_its_own_exchange() -> None:
-    """Two may go to one address, in any order, and one of them twice."""
+def test_each_frame_continues_with_its_own_exchange() -> None:
+    """Two frames may navigate to one URL in any order, and one of them twice."""
     first, second = Place(), Place()
     exchanges = [redirected("/end", ordinal=number) for number in range(3)]
     continuations = RedirectContinuations()
@@ -89,8 +89,8 @@ def test_each_frame_goes_on_with_its_own_exchange() -> None:
     assert taken == [exchanges[1], exchanges[0], exchanges[2], None]
 
 
-def test_other_navigations_go_on_with_nothing() -> None:
-    """Neither those of another frame, nor those to another address."""
+def test_other_navigations_continue_nothing() -> None:
+    """Neither another frame nor another URL takes the exchange."""
     frame = Place()
     continuations = RedirectContinuations()
     continuations.add(going_on(redirected("/end"), frame))
@@ -99,8 +99,8 @@ def test_other_navigations_go_on_with_nothing() -> None:
     assert continuations.take(asked(frame, HERE)) is None
 
 
-def test_navigation_that_was_given_up_is_not_gone_on_with() -> None:
-    """What was dropped answers no later navigation; dropping it once more does nothing."""
+def test_a_cancelled_navigation_is_not_continued() -> None:
+    """A dropped exchange answers no later navigation; dropping it again has no effect."""
     frame, continuations = Place(), RedirectContinuations()
     continuation = going_on(redirected("/end"), frame)
     continuations.add(continuation)
@@ -111,8 +111,8 @@ def test_navigation_that_was_given_up_is_not_gone_on_with() -> None:
     assert continuations.take(asked(frame)) is None
 
 
-def test_document_of_ours_leads_on_from_its_own_address() -> None:
-    """Its frame may not have been known; every other frame goes there for itself."""
+def test_our_interim_document_continues_from_its_own_url() -> None:
+    """Its frame may be unknown; every other frame navigates for itself."""
     exchange, continuations = redirected("/end"), RedirectContinuations()
     continuations.add(going_on(exchange, None))
 

@@ -1,4 +1,4 @@
-"""A cookie that comes with a date lasts as long as when it was recorded, whenever it is served."""
+"""A cookie with an expiry date lasts as long as when it was recorded, whenever it is served."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ DATE = ("date", "Thu, 15 Jan 2026 12:00:00 GMT")
     ],
 )
 def test_a_date_becomes_a_duration(cookie: str, served: str) -> None:
-    """Count from the date of the answer, and without one from the time of the page."""
+    """It counts from the date of the response, and without one from page time."""
     assert with_relative_lifetimes((DATE, ("set-cookie", cookie)), 0) == (DATE, ("set-cookie", served))
     assert with_relative_lifetimes((("Set-Cookie", cookie),), NOON) == (("Set-Cookie", served),)
 
 
-def test_redirects_bring_their_cookies_and_nothing_else() -> None:
-    """Take the cookies of two redirects, each with a date of its own."""
+def test_redirects_keep_only_their_cookies() -> None:
+    """Two redirects each set a cookie with a date of its own."""
     request = RecordedRequest(method="GET", url="http://a/", resource_type="document", is_navigation=True)
     hops = (
         Hop(url="http://a/", status=302, headers=(DATE, ("set-cookie", "a=1; Expires=Thu, 15 Jan 2026 12:01:00 GMT"))),

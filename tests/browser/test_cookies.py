@@ -1,8 +1,10 @@
-"""Cookies last by the time of the page: a replay of next year has those of the recording."""
+"""Cookies expire by page time: a replay next year has those of the recording."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pytest
 
 from eikon_engine.trace.actions import Navigate
 from tests.browser.pages import Answer, redirect
@@ -13,14 +15,16 @@ if TYPE_CHECKING:
     from tests.browser.desk import Desk, Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 HOUR = "; expires=Fri, 31 Dec 2055 23:00:00 GMT"
 DATED = "; expires=Wed, 31 Dec 2003 23:00:00 GMT"
-"""What stands in a recording of 2003 in place of it; its answers are of that day."""
+"""The expiry date in a recording of 2003, whose responses are of that day."""
 DATE = '["date","Wed, 31 Dec 2003 22:00:00 GMT"]'
 
 
-def test_a_date_that_a_script_makes_counts_from_the_time_of_the_page(desk: Desk) -> None:
-    """Keep a cookie for an hour in a page whose clock says 2023, and remove it with a date that has passed there."""
+def test_an_expiry_date_set_by_a_script_is_page_time(desk: Desk) -> None:
+    """A page whose clock shows 2023 keeps a cookie for an hour, and removes one with a date in its past."""
     desk.show("<p>here</p>")
 
     kept = desk.js(
@@ -31,8 +35,8 @@ def test_a_date_that_a_script_makes_counts_from_the_time_of_the_page(desk: Desk)
     assert (kept, gone) == ("a=1", "")
 
 
-def test_a_store_of_cookies_counts_from_the_time_of_the_page(desk: Desk) -> None:
-    """Keep a cookie for an hour by the newer interface."""
+def test_the_cookie_store_uses_page_time(desk: Desk) -> None:
+    """`cookieStore` keeps a cookie for an hour of page time."""
     desk.show("<p>here</p>")
 
     assert (
@@ -44,7 +48,7 @@ def test_a_store_of_cookies_counts_from_the_time_of_the_page(desk: Desk) -> None
 def test_cookies_of_an_old_recording_are_kept(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Let an answer, and the redirect to it, set cookies for an hour; replay it as if it were of 2003."""
+    """A response and the redirect to it set cookies for an hour; a replay as if recorded in 2003 keeps both."""
     shown = "<p id=p></p><script>p.textContent = document.cookie</script>"
     site.answers["/start"] = redirect("/end", cookie=f"r=4{HOUR}")
     site.answers["/end"] = Answer(body=shown, headers=(("Set-Cookie", f"c=3{HOUR}"),))

@@ -8,6 +8,8 @@ from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitF
 from tests.browser.desk import CLOCK_START_MS, Desk, Room, at
 from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 WRITE = "<pre id=p></pre><button id=b>Go</button><script>const say = text => p.textContent += text + '\\n';{}</script>"
 SOURCES = {
     "chance": "say(Math.random()); b.onclick = () => say(Math.random())",
@@ -37,8 +39,8 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_source_of_difference_is_the_same_in_fresh_sessions(live_browser: Room, site: PageSite, source: str) -> None:
-    """Three sessions end with one DOM, in the same page time, and none hangs."""
+def test_a_source_of_nondeterminism_is_equal_in_fresh_sessions(live_browser: Room, site: PageSite, source: str) -> None:
+    """Three sessions end with one DOM, at the same page time, and none hangs."""
     url = site.put(WRITE.format(SOURCES[source]))
     begin = time.monotonic()
     runs = []
@@ -52,15 +54,15 @@ def test_source_of_difference_is_the_same_in_fresh_sessions(live_browser: Room, 
 
 
 def test_random_numbers_differ_within_a_session(desk: Desk) -> None:
-    """A seed is no constant."""
+    """A seed gives a sequence, not a constant."""
     desk.show("<p>")
 
     assert desk.js("new Set([...Array(50)].map(() => Math.random())).size") == 50
     assert desk.js("new Set([...Array(50)].map(() => crypto.getRandomValues(new Uint32Array(1))[0])).size") == 50
 
 
-def test_clock_stands_where_the_environment_put_it(desk: Desk) -> None:
-    """The page's time begins at the start of the recording and moves by page time alone."""
+def test_the_clock_starts_where_the_environment_says(desk: Desk) -> None:
+    """Page time begins at the start of the recording and advances only when we step it."""
     desk.show("<p>")
     begin = desk.js("Date.now()")
 
@@ -84,8 +86,8 @@ def test_clock_stands_where_the_environment_put_it(desk: Desk) -> None:
         "<iframe src=http://127.0.0.1:1/></iframe><object data=/none></object><iframe src='data:text/html,x'></iframe>",
     ],
 )
-def test_page_that_never_rests_does_not_stop_a_mission(desk: Desk, html: str) -> None:
-    """What moves for ever is not waited for."""
+def test_a_page_that_is_never_idle_does_not_stop_a_mission(desk: Desk, html: str) -> None:
+    """Endless movement is not waited for."""
     begin = time.monotonic()
 
     desk.ok(Navigate(url=desk.site.put(html)))
@@ -94,16 +96,16 @@ def test_page_that_never_rests_does_not_stop_a_mission(desk: Desk, html: str) ->
     assert time.monotonic() - begin < 8
 
 
-def test_changed_style_is_measured_at_once(desk: Desk) -> None:
-    """A page that reads what it has just set sees the new value, as in any browser."""
+def test_a_changed_style_is_measured_at_once(desk: Desk) -> None:
+    """A page that reads a style it has just set sees the new value, as in any browser."""
     desk.show("<p id=p style='width:10px;color:red'>p")
 
     assert desk.js("(p.style.width = '300px', p.offsetWidth)") == 300
     assert desk.js("(p.style.color = 'blue', getComputedStyle(p).color)") == "rgb(0, 0, 255)"
 
 
-def test_error_of_a_timer_is_a_page_error_and_the_clock_goes_on(desk: Desk) -> None:
-    """A callback that throws is the page's affair: it is reported, and later timers run at their time."""
+def test_an_error_in_a_timer_does_not_stop_the_clock(desk: Desk) -> None:
+    """A callback that throws is reported as a page error, and later timers run on time."""
     seen = desk.show(
         "<p id=p></p><script>setInterval(() => { throw new TypeError('again') }, 40);"
         "setTimeout(() => p.textContent = performance.now(), 90)</script>"

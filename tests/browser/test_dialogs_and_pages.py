@@ -18,6 +18,8 @@ from eikon_engine.trace.observation import ObservedDialog, ObservedDownload
 from tests.browser.desk import Desk, at
 from tests.browser.pages import Answer
 
+pytestmark = pytest.mark.browser
+
 ASKING = "<button id=b>Go</button><p id=p></p><script>b.onclick = () => p.textContent = String({})</script>"
 
 
@@ -34,10 +36,10 @@ ASKING = "<button id=b>Go</button><p id=p></p><script>b.onclick = () => p.textCo
         ("prompt('hi', 'default')", AnswerDialog(accept=True), "prompt", "accepted", "default"),
     ],
 )
-def test_dialog_is_answered_as_armed(
+def test_a_dialog_gets_its_armed_answer(
     desk: Desk, call: str, answer: AnswerDialog | None, kind: str, taken: str, result: str
 ) -> None:
-    """An alert is read, and what nobody armed is dismissed; the observation says which."""
+    """Alerts are accepted and other dialogs without an armed answer dismissed; the observation says which."""
     desk.show(ASKING.format(call))
     if answer is not None:
         desk.ok(answer)
@@ -61,8 +63,8 @@ def test_several_dialogs_of_one_action_are_answered_in_the_order_of_arming(desk:
     assert desk.js("p.textContent") == "true,two,false"
 
 
-def test_answer_that_nobody_asked_for_fails_the_action(desk: Desk) -> None:
-    """A dialog that was expected and did not come is a failure, and its answer is not kept for a later one."""
+def test_an_unused_answer_fails_the_action(desk: Desk) -> None:
+    """An expected dialog that does not open is a failure, and its answer is not kept for a later one."""
     desk.show("<button id=a>No</button>" + ASKING.format("confirm('hi')"))
     desk.ok(AnswerDialog(accept=True))
 
@@ -73,7 +75,7 @@ def test_answer_that_nobody_asked_for_fails_the_action(desk: Desk) -> None:
 
 
 def test_an_answer_outlives_actions_that_fail(desk: Desk) -> None:
-    """What could not be performed opened no dialog, and the next try may."""
+    """An action that cannot be performed opens no dialog; the next attempt may."""
     desk.show(ASKING.format("confirm('hi')"))
     desk.ok(AnswerDialog(accept=True))
 
@@ -83,7 +85,7 @@ def test_an_answer_outlives_actions_that_fail(desk: Desk) -> None:
     assert seen.dialogs[0].answer == "accepted"
 
 
-def test_dialog_at_load_is_answered_too(desk: Desk) -> None:
+def test_a_dialog_at_load_is_answered_too(desk: Desk) -> None:
     """A dialog does not keep a navigation from ending."""
     desk.ok(AnswerDialog(accept=True))
 
@@ -93,8 +95,8 @@ def test_dialog_at_load_is_answered_too(desk: Desk) -> None:
     assert desk.js("p.textContent") == "true"
 
 
-def test_dialog_of_a_timer_belongs_to_the_action_that_waited_for_it(desk: Desk) -> None:
-    """Page time brings dialogs like anything else."""
+def test_a_dialog_of_a_timer_belongs_to_the_action_that_waited(desk: Desk) -> None:
+    """Dialogs open when page time advances, like any other event."""
     desk.show("<p id=p></p><script>setTimeout(() => p.textContent = confirm('late'), 1000)</script>")
     desk.ok(AnswerDialog(accept=True))
 
@@ -104,8 +106,8 @@ def test_dialog_of_a_timer_belongs_to_the_action_that_waited_for_it(desk: Desk) 
     assert desk.js("p.textContent") == "true"
 
 
-def test_leaving_a_page_that_asks_to_stay_is_noted(desk: Desk) -> None:
-    """The question of a page being left is accepted, so that navigation goes on."""
+def test_a_beforeunload_dialog_is_accepted_and_observed(desk: Desk) -> None:
+    """The dialog of a page that is being left is accepted, so that the navigation continues."""
     desk.show("<button id=b>x</button><script>onbeforeunload = e => { e.preventDefault(); return 'stay' }</script>")
     desk.ok(Click(target=at("#b")))
 
@@ -117,8 +119,8 @@ def test_leaving_a_page_that_asks_to_stay_is_noted(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "opener", ["<button id=b onclick=\"window.open('{}')\">Go</button>", "<a id=b target=_blank href='{}'>Go</a>"]
 )
-def test_popup_is_the_next_page(desk: Desk, opener: str) -> None:
-    """It is numbered, observed with its document, and acted on by its number."""
+def test_a_popup_is_the_next_page(desk: Desk, opener: str) -> None:
+    """It has the next ordinal, is observed with its document, and can be acted on."""
     popup = desk.site.put("<button id=in onclick='document.title = \"hit\"'>In</button>")
     desk.show(opener.format(popup))
 
@@ -131,8 +133,8 @@ def test_popup_is_the_next_page(desk: Desk, opener: str) -> None:
     assert hit.pages[1].title == "hit"
 
 
-def test_popup_without_address_is_a_page(desk: Desk) -> None:
-    """A blank window that the opener writes into is observed as it became."""
+def test_a_popup_without_a_url_is_a_page(desk: Desk) -> None:
+    """A blank window that its opener writes into is observed with the result."""
     desk.show(
         "<button id=b>Go</button><script>b.onclick = () => open('').document.write('<title>written</title>')</script>"
     )
@@ -143,7 +145,7 @@ def test_popup_without_address_is_a_page(desk: Desk) -> None:
 
 
 def test_switch_page_waits_for_a_page_that_opens_late(desk: Desk) -> None:
-    """Page time goes on until it is there."""
+    """Page time advances until the page is open."""
     popup = desk.site.put("<p>popup")
     desk.show(f"<script>setTimeout(() => open('{popup}'), 1500)</script>")
 
@@ -154,15 +156,15 @@ def test_switch_page_waits_for_a_page_that_opens_late(desk: Desk) -> None:
 
 
 def test_switch_to_a_page_that_never_opens_fails(desk: Desk) -> None:
-    """What is open is listed."""
+    """The message lists the open pages."""
     desk.show("<p>alone")
 
     assert "is not open; open pages: 0" in desk.fails(SwitchPage(page=1, timeout_ms=300), "page-missing")
     desk.fails(Click(page=3, target=at("p")), "page-missing")
 
 
-def test_close_page_closes_it_and_keeps_the_numbers(desk: Desk) -> None:
-    """A number is never given twice."""
+def test_close_page_keeps_the_ordinals(desk: Desk) -> None:
+    """An ordinal is never reused."""
     popup = desk.site.put("<p>popup")
     desk.show(f"<button id=b onclick=\"window.open('{popup}')\">Go</button>")
     desk.ok(Click(target=at("#b")))
@@ -176,8 +178,8 @@ def test_close_page_closes_it_and_keeps_the_numbers(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("close", ["window.close()", "setTimeout(() => window.close(), 50)"])
-def test_page_that_closes_itself_is_no_failure(desk: Desk, close: str) -> None:
-    """The click that ended the page succeeded, and the page is gone."""
+def test_a_page_that_closes_itself_is_no_failure(desk: Desk, close: str) -> None:
+    """The click that closed the page succeeded, and the page is gone."""
     popup = desk.site.put(f"<button id=in onclick='{close}'>In</button>")
     desk.show(f"<button id=b onclick=\"window.open('{popup}')\">Go</button>")
     desk.ok(Click(target=at("#b")))
@@ -187,8 +189,8 @@ def test_page_that_closes_itself_is_no_failure(desk: Desk, close: str) -> None:
     assert (seen.closed, [page.page for page in seen.pages]) == ((1,), [0])
 
 
-def test_last_page_can_be_closed(desk: Desk) -> None:
-    """Nothing is left to observe, and no action finds a page."""
+def test_the_last_page_can_be_closed(desk: Desk) -> None:
+    """There is nothing left to observe, and no action finds a page."""
     seen = desk.ok(ClosePage())
 
     assert (seen.pages, seen.closed) == ((), (0,))
@@ -206,8 +208,8 @@ def serve_file(desk: Desk) -> str:
 
 
 @pytest.mark.parametrize("kind", ["link", "blank", "blob"])
-def test_download_is_named_and_digested(desk: Desk, kind: str) -> None:
-    """Name and digest are those of the file, whoever made it."""
+def test_a_download_has_its_name_and_digest(desk: Desk, kind: str) -> None:
+    """Name and digest are those of the file, whether a server or a script made it."""
     path = serve_file(desk)
     desk.show(
         {
@@ -225,8 +227,8 @@ def test_download_is_named_and_digested(desk: Desk, kind: str) -> None:
     assert seen.documents == ()
 
 
-def test_download_that_does_not_begin_fails(desk: Desk) -> None:
-    """A click after which nothing comes down is not what was asked for."""
+def test_a_download_that_does_not_begin_fails(desk: Desk) -> None:
+    """A click after which nothing is downloaded fails a `download` action."""
     desk.show("<button id=a>Get</button>")
 
     desk.fails(Download(target=at("#a"), timeout_ms=300), "download-missing")
@@ -234,7 +236,7 @@ def test_download_that_does_not_begin_fails(desk: Desk) -> None:
     assert desk.trail().count("click") == 1
 
 
-def test_navigation_to_a_file_is_a_download(desk: Desk) -> None:
+def test_a_navigation_to_a_file_is_a_download(desk: Desk) -> None:
     """The page stays where it is, and the file is observed."""
     path = serve_file(desk)
     shown = desk.show("<p>page")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from playwright.async_api import BrowserContext, Page, Route
 
+pytestmark = pytest.mark.browser
+
 EVERYTHING = """<!doctype html><html lang=en><head><title>All &amp; more</title><style>p > b { color: red }</style>
 <script>window.secret = 1</script></head><body class="b a" id=top>
 <p>Hello <b>bold</b> <i>words</i>, a &lt;tag&gt; and nbsp:&nbsp;.<!-- gone -->!</p>
@@ -111,7 +113,7 @@ def everything() -> PageSnapshot:
 
 
 def test_form_state_is_what_the_user_sees(everything: PageSnapshot) -> None:
-    """Values, ticks and choices are those of the moment, and never those of the markup."""
+    """Values, checks and selections are the current ones, not those of the markup."""
     typed = find(everything, "input", name="firstChild")
 
     assert (typed.state, typed.attribute("value")) == ((("value", 'typed "x"'),), None)
@@ -124,13 +126,13 @@ def test_form_state_is_what_the_user_sees(everything: PageSnapshot) -> None:
 
 
 def test_a_password_never_leaves_the_page(everything: PageSnapshot) -> None:
-    """Neither the value nor its length is in the snapshot, only that there is one."""
+    """The snapshot says that there is a password, and contains neither its value nor its length."""
     assert find(everything, "input", name="pw").state == (("filled", True), ("masked", True), ("value", ""))
     assert b"hunter2" not in snapshot_json(everything)
 
 
-def test_shadow_roots_of_both_modes_are_seen(everything: PageSnapshot) -> None:
-    """A closed root is read like an open one; focus and style sheets inside are noted."""
+def test_shadow_roots_of_both_modes_are_captured(everything: PageSnapshot) -> None:
+    """A closed root is read like an open one, with focus and style sheets inside."""
     shown, hidden = find(everything, "x-open"), find(everything, "x-closed")
 
     assert (shown.shadow_mode, hidden.shadow_mode) == ("open", "closed")
@@ -141,8 +143,8 @@ def test_shadow_roots_of_both_modes_are_seen(everything: PageSnapshot) -> None:
     assert isinstance(shown.state_value("shadow_sheets"), tuple)
 
 
-def test_frames_and_extras_are_noted(everything: PageSnapshot) -> None:
-    """Each frame has its document; pixels, and how far it was scrolled, lie beside the tree."""
+def test_frames_and_extras_are_captured(everything: PageSnapshot) -> None:
+    """Each frame has its document; canvas pixels and scroll positions are stored beside the tree."""
     main = everything.main
     nodes = list(main.root.walk())
 
@@ -153,7 +155,7 @@ def test_frames_and_extras_are_noted(everything: PageSnapshot) -> None:
 
 
 def test_scripts_comments_and_our_own_elements_are_left_out(everything: PageSnapshot) -> None:
-    """Script text is a digest; comments and what Eikon adds are nothing."""
+    """Script text is a digest; comments and elements that Eikon adds are omitted."""
     stored = snapshot_json(everything)
 
     assert b"window.secret" not in stored
@@ -178,7 +180,7 @@ def without_exceptions(node: DomNode) -> DomNode:
 
 
 def test_a_served_snapshot_gives_the_same_snapshot(everything: PageSnapshot) -> None:
-    """With scripts off, the rendered page has the tree it was rendered from, in all frames."""
+    """With scripts off, a page rendered from a snapshot has the same tree in all frames."""
     html = render_html(everything.main, frames=everything.frames, base_url="http://elsewhere.test/")
 
     async def run() -> PageSnapshot:
@@ -196,7 +198,7 @@ def test_a_served_snapshot_gives_the_same_snapshot(everything: PageSnapshot) -> 
 
 
 def test_attribute_order_white_space_and_comments_give_one_digest() -> None:
-    """What cannot be seen does not make a page another one."""
+    """Differences that cannot be seen do not change the digest."""
     one = snapshot_of("<!doctype html><p class=a title=b>one <b>two</b></p><p>three</p>")
     other = snapshot_of(
         "<!doctype html>\n<p title=b  class=a> one\n <b> two</b></p>\n\n<!-- x --><p>th<!-- y -->ree</p>\n"
@@ -206,7 +208,7 @@ def test_attribute_order_white_space_and_comments_give_one_digest() -> None:
 
 
 def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
-    """Broken natives and foreign `toJSON` do not reach the snapshot."""
+    """Patched natives and foreign `toJSON` functions do not reach the snapshot."""
     html = "<!doctype html><form><input name=childNodes><input name=localName value=v></form><x-a></x-a>"
     patches = """
       Array.prototype.toJSON = () => "broken"; Object.prototype.toJSON = () => "broken";
@@ -233,7 +235,7 @@ def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
 
 
 def test_a_snapshot_does_not_change_the_page() -> None:
-    """Looking leaves no trace: no mutation, no new global, the same document."""
+    """It causes no mutation and no new global, and the document stays the same."""
 
     async def run() -> tuple[object, object]:
         async with a_context() as context:
@@ -253,7 +255,7 @@ def test_a_snapshot_does_not_change_the_page() -> None:
 
 
 def test_a_hooked_function_still_looks_native() -> None:
-    """Pages that look at `attachShadow` find what they expect, and nothing new among the globals."""
+    """`attachShadow` looks native to a page, and there is no new global."""
 
     async def run() -> object:
         async with a_context() as context:
@@ -268,7 +270,7 @@ def test_a_hooked_function_still_looks_native() -> None:
 
 
 def test_frames_of_other_origins_and_in_closed_roots_are_found() -> None:
-    """Every frame is captured, and its element is known even where the page itself could not reach it."""
+    """Every frame is captured with its element, even where the page itself could not reach it."""
     html = """<!doctype html><x-a></x-a><iframe src="data:text/html,<p>other</p>"></iframe><script>
       if (location.protocol === "http:") document.querySelector("x-a").attachShadow({mode: "closed"}).innerHTML =
         '<iframe srcdoc="<p>hidden</p>"></iframe>'</script>"""
@@ -281,7 +283,7 @@ def test_frames_of_other_origins_and_in_closed_roots_are_found() -> None:
 
 
 def test_a_deep_and_an_empty_document_are_captured() -> None:
-    """Depth has no limit, and a document may have lost its root."""
+    """Depth has no limit, and a document may have lost its root element."""
     deep = """() => { let at = document.body;
       for (let i = 0; i < 5000; i++) at = at.appendChild(document.createElement("i")) }"""
 
@@ -294,7 +296,7 @@ def test_a_deep_and_an_empty_document_are_captured() -> None:
 
 
 def test_a_page_that_is_gone_is_an_error() -> None:
-    """A snapshot is whole or not at all."""
+    """A snapshot is complete or an error."""
 
     async def run() -> None:
         async with a_context() as context:

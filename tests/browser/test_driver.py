@@ -1,17 +1,19 @@
-"""Browsers that are launched one after the other may have one driver."""
+"""Browsers that are launched one after the other may share one driver."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
 from anyio import to_thread
 
 from eikon_engine.browser.launch import LaunchOptions, launch_browser, shared_driver
 
 if TYPE_CHECKING:
-    import pytest
     from playwright.async_api import APIRequest
+
+pytestmark = pytest.mark.browser
 
 
 async def launched() -> APIRequest:
@@ -22,8 +24,8 @@ async def launched() -> APIRequest:
         return running.api_request
 
 
-def test_browsers_of_a_block_have_one_driver() -> None:
-    """Also those of a block inside it, and at the same time; the first one after it has another."""
+def test_browsers_of_a_block_share_one_driver() -> None:
+    """Nested and concurrent launches share it, too; the first launch after the block gets another."""
 
     async def launch() -> None:
         async with shared_driver():
@@ -36,7 +38,7 @@ def test_browsers_of_a_block_have_one_driver() -> None:
     asyncio.run(launch())
 
 
-def test_no_driver_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_driver_is_started_without_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block in which no browser is launched starts no process."""
     monkeypatch.delattr(asyncio, "create_subprocess_exec")
 
@@ -48,7 +50,7 @@ def test_no_driver_is_started_for_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_loop_in_another_thread_has_a_driver_of_its_own() -> None:
-    """Threads inherit what is known in a block; what belongs to its loop is of no use to them."""
+    """Threads inherit context variables, but a driver belongs to one event loop."""
 
     async def launch() -> None:
         async with shared_driver():

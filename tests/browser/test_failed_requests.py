@@ -3,6 +3,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eikon_engine.trace.actions import Navigate
 from tests.browser.pages import TRAIL
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from tests.browser.desk import Room
 
+pytestmark = pytest.mark.browser
+
 PAGE = """<img src=/missing.png><link rel=icon href="data:,"><script>
 fetch('REFUSED').catch(() => 0);
 const given_up = new AbortController();
@@ -20,8 +24,8 @@ given_up.abort();
 </script>"""
 
 
-def test_requests_that_failed_are_named(live_browser: Room, sealed_browser: Room, tmp_path: Path) -> None:
-    """A status from 400 on and a missing answer are failures, live and sealed; what a page gave up is none."""
+def test_failed_requests_are_reported(live_browser: Room, sealed_browser: Room, tmp_path: Path) -> None:
+    """A status from 400 on and a missing response are failures, live and sealed; a cancelled request is not."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         refused = f"http://127.0.0.1:{closed.getsockname()[1]}/"

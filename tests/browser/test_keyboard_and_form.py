@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 
 def test_fill_sets_the_text_at_once(desk: Desk) -> None:
-    """The old text is gone, and there is one input event and no key."""
+    """The old text is replaced, with one input event and no key event."""
     desk.show("<input id=t value=old>")
 
     seen = desk.ok(Fill(target=at("#t"), text="new täxt"))
@@ -38,8 +40,8 @@ def test_fill_sets_the_text_at_once(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("html", ["<textarea id=t>a</textarea>", "<div id=t contenteditable>a</div>"])
-def test_fill_works_on_everything_that_is_edited(desk: Desk, html: str) -> None:
-    """Areas and editable elements are filled like fields."""
+def test_fill_works_on_everything_editable(desk: Desk, html: str) -> None:
+    """Text areas and editable elements are filled like fields."""
     desk.show(html)
 
     desk.ok(Fill(target=at("#t"), text="line 1\nline 2"))
@@ -47,8 +49,8 @@ def test_fill_works_on_everything_that_is_edited(desk: Desk, html: str) -> None:
     assert desk.js("(t.value ?? t.innerText).split(/\\n+/)") == ["line 1", "line 2"]
 
 
-def test_fill_of_what_holds_no_text_is_rejected(desk: Desk) -> None:
-    """A button is named as the wrong kind of element."""
+def test_fill_of_an_element_without_text_is_rejected(desk: Desk) -> None:
+    """The message says that a button is the wrong kind of element."""
     desk.show("<button id=b>b</button><input type=checkbox id=c>")
 
     assert "Element is not an <input>" in desk.fails(Fill(target=at("#b"), text="x"), "action-rejected")
@@ -56,7 +58,7 @@ def test_fill_of_what_holds_no_text_is_rejected(desk: Desk) -> None:
 
 
 def test_type_presses_one_key_for_each_character(desk: Desk) -> None:
-    """Every character is a key, pressed and released, after what stands there."""
+    """Every character is a key pressed and released, after the existing text."""
     desk.show("<input id=t value=1>")
 
     seen = desk.ok(TypeText(target=at("#t"), text="aB3"))
@@ -66,8 +68,8 @@ def test_type_presses_one_key_for_each_character(desk: Desk) -> None:
     assert seen.target == TargetState(value="1aB3") or seen.target == TargetState(value="aB31")
 
 
-def test_a_text_typed_into_a_password_field_is_shown_nowhere(desk: Desk) -> None:
-    """The observation, its DOM included, has no trace of it."""
+def test_a_text_typed_into_a_password_field_is_redacted(desk: Desk) -> None:
+    """The observation, including its DOM, contains no trace of it."""
     desk.show(
         "<input type=password id=t><p id=p></p>"
         "<script>t.oninput = () => document.title = p.textContent = t.value</script>"
@@ -82,8 +84,8 @@ def test_a_text_typed_into_a_password_field_is_shown_nowhere(desk: Desk) -> None
     assert performed.observation.pages[0].title == "{{eikon-secret:PASSWORD}}"
 
 
-def test_a_secret_that_nobody_gave_is_a_clear_error(desk: Desk) -> None:
-    """It is no result of the action: the mission cannot go on without it."""
+def test_a_missing_secret_is_a_clear_error(desk: Desk) -> None:
+    """It is not a result of the action: the mission cannot continue without the value."""
     desk.show("<input id=t>")
 
     with pytest.raises(Exception, match="--secret TOKEN=") as raised:
@@ -113,7 +115,7 @@ def test_press_of_enter_submits_the_form(desk: Desk) -> None:
     assert [document.url for document in seen.documents] == [f"{site.url}/sent?q=1"]
 
 
-def test_press_without_target_reaches_what_has_the_focus(desk: Desk) -> None:
+def test_press_without_target_reaches_the_focused_element(desk: Desk) -> None:
     """The focused element gets the key."""
     desk.show("<input id=a><input id=b autofocus>")
     desk.js("b.focus()")
@@ -125,7 +127,7 @@ def test_press_without_target_reaches_what_has_the_focus(desk: Desk) -> None:
 
 @pytest.mark.parametrize("target", [None, at("#t")])
 def test_press_of_an_unknown_key_is_rejected(desk: Desk, target: object) -> None:
-    """A key that no keyboard has is refused, with its name."""
+    """The message names the key."""
     desk.show("<input id=t>")
 
     action = Press(key="NoSuchKey", target=at("#t") if target else None)
@@ -138,7 +140,7 @@ SELECT = "<select id=s><option value=a>Alpha<option value=b>Beta<option value=c 
 
 @pytest.mark.parametrize(("by", "option"), [("value", "b"), ("label", "Beta"), ("index", "1")])
 def test_select_chooses_an_option(desk: Desk, by: str, option: str) -> None:
-    """Options are named by value, label or place."""
+    """Options are named by value, label or index."""
     desk.show(SELECT)
 
     seen = desk.ok(SelectOption.model_validate({"target": at("#s"), "by": by, "options": (option,)}))
@@ -147,8 +149,8 @@ def test_select_chooses_an_option(desk: Desk, by: str, option: str) -> None:
     assert desk.trail().count("change") == 1
 
 
-def test_select_chooses_several_options_and_takes_back_the_others(desk: Desk) -> None:
-    """The state of a list with several choices names all of them."""
+def test_select_chooses_several_options_and_deselects_the_others(desk: Desk) -> None:
+    """The state of a multiple select names all selected options."""
     desk.show("<select id=s multiple><option selected>1<option>2<option>3</select>")
 
     seen = desk.ok(SelectOption(target=at("#s"), options=("2", "3")))
@@ -156,8 +158,8 @@ def test_select_chooses_several_options_and_takes_back_the_others(desk: Desk) ->
     assert seen.target == TargetState(value='["2","3"]')
 
 
-def test_select_waits_for_options_that_come_late(desk: Desk) -> None:
-    """Page time goes on until the option is there, and not longer."""
+def test_select_waits_for_late_options(desk: Desk) -> None:
+    """Page time advances until the option exists, and no longer."""
     desk.show("<select id=s></select><script>setTimeout(() => s.innerHTML = '<option>x', 2000)</script>")
 
     seen = desk.ok(SelectOption(target=at("#s"), options=("x",)))
@@ -167,8 +169,8 @@ def test_select_waits_for_options_that_come_late(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("by", "option"), [("value", "z"), ("label", "a"), ("index", "7"), ("value", "c")])
-def test_select_of_an_option_that_is_not_there_fails(desk: Desk, by: str, option: str) -> None:
-    """A disabled option cannot be chosen either; what there is, is listed."""
+def test_select_of_a_missing_option_fails(desk: Desk, by: str, option: str) -> None:
+    """A disabled option cannot be chosen either; the message lists the options."""
     desk.show(SELECT)
 
     action = SelectOption.model_validate({"target": at("#s"), "by": by, "options": (option,), "timeout_ms": 300.0})
@@ -177,8 +179,8 @@ def test_select_of_an_option_that_is_not_there_fails(desk: Desk, by: str, option
     assert desk.trail().count("change") == 0
 
 
-def test_select_in_what_is_no_select_box_is_rejected(desk: Desk) -> None:
-    """The element is named as the wrong kind; a place that is no number is refused too."""
+def test_select_in_another_element_is_rejected(desk: Desk) -> None:
+    """The message says that the element is the wrong kind; an index that is not a number is refused too."""
     desk.show("<input id=t>" + SELECT)
 
     desk.fails(SelectOption(target=at("#t"), options=("x",)), "action-rejected")
@@ -190,8 +192,8 @@ UPLOAD = """<input type=file id=f multiple style='display:none'><p id=p></p><scr
   p.textContent = texts.join(' ') }</script>"""
 
 
-def test_upload_gives_the_files_of_the_bundle(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """Names, kinds and contents reach the page, also through a field that is hidden."""
+def test_upload_uses_the_files_of_the_bundle(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """Names, types and contents reach the page, also through a hidden field."""
     store = BlobStore(tmp_path)
     first = FileInput(name="a.txt", mime_type="text/plain", content=store.put(b"one"))
     second = FileInput(name="b.json", mime_type="application/json", content=store.put(b"{}"))
@@ -204,8 +206,8 @@ def test_upload_gives_the_files_of_the_bundle(live_browser: Room, site: PageSite
         assert first.content.sha256 == hashlib.sha256(b"one").hexdigest()
 
 
-def test_upload_to_what_takes_no_file_is_rejected(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """A text field, and a field for one file that is given two, refuse."""
+def test_upload_to_another_field_is_rejected(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """A text field refuses a file, and a single-file field refuses two."""
     file = FileInput(name="a", mime_type="text/plain", content=BlobStore(tmp_path).put(b"one"))
     with live_browser.desk(uploads=tmp_path) as desk:
         desk.show("<input id=t><input type=file id=f>")

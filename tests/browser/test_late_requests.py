@@ -1,8 +1,10 @@
-"""What a page asks for is told late by a busy browser; a replay knows what to wait for."""
+"""A busy browser reports requests late; a replay knows which ones to wait for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pytest
 
 from eikon_engine.trace.actions import FunctionCondition, Navigate, WaitFor
 from tests.browser.pages import Answer
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 PAGE = """<img id=i><script>
 const { port1, port2 } = new MessageChannel();
@@ -26,7 +30,7 @@ PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
 def test_a_recorded_request_is_waited_for(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """It belongs to the action in which the recording has it, though the page seems to be at rest before."""
+    """It belongs to the recorded action, even if the page seems idle before."""
     site.answers["/i.svg"] = Answer(body=PICTURE, content_type="image/svg+xml")
     visit = Navigate(url=site.put(PAGE))
     shown = WaitFor(condition=FunctionCondition(expression="i.complete && i.naturalWidth === 9"))

@@ -10,6 +10,8 @@ from eikon_engine.errors import ActionRejectedError, BreakpointError, PageMissin
 from eikon_engine.trace.actions import Click, ClosePage, Fill
 from tests.browser.desk import Desk, at
 
+pytestmark = pytest.mark.browser
+
 LIST = '<ul id=list><li>One</li><li hidden>Two</li></ul><button onclick="{}">Go</button>'
 
 
@@ -27,8 +29,8 @@ def changed_by(desk: Desk, selector: str, click: str = "button") -> list[str]:
     return [str(each) for each in find_changes(before, now).values()]
 
 
-def test_everything_that_matches_is_told_of_with_whether_it_is_visible(desk: Desk) -> None:
-    """By the words that messages about targets use."""
+def test_every_match_is_described_with_its_visibility(desk: Desk) -> None:
+    """Descriptions are those of messages about targets."""
     show(desk)
 
     seen = desk.portal.call(find_matches, desk.worker.session, "#list li", 0)
@@ -38,8 +40,8 @@ def test_everything_that_matches_is_told_of_with_whether_it_is_visible(desk: Des
     assert seen.shown[0].box[2] > 0
 
 
-def test_selectors_of_every_engine_can_be_asked(desk: Desk) -> None:
-    """As they can be recorded: text, and through open shadow roots."""
+def test_selectors_of_every_engine_match(desk: Desk) -> None:
+    """Any recorded selector works: by text, and through open shadow roots."""
     desk.show(
         "<p>Find me</p><div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<b>in</b>'</script>"
     )
@@ -52,8 +54,8 @@ def test_selectors_of_every_engine_can_be_asked(desk: Desk) -> None:
     assert counts == [1, 1, 1, 0]
 
 
-def test_many_matches_are_counted_and_the_first_described(desk: Desk) -> None:
-    """So that `*` does not fill the terminal."""
+def test_many_matches_are_counted_and_the_first_ones_described(desk: Desk) -> None:
+    """`*` does not fill the terminal."""
     desk.show("<i>x</i>" * (MAX_DESCRIBED + 7))
 
     seen = desk.portal.call(find_matches, desk.worker.session, "i", 0)
@@ -61,8 +63,8 @@ def test_many_matches_are_counted_and_the_first_described(desk: Desk) -> None:
     assert (seen.count, len(seen.shown)) == (MAX_DESCRIBED + 7, MAX_DESCRIBED)
 
 
-def test_frames_are_asked_by_their_paths(desk: Desk) -> None:
-    """And all of them where none is named."""
+def test_frames_are_queried_by_path(desk: Desk) -> None:
+    """Without a path, all frames are queried."""
     desk.show("<p>out</p><iframe srcdoc='<p>in</p><p>in</p>'></iframe>")
 
     inside = desk.portal.call(find_matches, desk.worker.session, "p", 0, "0")
@@ -72,8 +74,8 @@ def test_frames_are_asked_by_their_paths(desk: Desk) -> None:
     assert [(each.page, each.frame, each.count) for each in everywhere] == [(0, "", 1), (0, "0", 2)]
 
 
-def test_looking_does_nothing_to_a_page(desk: Desk) -> None:
-    """No event, no focus, no scrolling."""
+def test_a_query_does_not_change_the_page(desk: Desk) -> None:
+    """It causes no event, no focus and no scrolling."""
     desk.show("<div style='height:5000px'></div><input id=a value=x>")
 
     desk.portal.call(find_matches, desk.worker.session, "#a", 0)
@@ -82,8 +84,8 @@ def test_looking_does_nothing_to_a_page(desk: Desk) -> None:
     assert desk.js("[scrollY, document.activeElement.localName]") == [0, "body"]
 
 
-def test_what_cannot_be_asked_is_refused(desk: Desk) -> None:
-    """A selector that is none, a page or frame that is not there."""
+def test_an_invalid_query_is_refused(desk: Desk) -> None:
+    """The message names the invalid selector, or the missing page or frame."""
     show(desk)
     session = desk.worker.session
 
@@ -95,29 +97,29 @@ def test_what_cannot_be_asked_is_refused(desk: Desk) -> None:
         desk.portal.call(find_matches, session, "li", 0, "0.1")
 
 
-DEEDS: Final[tuple[tuple[str, str, list[str]], ...]] = (
+CHANGES: Final[tuple[tuple[str, str, list[str]], ...]] = (
     ("b", "list.innerHTML += '<b>x</b>'", ["appeared: 1 element"]),
     ("li", "list.innerHTML += '<li>Three'", ["changed: 2 elements before, 3 now"]),
     ("li", "list.remove()", ["changed: 2 elements before, none now"]),
-    ("li", "list.firstChild.textContent = 'Uno'", ["changed: 2 elements as before, not as they were"]),
-    ("li", "list.lastChild.hidden = false", ["changed: 2 elements as before, not as they were"]),
+    ("li", "list.firstChild.textContent = 'Uno'", ["changed: still 2 elements, but different"]),
+    ("li", "list.lastChild.hidden = false", ["changed: still 2 elements, but different"]),
     ("li", "document.title = 'else'", []),
     ("b", "", []),
 )
 
 
-def test_a_step_that_changes_what_matches_is_noticed(desk: Desk) -> None:
-    """More, fewer, or others; nothing else."""
-    told = []
-    for selector, deed, _ in DEEDS:
-        show(desk, deed)
-        told.append((selector, deed, changed_by(desk, selector)))
+def test_a_step_that_changes_the_matches_is_noticed(desk: Desk) -> None:
+    """A step is reported if it adds, removes or alters matches, and only then."""
+    reported = []
+    for selector, script, _ in CHANGES:
+        show(desk, script)
+        reported.append((selector, script, changed_by(desk, selector)))
 
-    assert tuple(told) == DEEDS
+    assert tuple(reported) == CHANGES
 
 
-def test_what_is_typed_is_a_change_of_a_field(desk: Desk) -> None:
-    """Though the markup stays as it is."""
+def test_typed_text_changes_a_field(desk: Desk) -> None:
+    """The value counts, though the markup stays the same."""
     desk.show("<input id=a>")
     session = desk.worker.session
     before = desk.portal.call(read_selectors, session, ("#a",))
@@ -127,8 +129,8 @@ def test_what_is_typed_is_a_change_of_a_field(desk: Desk) -> None:
     assert find_changes(before, desk.portal.call(read_selectors, session, ("#a",))).keys() == {"#a"}
 
 
-def test_a_page_that_opens_is_looked_at_too(desk: Desk) -> None:
-    """And one that closes is missed."""
+def test_a_new_page_is_queried_too(desk: Desk) -> None:
+    """A match on a page that closes disappears."""
     show(desk, f"window.open('{desk.site.put('<b>new</b>')}')")
 
     assert changed_by(desk, "b") == ["appeared: 1 element"]
@@ -136,10 +138,10 @@ def test_a_page_that_opens_is_looked_at_too(desk: Desk) -> None:
     assert desk.portal.call(read_selectors, desk.worker.session, ("b",))["b"].count == 0
 
 
-def test_a_selector_that_the_browser_cannot_read_makes_no_breakpoint(desk: Desk) -> None:
-    """The message has the browser's own words."""
+def test_a_selector_that_the_browser_rejects_makes_no_breakpoint(desk: Desk) -> None:
+    """The message quotes the browser."""
     show(desk)
 
-    with pytest.raises(BreakpointError, match=r"selector: wanted one that the browser can read, found 'li\[\['"):
+    with pytest.raises(BreakpointError, match=r"selector: the browser rejects 'li\[\['"):
         desk.portal.call(require_selector, desk.worker.session, "li[[")
     assert desk.portal.call(require_selector, desk.worker.session, "li").count == 2

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from eikon_engine.trace.actions import GoBack, GoForward, Navigate, Reload
 from eikon_engine.trace.observation import DocumentLoad, RedirectHop
 from tests.browser.desk import Desk
 from tests.browser.pages import Answer, redirect
 
+pytestmark = pytest.mark.browser
 
-def test_navigate_loads_a_document_and_says_so(desk: Desk) -> None:
-    """The observation names URL, title, status and the one request."""
+
+def test_navigate_loads_a_document_and_observes_it(desk: Desk) -> None:
+    """The observation has URL, title, status and the one request."""
     url = desk.site.put("<title>First</title><p>Hello")
 
     seen = desk.ok(Navigate(url=url))
@@ -20,8 +24,8 @@ def test_navigate_loads_a_document_and_says_so(desk: Desk) -> None:
     assert len(seen.pages[0].frames[0].digest) == 64
 
 
-def test_navigate_names_every_redirect_on_the_way(desk: Desk) -> None:
-    """Hops stand in the order they were taken, with their statuses."""
+def test_navigate_names_every_redirect(desk: Desk) -> None:
+    """Hops are listed in order, with their statuses."""
     site = desk.site
     site.answers |= {"/a": redirect("/b"), "/b": redirect("/c", status=307), "/c": Answer(body="end")}
 
@@ -33,14 +37,14 @@ def test_navigate_names_every_redirect_on_the_way(desk: Desk) -> None:
 
 
 def test_navigate_to_a_404_succeeds_and_shows_the_status(desk: Desk) -> None:
-    """A document with an error status is a document; the comparison of statuses is for others."""
+    """A document with an error status is a document; detectors compare statuses."""
     seen = desk.ok(Navigate(url=f"{desk.site.url}/nowhere"))
 
     assert [document.status for document in seen.documents] == [404]
 
 
 def test_navigate_to_a_closed_port_fails(desk: Desk) -> None:
-    """A refused connection is a failed navigation, named by the browser's own word, and the worker goes on."""
+    """The message has the browser's own error, and the worker can continue."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -51,13 +55,13 @@ def test_navigate_to_a_closed_port_fails(desk: Desk) -> None:
     desk.show("<p>still alive")
 
 
-def test_navigate_to_no_url_fails(desk: Desk) -> None:
-    """What is no URL is a failed navigation."""
+def test_navigate_to_an_invalid_url_fails(desk: Desk) -> None:
+    """It is a failed navigation."""
     assert "Cannot navigate to invalid URL" in desk.fails(Navigate(url="no url"), "navigation-failed")
 
 
 def test_navigate_within_the_document_loads_nothing(desk: Desk) -> None:
-    """A fragment is scrolled to; no document is loaded and none is claimed."""
+    """A fragment is scrolled to, and no document load is reported."""
     url = desk.site.put("<p id=x>x")
     desk.ok(Navigate(url=url))
 
@@ -67,7 +71,7 @@ def test_navigate_within_the_document_loads_nothing(desk: Desk) -> None:
 
 
 def test_navigate_to_a_slow_document_waits_for_it(desk: Desk) -> None:
-    """The load event is waited for, with its sub-resources."""
+    """The load event and subresources are waited for."""
     site = desk.site
     site.answers["/slow.js"] = lambda _: Answer(
         body=f"document.title = {'late' if not site.released.wait(0.2) else ''!r}", content_type="text/javascript"
@@ -79,7 +83,7 @@ def test_navigate_to_a_slow_document_waits_for_it(desk: Desk) -> None:
 
 
 def test_going_back_and_forward_moves_through_documents(desk: Desk) -> None:
-    """Both move one step and name the document."""
+    """Both move one entry and name the document."""
     first, second = desk.site.put("<p>1"), desk.site.put("<p>2")
     desk.ok(Navigate(url=first))
     desk.ok(Navigate(url=second))
@@ -92,7 +96,7 @@ def test_going_back_and_forward_moves_through_documents(desk: Desk) -> None:
 
 
 def test_going_back_through_pushed_states_loads_nothing(desk: Desk) -> None:
-    """States of an application are steps of the history, though no document comes."""
+    """History states of an application are entries without a document load."""
     desk.show("<p id=p>0</p><script>onpopstate = e => p.textContent = 'popped ' + location.hash</script>")
     desk.js("history.pushState(1, '', '#1'); history.pushState(2, '', '#2')")
 
@@ -103,7 +107,7 @@ def test_going_back_through_pushed_states_loads_nothing(desk: Desk) -> None:
 
 
 def test_going_back_through_pushed_states_of_one_url_is_no_failure(desk: Desk) -> None:
-    """A step between two states with the same address is a step."""
+    """A step between two states with the same URL is a step."""
     desk.show("<p id=p>0</p><script>onpopstate = e => p.textContent = 'popped ' + e.state</script>")
     desk.js("history.replaceState(1, ''); history.pushState(2, '')")
 
@@ -112,8 +116,8 @@ def test_going_back_through_pushed_states_of_one_url_is_no_failure(desk: Desk) -
     assert desk.js("p.textContent") == "popped 1"
 
 
-def test_going_nowhere_is_a_failed_navigation(desk: Desk) -> None:
-    """A history without such a step is named as what it is."""
+def test_going_beyond_the_history_is_a_failed_navigation(desk: Desk) -> None:
+    """The message says that there is no such entry."""
     desk.show("<p>only")
     desk.ok(GoBack())  # to the blank document every page begins with
 
@@ -123,7 +127,7 @@ def test_going_nowhere_is_a_failed_navigation(desk: Desk) -> None:
 
 
 def test_reload_loads_the_document_again(desk: Desk) -> None:
-    """What the server says now is shown, and what was typed is gone."""
+    """The page shows the current response, and typed text is gone."""
     site = desk.site
     site.answers["/count"] = lambda _: Answer(body=f"<p>{len(site.asked)}")
     desk.ok(Navigate(url=f"{site.url}/count"))

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.outcomes import NetworkOutcome
 
+pytestmark = pytest.mark.browser
+
 PAST_INTERCEPTION = ("WebSocket of a worker", "WebRTC over UDP", "WebTransport")
 
 
 class Tried(NamedTuple):
-    """What came of every way out, and which requests a server on loopback has seen."""
+    """The outcome of every kind of traffic, and the requests that a loopback server received."""
 
     outcomes: dict[str, NetworkOutcome]
     asked: tuple[str, ...]
@@ -27,7 +29,7 @@ class Tried(NamedTuple):
 
 @pytest.fixture(scope="module")
 def tried(portal: BlockingPortal, tmp_path_factory: pytest.TempPathFactory) -> Tried:
-    """Try every way out of a sealed session, once."""
+    """Attempt every kind of traffic once in a sealed session."""
 
     async def attempt() -> Tried:
         async with record_leaks(tmp_path_factory.mktemp("leaks")) as leaks:
@@ -38,25 +40,25 @@ def tried(portal: BlockingPortal, tmp_path_factory: pytest.TempPathFactory) -> T
 
 
 @pytest.mark.parametrize("leak", CLASSES, ids=lambda leak: leak.name)
-def test_every_way_out_is_closed_in_its_own_way(tried: Tried, leak: LeakClass) -> None:
-    """A class is served, blocked by a route, caught behind the routes, or not even tried by the browser."""
+def test_every_kind_of_traffic_is_contained(tried: Tried, leak: LeakClass) -> None:
+    """Each kind is served, blocked by a route, caught behind the routes, or not even attempted by the browser."""
     assert fate_of(tried.outcomes[leak.name]) == leak.fate
 
 
-def test_no_server_is_asked(tried: Tried) -> None:
-    """Neither the recorded site nor another port on loopback hears of a replay."""
+def test_no_server_receives_a_request(tried: Tried) -> None:
+    """Neither the recorded site nor another loopback port is contacted by a replay."""
     assert tried.asked == ()
 
 
-def test_addresses_in_digits_are_caught_by_name(tried: Tried) -> None:
-    """What is caught is listed with the place it was meant for."""
+def test_ip_addresses_are_caught_with_their_target(tried: Tried) -> None:
+    """A violation names the intended host."""
     targets = {each.target for each in tried.outcomes["WebSocket of a worker"].page_violations}
 
     assert {"escape.test:443", IPV4.partition("//")[2]} <= targets
 
 
 def test_no_packet_leaves_the_machine() -> None:
-    """In a namespace that keeps every packet, a sealed session sends none, and one that is not sealed does."""
+    """In a namespace that captures every packet, a sealed session sends none, and an unsealed one does."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.leaks", *PAST_INTERCEPTION],
         cwd=PROJECT,

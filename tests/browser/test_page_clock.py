@@ -1,4 +1,4 @@
-"""The clock of pages, one of which may close while it is moved."""
+"""The page clock survives a page that closes while it advances."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def _run(context: Context) -> float:
 
 
 def test_a_page_that_closes_takes_no_time_from_the_others() -> None:
-    """Playwright fails before it has moved any clock; those that are left are moved once."""
+    """Playwright fails before any clock moves; the remaining pages advance once."""
     context = Context(Page(closes=False), Page(closes=True))
 
     assert asyncio.run(_run(context)) == 50
@@ -74,13 +74,13 @@ def test_a_page_that_closes_takes_no_time_from_the_others() -> None:
 
 @pytest.mark.parametrize("pages", [1, 2])
 def test_a_browser_that_is_gone_is_an_error(pages: int) -> None:
-    """All pages close."""
+    """All pages close, and the error is raised."""
     with pytest.raises(Error, match="has been closed"):
         asyncio.run(_run(Context(*(Page(closes=True) for _ in range(pages)))))
 
 
-def test_other_errors_are_told() -> None:
-    """Only a page that closes is no error."""
+def test_other_errors_are_raised() -> None:
+    """Only a closing page is no error."""
     context = Context(Page(closes=False))
     context.clock = SimpleNamespace(pause_at=context.pause_at, run_for=_fail)  # type: ignore[assignment] # of it
 

@@ -17,11 +17,13 @@ from eikon_engine.trace.actions import (
 from eikon_engine.trace.observation import TargetState
 from tests.browser.desk import Desk, at
 
+pytestmark = pytest.mark.browser
+
 BUTTON = "<button id=b>Go</button><p id=p></p>"
 
 
 def test_click_presses_and_releases_once(desk: Desk) -> None:
-    """One click is one of each event, in order."""
+    """Each event fires once, in order."""
     desk.show(BUTTON)
 
     desk.ok(Click(target=at("#b")))
@@ -31,8 +33,8 @@ def test_click_presses_and_releases_once(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("button", "event"), [("right", "contextmenu"), ("middle", "auxclick")])
-def test_click_uses_the_button_asked_for(desk: Desk, button: MouseButton, event: str) -> None:
-    """The other buttons make their own events, and no click."""
+def test_click_uses_the_given_button(desk: Desk, button: MouseButton, event: str) -> None:
+    """The other buttons have their own events, and no click."""
     desk.show(BUTTON)
 
     desk.ok(Click(target=at("#b"), button=button))
@@ -55,7 +57,7 @@ def test_click_holds_the_modifiers(desk: Desk, modifier: Modifier, key: str) -> 
     assert desk.js("p.textContent") == "false,false,false"
 
 
-def test_click_hits_the_position_asked_for(desk: Desk) -> None:
+def test_click_hits_the_given_position(desk: Desk) -> None:
     """A position counts from the top left corner of the element."""
     desk.show(
         "<div id=d style='width:200px;height:100px;background:#eee'></div><p id=p></p>"
@@ -67,8 +69,8 @@ def test_click_hits_the_position_asked_for(desk: Desk) -> None:
     assert desk.js("p.textContent") == "10,90"
 
 
-def test_click_position_may_lie_beyond_what_covers_the_centre(desk: Desk) -> None:
-    """What counts is whether the point that is clicked is free."""
+def test_a_click_position_beside_a_covered_centre_is_clicked(desk: Desk) -> None:
+    """Only the clicked point must be free."""
     desk.show(
         "<button id=b style='position:absolute;left:0;top:0;width:200px;height:40px'>Go</button>"
         "<div style='position:absolute;left:60px;top:0;width:80px;height:40px;background:red'></div>"
@@ -79,8 +81,8 @@ def test_click_position_may_lie_beyond_what_covers_the_centre(desk: Desk) -> Non
     assert desk.trail().count("click") == 1
 
 
-def test_click_holds_the_button_as_long_as_asked(desk: Desk) -> None:
-    """A delay lies between press and release."""
+def test_click_holds_the_button_for_its_delay(desk: Desk) -> None:
+    """The delay passes between press and release."""
     desk.show(BUTTON)
 
     desk.ok(Click(target=at("#b"), delay_ms=30))
@@ -88,8 +90,8 @@ def test_click_holds_the_button_as_long_as_asked(desk: Desk) -> None:
     assert desk.trail().count("click") == 1
 
 
-def test_double_click_is_two_clicks_of_one_double_click(desk: Desk) -> None:
-    """The browser's own event for it fires once."""
+def test_double_click_is_two_clicks_and_one_dblclick(desk: Desk) -> None:
+    """The browser's `dblclick` event fires once."""
     desk.show(BUTTON)
 
     desk.ok(DoubleClick(target=at("#b")))
@@ -99,7 +101,7 @@ def test_double_click_is_two_clicks_of_one_double_click(desk: Desk) -> None:
 
 
 def test_hover_opens_a_menu_that_can_then_be_clicked(desk: Desk) -> None:
-    """The pointer stays where it is, so that what it opened stays open."""
+    """The pointer stays where it is, so the menu stays open."""
     desk.show(
         "<style>ul{display:none;margin:0}li:hover ul{display:block}</style>"
         "<li id=menu style='width:100px'>Menu<ul><li><button id=item>Item</button></ul></li>"
@@ -116,7 +118,7 @@ def test_hover_opens_a_menu_that_can_then_be_clicked(desk: Desk) -> None:
 
 @pytest.mark.parametrize("kind", ["checkbox", "radio"])
 def test_check_checks_once_and_leaves_a_checked_box_alone(desk: Desk, kind: str) -> None:
-    """A box that is checked already gets no event."""
+    """A checked box gets no event."""
     desk.show(f"<input type={kind} id=c>")
 
     first = desk.ok(Check(target=at("#c")))
@@ -128,7 +130,7 @@ def test_check_checks_once_and_leaves_a_checked_box_alone(desk: Desk, kind: str)
 
 
 def test_uncheck_unchecks_once_and_leaves_an_empty_box_alone(desk: Desk) -> None:
-    """A box that is empty already gets no event."""
+    """An unchecked box gets no event."""
     desk.show("<input type=checkbox id=c checked>")
 
     first = desk.ok(Uncheck(target=at("#c")))
@@ -139,8 +141,8 @@ def test_uncheck_unchecks_once_and_leaves_an_empty_box_alone(desk: Desk) -> None
     assert (changes, desk.trail().count("change")) == (1, 0)
 
 
-def test_check_of_what_cannot_be_checked_is_rejected(desk: Desk) -> None:
-    """Neither a text field nor a radio button to be emptied is quietly accepted."""
+def test_check_of_another_element_is_rejected(desk: Desk) -> None:
+    """A text field cannot be checked, and a radio button cannot be unchecked."""
     desk.show("<input id=t><input type=radio id=r checked>")
 
     assert "checkbox" in desk.fails(Check(target=at("#t")), "action-rejected")
@@ -148,14 +150,14 @@ def test_check_of_what_cannot_be_checked_is_rejected(desk: Desk) -> None:
 
 
 def test_check_of_a_box_that_refuses_is_rejected(desk: Desk) -> None:
-    """A box whose page takes the check back is not checked, and that is said."""
+    """A box whose page reverts the check is not checked, and the message says so."""
     desk.show("<input type=checkbox id=c onclick='event.preventDefault()'>")
 
     assert "did not change" in desk.fails(Check(target=at("#c")), "action-rejected")
 
 
-def test_check_of_a_box_under_its_own_label_is_not_helped(desk: Desk) -> None:
-    """A styled box cannot be hit by a pointer; its label can, and is what a mission clicks."""
+def test_a_box_covered_by_its_own_label_is_not_checked(desk: Desk) -> None:
+    """A styled box cannot be hit by a pointer; a mission clicks its label."""
     desk.show(
         "<label id=l style='position:relative;display:block;width:80px;height:30px'>"
         "<input type=checkbox id=c style='position:absolute;left:0;top:0;width:30px;height:30px;margin:0'>"
@@ -170,7 +172,7 @@ def test_check_of_a_box_under_its_own_label_is_not_helped(desk: Desk) -> None:
 
 
 def test_drag_carries_data_from_one_element_to_another(desk: Desk) -> None:
-    """The events and the data of HTML drag and drop arrive."""
+    """The events and data of HTML drag and drop arrive."""
     desk.show(
         "<div id=a draggable=true style='width:60px;height:40px;background:#aaf'>A</div>"
         "<div id=z style='width:200px;height:100px;background:#afa;margin-top:50px'>Z</div>"
@@ -189,7 +191,7 @@ def test_drag_carries_data_from_one_element_to_another(desk: Desk) -> None:
 
 
 def test_drag_moves_a_slider_by_mouse_events(desk: Desk) -> None:
-    """Home-made dragging, which listens to the mouse, works as well."""
+    """Custom dragging that listens to the mouse works as well."""
     desk.show(
         "<div id=a style='position:absolute;left:0;top:0;width:20px;height:20px;background:#aaf'></div>"
         "<div id=z style='position:absolute;left:200px;top:200px;width:20px;height:20px;background:#afa'></div>"
@@ -204,7 +206,7 @@ def test_drag_moves_a_slider_by_mouse_events(desk: Desk) -> None:
 
 
 def test_scroll_moves_the_page_or_an_element(desk: Desk) -> None:
-    """Distances are CSS pixels, and arrive at once."""
+    """Distances are CSS pixels, and scrolling is immediate."""
     desk.show(
         "<div id=box style='width:100px;height:100px;overflow:auto'><div style='width:900px;height:900px'></div></div>"
         "<div style='height:5000px'></div>"

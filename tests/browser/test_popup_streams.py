@@ -1,4 +1,4 @@
-"""What a popup hears while it loads, and what nobody could hear."""
+"""What a popup receives while it loads, and what cannot be captured of it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 EVENTS = Answer(content_type="text/event-stream", pieces=(b"data: 1\n\n", b"data: 2\n\n"), ending="open")
-HEARS = "<p id=p></p><script>new EventSource('/sse').onmessage = e => { p.textContent += e.data; };</script>"
+LISTENING_PAGE = "<p id=p></p><script>new EventSource('/sse').onmessage = e => { p.textContent += e.data; };</script>"
 
 
 TRIES = 5
-"""Recordings of which one has to hear everything; a busy browser may not tell of a page in time."""
+"""Recordings of which one must capture everything; a busy browser may report a page too late."""
 
 
 def shows(text: str, page: int = 0) -> WaitFor:
@@ -35,14 +37,14 @@ def shows(text: str, page: int = 0) -> WaitFor:
 
 
 def record(room: Room, folder: Path, actions: list[Action]) -> tuple[list[Observation], bool]:
-    """Perform actions on the live site; say whether the events of `/sse` were heard, all of them, or named if not."""
+    """Perform actions live; return whether the events of `/sse` were captured; a warning must say if not."""
     with room.desk() as desk, NetworkWriter(folder) as writer:
         capture = room.portal.call(NetworkCapture, desk.worker.session, writer)
         room.portal.call(capture.start)
         recorded = [desk.ok(action) for action in actions]
         room.portal.call(capture.close)
     (events,) = [each for each in read_network(folder).exchanges if each.key.endswith("/sse")]
-    named = [warning for warning in capture.warnings if "/sse: its events were not heard" in warning]
+    named = [warning for warning in capture.warnings if "/sse: its events were not captured" in warning]
     assert len(named) == (events.response is None)
     if events.response is not None:
         assert sum(piece.length for piece in events.pieces) == sum(map(len, EVENTS.pieces))
@@ -51,15 +53,15 @@ def record(room: Room, folder: Path, actions: list[Action]) -> tuple[list[Observ
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 @pytest.mark.parametrize("opening", ["target=_blank", "target=_blank rel=opener"])
-def test_a_stream_that_a_popup_opens_while_it_loads_is_recorded_or_named(
+def test_a_stream_of_a_loading_popup_is_recorded_or_reported(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, opening: str, *, elsewhere: bool
 ) -> None:
-    """Events that come before anybody knows of the page come again; a browser that was too busy to tell is named.
+    """Events that arrive before we attach to the page are replayed; a busy browser gives a warning instead.
 
-    One of a few recordings is of a browser that was not.
+    At least one of a few recordings has all events.
     """
     site.answers["/sse"] = EVENTS
-    popup = site.put(HEARS)
+    popup = site.put(LISTENING_PAGE)
     if elsewhere:
         popup = popup.replace(site.url, site.elsewhere)
     page = site.put(f"<a id=go {opening} href={popup}>Go</a>")
@@ -69,22 +71,22 @@ def test_a_stream_that_a_popup_opens_while_it_loads_is_recorded_or_named(
         if heard:
             assert replay(sealed_browser, tmp_path / str(number), actions, recorded)[0] == recorded
             return
-    pytest.fail(f"none of {TRIES} recordings heard what the popup was told")
+    pytest.fail(f"none of {TRIES} recordings captured the events of the popup")
 
 
 def test_a_stream_of_a_popup_that_closes_is_kept(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """What a popup heard until it was closed is recorded, though the page that could be asked is gone."""
+    """Events before its end are recorded, though the page can no longer be queried."""
     site.answers["/sse"] = EVENTS
-    page = site.put(f"<a id=go target=_blank href={site.put(HEARS)}>Go</a>")
+    page = site.put(f"<a id=go target=_blank href={site.put(LISTENING_PAGE)}>Go</a>")
     actions: list[Action] = [Navigate(url=page), Click(target=at("#go")), shows("12", page=1), ClosePage(page=1)]
 
     assert any(record(live_browser, tmp_path / str(number), actions)[1] for number in range(TRIES))
 
 
-def test_popups_that_close_at_once_hold_nothing_up(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """Pages that are gone before they can be listened to, and those without a document, are no obstacle."""
+def test_popups_that_close_at_once_block_nothing(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """Pages that close before we attach, and pages without a document, do not delay others."""
     site.answers["/sse"] = EVENTS
-    popup = site.put(HEARS)
+    popup = site.put(LISTENING_PAGE)
     script = f"for (const url of ['{popup}', '', '{popup}', 'about:blank']) window.open(url).close(); p.textContent = 1"
     page = site.put(f'<p id=p></p><button id=b onclick="{script}">Go</button>')
     with live_browser.recording(tmp_path) as desk:
@@ -96,8 +98,8 @@ def test_popups_that_close_at_once_hold_nothing_up(live_browser: Room, site: Pag
     assert [each.page for each in seen.pages] == [0]
 
 
-def test_events_that_nobody_heard_are_named(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """A stream of a worker is not told to anybody: the recording says that a replay will lack it."""
+def test_uncaptured_events_are_reported(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """Events of a stream in a worker are not captured: the recording warns that replays omit them."""
     site.answers["/sse"] = EVENTS
     worker = f"fetch('{site.url}/sse').then(() => postMessage(1))"
     page = site.put(
@@ -111,11 +113,11 @@ def test_events_that_nobody_heard_are_named(live_browser: Room, site: PageSite, 
         desk.ok(shows("begun"))
         live_browser.portal.call(capture.close)
 
-    assert [warning for warning in capture.warnings if "/sse: its events were not heard" in warning]
+    assert [warning for warning in capture.warnings if "/sse: its events were not captured" in warning]
 
 
-def test_what_came_is_let_go_of_once_it_is_written(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """The memory of a recording does not grow with every body that was fetched."""
+def test_a_written_body_is_released(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """The memory of a recording does not grow with every body."""
     site.answers["/body"] = Answer(body="x" * 100_000)
     page = site.put(
         "<p id=p></p><script>fetch('/body').then(r => r.text()).then(t => p.textContent = t.length)</script>"
@@ -134,7 +136,7 @@ def test_what_came_is_let_go_of_once_it_is_written(live_browser: Room, site: Pag
 
 
 def test_an_error_of_a_listener_fails_the_session(live_browser: Room, tmp_path: Path) -> None:
-    """What breaks in the background, and is not a page that went away, is told at the next action."""
+    """An error in the background is raised from the next action, unless its page has closed."""
 
     async def breaks() -> None:
         message = "no such field"

@@ -1,4 +1,4 @@
-"""What is recorded comes in its order, one after the other, whatever its cause."""
+"""Recorded events are delivered in order, one after the other, whatever their cause."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from eikon_engine.browser.page_clock import SteppedClock
-from eikon_engine.browser.page_tracker import BLOCKS_MARK
+from eikon_engine.browser.request_tracker import BLOCKS_MARK
 from eikon_engine.browser.stabilizer import PageStabilizer
 from eikon_engine.browser.traffic.schedule import DeliverySchedule
 from eikon_engine.errors import BrowserDiedError, InternalError
 from eikon_engine.network.exchange import Moment
-from tests.browser.no_browser import Asking, Written, silent_ledger
+from tests.browser.fake_context import FakeConsoleMessage, FakeRequest, fake_tracker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,13 +36,13 @@ def moments(phase: int, count: int = 3) -> tuple[Moment, ...]:
 
 @asynccontextmanager
 async def scheduled(
-    expected: tuple[Moment, ...], ledger: PageTracker | None = None, *, phase: int = NOW
+    expected: tuple[Moment, ...], tracker: PageTracker | None = None, *, phase: int = NOW
 ) -> AsyncIterator[DeliverySchedule]:
     """Run a schedule at page time 0."""
-    ledger = ledger or silent_ledger()
-    rest = PageStabilizer(SteppedClock(), ledger, 100.0)
-    rest.phase = phase
-    schedule = DeliverySchedule(rest, ledger, expected)
+    tracker = tracker or fake_tracker()
+    stabilizer = PageStabilizer(SteppedClock(), tracker, 100.0)
+    stabilizer.timeline.phase = phase
+    schedule = DeliverySchedule(stabilizer, tracker, expected)
     try:
         async with asyncio.timeout(GENEROUS_S):
             yield schedule
@@ -50,8 +50,8 @@ async def scheduled(
         await schedule.stop()
 
 
-class Giving:
-    """Something that is being given, for as long as a test wants."""
+class SlowDelivery:
+    """A delivery that lasts as long as a test wants."""
 
     def __init__(
         self,
@@ -59,25 +59,25 @@ class Giving:
         moment: Moment,
         log: list[str],
         *,
-        at_once: bool = False,
+        is_immediate: bool = False,
         request: Request | None = None,
     ) -> None:
-        """Wait for the turn of a moment, and write down when it begins and ends."""
+        """Wait for the turn of a moment, and log its begin and end."""
         self.begun, self.ending = asyncio.Event(), asyncio.Event()
         self._name = f"{moment.order}"
         self._log = log
-        self._task = asyncio.ensure_future(self._give(schedule, moment, request, at_once=at_once))
+        self._task = asyncio.ensure_future(self._deliver(schedule, moment, request, is_immediate=is_immediate))
 
     async def end(self) -> None:
-        """End it when it has begun."""
+        """Complete it once it has begun."""
         await self.begun.wait()
         self.ending.set()
         await self._task
 
-    async def _give(
-        self, schedule: DeliverySchedule, moment: Moment, request: Request | None, *, at_once: bool
+    async def _deliver(
+        self, schedule: DeliverySchedule, moment: Moment, request: Request | None, *, is_immediate: bool
     ) -> None:
-        async with schedule.in_turn(moment, request, is_immediate=at_once):
+        async with schedule.in_turn(moment, request, is_immediate=is_immediate):
             self._log.append(f"begin {self._name}")
             self.begun.set()
             await self.ending.wait()
@@ -88,20 +88,20 @@ ONE_BY_ONE = ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
 
 
 @pytest.mark.parametrize("phase", [NOW, LATER])
-def test_what_is_due_or_hurried_comes_one_after_the_other(phase: int) -> None:
-    """None begins before the one before it has ended, though all may go."""
+def test_due_and_early_deliveries_do_not_overlap(phase: int) -> None:
+    """None begins before the previous one has ended, though all are due."""
     log: list[str] = []
 
     async def run() -> int:
         async with scheduled(moments(phase)) as schedule:
-            given = [Giving(schedule, moment, log) for moment in moments(phase)]
+            given = [SlowDelivery(schedule, moment, log) for moment in moments(phase)]
             await asyncio.sleep(0)
-            schedule.deliver_early(fetches=True)
+            schedule.queue.deliver_early(fetches=True)
             given[2].ending.set()
             given[1].ending.set()
             for each in given:
                 await each.end()
-            return schedule.late_count
+            return schedule.queue.late_count
 
     late = asyncio.run(run())
 
@@ -109,17 +109,17 @@ def test_what_is_due_or_hurried_comes_one_after_the_other(phase: int) -> None:
     assert late == (3 if phase == LATER else 0)
 
 
-def test_document_does_not_wait_for_what_a_page_cannot_take_before_it() -> None:
-    """It begins while another answer is under way, whose end then ends nobody's turn but its own."""
+def test_a_document_does_not_wait_for_a_delivery_its_page_cannot_accept() -> None:
+    """It begins during another delivery, whose end then completes only itself."""
     log: list[str] = []
 
     async def run() -> None:
         async with scheduled(moments(NOW)) as schedule:
-            stuck = Giving(schedule, moments(NOW)[0], log)
+            stuck = SlowDelivery(schedule, moments(NOW)[0], log)
             await stuck.begun.wait()
-            document = Giving(schedule, moments(NOW)[1], log, at_once=True)
+            document = SlowDelivery(schedule, moments(NOW)[1], log, is_immediate=True)
             await document.begun.wait()
-            last = Giving(schedule, moments(NOW)[2], log)
+            last = SlowDelivery(schedule, moments(NOW)[2], log)
             await stuck.end()
             for _ in range(10):
                 await asyncio.sleep(0)
@@ -132,44 +132,44 @@ def test_document_does_not_wait_for_what_a_page_cannot_take_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "code", "message"),
+    ("error", "code", "message"),
     [
         (BrowserDiedError("the page loops"), BrowserDiedError.code, "the page loops"),
         (ValueError("not enough values"), InternalError.code, "ValueError: not enough values"),
     ],
 )
-def test_end_of_delivery_is_told(fault: Exception, code: str, message: str) -> None:
-    """Where pages cannot be asked, nothing is delivered any more, and the session says why."""
-    ledger = silent_ledger(fault)
+def test_an_error_that_ends_delivery_is_reported(error: Exception, code: str, message: str) -> None:
+    """If pages cannot be queried, nothing more is delivered, and the session has the error."""
+    tracker = fake_tracker(error)
 
     async def run() -> None:
-        async with scheduled(moments(NOW), ledger) as schedule:
-            second = asyncio.ensure_future(Giving(schedule, moments(NOW)[1], []).end())
-            while ledger.error is None:
-                ledger.changed.clear()
-                await ledger.changed.wait()
+        async with scheduled(moments(NOW), tracker) as schedule:
+            second = asyncio.ensure_future(SlowDelivery(schedule, moments(NOW)[1], []).end())
+            while tracker.error is None:
+                tracker.changed.clear()
+                await tracker.changed.wait()
             second.cancel()
 
     asyncio.run(run())
 
-    assert ledger.error is not None
-    assert ledger.error.code == code
-    assert message in ledger.error.message
+    assert tracker.error is not None
+    assert tracker.error.code == code
+    assert message in tracker.error.message
 
 
-def test_page_that_stands_still_is_answered_in_the_midst_of_another_turn() -> None:
-    """It can take nothing else before, so that the other turn might never end."""
+def test_a_blocked_page_is_answered_during_another_delivery() -> None:
+    """It accepts nothing before, so the other delivery might never end."""
     log: list[str] = []
-    ledger = silent_ledger()
-    asking = Asking("POST", "http://a.test/now")
+    tracker = fake_tracker()
+    asking = FakeRequest("POST", "http://a.test/now")
 
     async def run() -> None:
         first, second = moments(NOW, 2)
-        async with scheduled((first, second), ledger) as schedule:
-            before = Giving(schedule, first, log)
+        async with scheduled((first, second), tracker) as schedule:
+            before = SlowDelivery(schedule, first, log)
             await before.begun.wait()
-            blocking = Giving(schedule, second, log, request=cast("Request", asking))
-            await stand_still(ledger, f"{asking.method} {asking.url}#part")
+            blocking = SlowDelivery(schedule, second, log, request=cast("Request", asking))
+            await block_page(tracker, f"{asking.method} {asking.url}#part")
             await blocking.end()
             await before.end()
 
@@ -178,37 +178,37 @@ def test_page_that_stands_still_is_answered_in_the_midst_of_another_turn() -> No
     assert log == ["begin 0", "begin 1", "end 1", "end 0"]
 
 
-async def stand_still(ledger: PageTracker, asked: str) -> None:
-    """Let a page say that it stands still, a little after it has asked."""
+async def block_page(tracker: PageTracker, asked: str) -> None:
+    """Let a page report that it is blocked, shortly after its request."""
     await asyncio.sleep(0)
-    ledger.blocking_requests._on_console(cast("ConsoleMessage", Written(BLOCKS_MARK + asked)))  # noqa: SLF001 - as the browser does
+    tracker.requests.blocking._on_console(cast("ConsoleMessage", FakeConsoleMessage(BLOCKS_MARK + asked)))  # noqa: SLF001 - as the browser does
 
 
-def test_stopping_is_no_fault() -> None:
-    """A schedule that is stopped leaves nothing to tell."""
-    ledger = silent_ledger()
+def test_stopping_is_no_error() -> None:
+    """A stopped schedule leaves no error."""
+    tracker = fake_tracker()
 
     async def run() -> None:
-        async with scheduled(moments(LATER), ledger):
+        async with scheduled(moments(LATER), tracker):
             await asyncio.sleep(0)
 
     asyncio.run(run())
 
-    assert ledger.error is None
+    assert tracker.error is None
 
 
-def test_what_is_heard_of_late_still_comes_first() -> None:
-    """A busy browser tells of a request some time after the page that made it has answered that it asks for no more."""
+def test_a_request_that_is_reported_late_is_still_answered_first() -> None:
+    """A busy browser reports a request some time after its page has said that it waits for nothing more."""
     log: list[str] = []
 
     async def run() -> int:
         first, second = moments(LATER, 2)
         async with scheduled((first, second), phase=LATER) as schedule:
-            later = asyncio.ensure_future(Giving(schedule, second, log).end())
+            later = asyncio.ensure_future(SlowDelivery(schedule, second, log).end())
             await asyncio.sleep(LATE_S)
-            await Giving(schedule, first, log).end()
+            await SlowDelivery(schedule, first, log).end()
             await later
-            return schedule.late_count
+            return schedule.queue.late_count
 
     late = asyncio.run(run())
 

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from eikon_engine.browser.worker import MatchesRecording
     from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.replay.step import IsExpected
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room
+
+pytestmark = pytest.mark.browser
 
 FETCH = """const say = t => p.textContent += t + ' ';
 const get = u => fetch(u).then(r => r.text()).then(say, () => say('failed'))"""
@@ -47,7 +49,7 @@ def record(room: Room, folder: Path, actions: Iterable[Action]) -> list[Observat
         return [desk.ok(action) for action in actions]
 
 
-def shows(expected: Observation) -> MatchesRecording:
+def shows(expected: Observation) -> IsExpected:
     """Compare with an observation as a whole."""
     return lambda performed: performed.observation == expected
 
@@ -70,7 +72,7 @@ def replay(
 
 
 def both(live: Room, sealed: Room, folder: Path, actions: list[Action]) -> tuple[list[Observation], NetworkOutcome]:
-    """Record actions and replay them: every observation is equal, and every answer comes from the recording."""
+    """Record actions and replay them: every observation is equal, and every response is recorded."""
     recorded = record(live, folder, actions)
     seen, network = replay(sealed, folder, actions, recorded)
     assert seen == recorded
@@ -78,10 +80,10 @@ def both(live: Room, sealed: Room, folder: Path, actions: list[Action]) -> tuple
     return seen, network
 
 
-def test_requests_of_one_url_get_their_answers_in_order(
+def test_requests_of_one_url_get_their_responses_in_order(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """The n-th request gets the n-th answer."""
+    """The n-th request gets the n-th response."""
     site.answers["/n"] = lambda _: Answer(body=str(len(site.asked)))
     url = site.put(page("(async () => { for (let i = 0; i < 4; i++) await get('/n') })()", "<button id=b>Go</button>"))
 
@@ -95,10 +97,10 @@ FORM = "<form method=post action=/post><input name=q value=1><button id=b>Send</
 
 
 @pytest.mark.parametrize("status", [302, 303, 307, 308])
-def test_redirected_form_is_replayed_with_its_hops(
+def test_a_redirected_form_is_replayed_with_its_hops(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, status: int
 ) -> None:
-    """A chain after a POST ends on its page, with cookies of all its hops, and the history is as it was."""
+    """A chain after a POST ends on its page, with the cookies of all hops, and the history is as recorded."""
     site.answers["/post"] = redirect("/middle", status=status, cookie="first=1; Path=/")
     site.answers["/middle"] = redirect("/end", status=status, cookie="second=2; Path=/")
 
@@ -118,10 +120,10 @@ def test_redirected_form_is_replayed_with_its_hops(
     assert seen[1].pages[0].url == f"{site.url}/end"
 
 
-def test_redirected_navigation_is_replayed(
+def test_a_redirected_navigation_is_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A chain of redirects that an action navigates to."""
+    """An action may navigate to a chain of redirects."""
     site.answers |= {"/a": redirect("/b", cookie="a=1"), "/b": redirect("/c"), "/c": Answer(body="<p>end")}
 
     seen, _ = both(
@@ -132,10 +134,10 @@ def test_redirected_navigation_is_replayed(
 
 
 @pytest.mark.parametrize("place", ["popup", "frame", "link in frame"])
-def test_redirect_elsewhere_is_replayed(
+def test_a_redirect_in_another_page_or_frame_is_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str
 ) -> None:
-    """A redirected document of a popup or an inner frame is followed where it belongs."""
+    """A redirected document of a popup or an inner frame is followed in its place."""
     site.answers |= {"/a": redirect("/b"), "/b": redirect("/c"), "/c": Answer(body="<h1 id=h>end</h1>")}
     link = site.put("<a id=b href=/a>Go</a>")
     html = {
@@ -151,10 +153,10 @@ def test_redirect_elsewhere_is_replayed(
     assert shown == f"{site.url}/c"
 
 
-def test_redirected_parts_are_replayed(
+def test_redirected_subresources_are_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Scripts and fetches that are redirected end with the last answer and the cookies of the hops."""
+    """Redirected scripts and fetches end with the last response and the cookies of the hops."""
     site.answers |= {
         "/s": redirect("/t.js", cookie="hop=1; Path=/"),
         "/t.js": Answer(body="window.loaded = 'script'", content_type="text/javascript"),
@@ -172,10 +174,10 @@ def test_redirected_parts_are_replayed(
     both(live_browser, sealed_browser, tmp_path, [Navigate(url=url)])
 
 
-def test_request_that_was_never_recorded_is_blocked_and_named(
+def test_an_unrecorded_request_is_blocked_and_reported(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Nothing leaves: the page sees a failure, the summary a miss with the nearest recorded request."""
+    """The page sees a failure, and the summary has a miss with the nearest recorded request."""
     site.answers["/data"] = Answer(body="yes")
     actions = [
         Navigate(url=site.put(page("get('/data?a=1')", "<button id=b onclick=\"get('/data?a=2')\">Go</button>")))
@@ -211,7 +213,7 @@ def test_request_that_was_never_recorded_is_blocked_and_named(
 def test_nothing_leaves_a_sealed_session(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, escape: str
 ) -> None:
-    """Whatever a page tries, the real server is not asked."""
+    """The real server gets no request, whatever a page tries."""
     script = escape.replace("HOST", site.url.removeprefix("http://"))
     actions: list[Action] = [Navigate(url=site.put(page("", f'<button id=b onclick="{script}">Go</button>')))]
     recorded = record(live_browser, tmp_path, actions)
@@ -224,10 +226,10 @@ def test_nothing_leaves_a_sealed_session(
     assert site.paths()[asked:] == ()
 
 
-def test_failure_is_replayed_as_a_failure(
+def test_a_failure_is_replayed_as_a_failure(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A refused connection is refused again, with the page's own error."""
+    """A refused connection is refused again, with the same error in the page."""
     url = site.put(page("get('http://127.0.0.1:9/closed')"))
 
     seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url)])
@@ -236,7 +238,7 @@ def test_failure_is_replayed_as_a_failure(
 
 
 def test_error_statuses_are_replayed(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """500 with a body, 204 without one, and a picture."""
+    """500 with a body, 204 without one, and an image."""
     site.answers |= {
         "/500": Answer(status=500, body="oops"),
         "/204": Answer(status=204),
@@ -254,10 +256,10 @@ def test_error_statuses_are_replayed(live_browser: Room, sealed_browser: Room, s
 ORDER = (3, 1, 5, 0, 2, 4)
 
 
-def test_parallel_answers_keep_their_recorded_order(
+def test_parallel_responses_keep_their_recorded_order(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Six answers, appended as they arrive, arrive in ten replays as they did in the recording."""
+    """Six responses, appended as they arrive, arrive in ten replays as in the recording."""
     turns = {number: threading.Event() for number in ORDER}
     following = dict(itertools.pairwise(ORDER))
     turns[ORDER[0]].set()
@@ -279,10 +281,10 @@ def test_parallel_answers_keep_their_recorded_order(
     assert [run for run in runs if run != recorded] == []
 
 
-def test_request_that_never_ended_stays_pending(
+def test_a_request_that_never_ended_stays_pending(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What had no answer in the recording has none in the replay, and is no miss."""
+    """Without a response in the recording there is none in the replay, and it is no miss."""
     held = threading.Event()
     site.answers["/held"] = lambda _: Answer(body=str(held.wait(30)))
     actions: list[Action] = [
@@ -301,10 +303,10 @@ def test_request_that_never_ended_stays_pending(
     assert time.monotonic() - begin < 10
 
 
-def test_timers_meet_answers_as_in_the_recording(
+def test_timers_and_responses_interleave_as_recorded(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """An answer does not fall between two steps of the clock in another place than before."""
+    """A response arrives between the same two steps of the clock."""
     site.answers["/d"] = Answer(body="data")
     script = "setInterval(() => say('tick'), 30); get('/d').then(() => setTimeout(() => get('/d?2'), 40))"
     actions: list[Action] = [
@@ -318,7 +320,7 @@ def test_timers_meet_answers_as_in_the_recording(
     assert [run for run in runs if run != recorded] == []
 
 
-def test_popup_with_its_own_parts_is_replayed(
+def test_a_popup_with_its_subresources_is_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
     """A second page is served like the first."""

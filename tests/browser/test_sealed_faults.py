@@ -1,4 +1,4 @@
-"""What goes wrong while a recording is served ends the replay at once, and is told."""
+"""An error while a recording is served ends the replay at once, and is reported."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 
 class FaultyStore(BlobStore):
     """A store with a fault of ours for one body."""
@@ -33,10 +35,10 @@ class FaultyStore(BlobStore):
         return super().get(ref)
 
 
-def test_fault_of_ours_ends_the_replay(
+def test_an_internal_error_ends_the_replay(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A request that could not be answered is not left to itself."""
+    """A request that we failed to serve is not left pending."""
     site.answers["/data"] = Answer(body="yes", content_type="text/plain")
     action = Navigate(url=site.put("<script>const r = new XMLHttpRequest(); r.open('GET', '/data'); r.send()</script>"))
     with live_browser.recording(tmp_path) as desk:

@@ -1,4 +1,4 @@
-"""Redirected documents end at the address they ended at, each in its own frame."""
+"""Redirected documents end at their recorded URL, each in its own frame."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 SHOWS = """<p id=p></p><button id=b onclick="location.href = '/moved'">Go</button>
 <script>p.textContent = location.hash + history.length</script>"""
 WAYS = [("/end#there",), ("/middle#there", "/end"), ("/middle#here", "/end#there")]
 
 
 @pytest.mark.parametrize("ways", WAYS)
-def test_redirect_to_a_fragment_is_replayed(
+def test_a_redirect_to_a_fragment_is_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, ways: tuple[str, ...]
 ) -> None:
-    """The fragment of the last redirect that names one stays, and the page sees it from its beginning."""
+    """The page has the fragment of the last redirect with one from its start."""
     site.answers |= dict(zip(("/moved", "/middle"), map(redirect, ways), strict=False))
     site.answers["/end"] = Answer(body=SHOWS)
     actions: list[Action] = [Navigate(url=site.put(SHOWS)), Click(target=at("#b")), GoBack()]
@@ -38,10 +40,10 @@ def test_redirect_to_a_fragment_is_replayed(
 
 
 @pytest.mark.parametrize("place", ["page", "frame", "popup", "address bar"])
-def test_redirect_to_a_fragment_of_the_same_address_loads_it_anew(
+def test_a_redirect_to_a_fragment_of_the_same_url_reloads_it(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str
 ) -> None:
-    """As after a form that comes back to its own page, at what was written."""
+    """As after a form that leads back to its own page."""
     site.answers["/moved"] = redirect("/end#there")
     site.answers["/end"] = lambda _: Answer(body=f"<p>{len(site.asked)}</p>{SHOWS}")
     framed = site.put("<iframe id=f src=/end></iframe>")
@@ -56,10 +58,10 @@ def test_redirect_to_a_fragment_of_the_same_address_loads_it_anew(
     assert (last.frames[-1].url if place == "frame" else last.url) == f"{site.url}/end#there"
 
 
-def test_two_frames_may_be_led_to_one_address(
+def test_two_frames_may_be_redirected_to_one_url(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Each gets the answer that it got."""
+    """Each gets its own response."""
     site.answers |= {"/a": redirect("/end"), "/b": redirect("/end")}
     ends = iter(("first", "second", "third", "fourth"))
     site.answers["/end"] = lambda _: Answer(body=f"<p>{next(ends)}")

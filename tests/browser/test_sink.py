@@ -45,7 +45,7 @@ async def ask(sink: Sink, text: bytes, kind: ViolationKind = "page") -> bytes:
 
 
 def test_a_request_is_refused_and_listed() -> None:
-    """A request gets 502, and its method and URL are kept."""
+    """It gets 502, and its method and URL are kept."""
     violations, (answer,) = caught(b"POST http://a.test/x?y=1 HTTP/1.1\r\nHost: a.test\r\n\r\n")
 
     assert answer.startswith(b"HTTP/1.1 502 ")
@@ -53,7 +53,7 @@ def test_a_request_is_refused_and_listed() -> None:
 
 
 def test_a_tunnel_is_refused_and_counted() -> None:
-    """Nothing is tunnelled, and equal attempts are one line."""
+    """Nothing is tunnelled, and equal attempts share one line."""
     head = b"CONNECT a.test:443 HTTP/1.1\r\n\r\n"
 
     violations, answers = caught(head, head, b"CONNECT b.test:443 HTTP/1.1\r\n\r\n")
@@ -73,23 +73,23 @@ def test_a_tunnel_is_refused_and_counted() -> None:
         ("GET http://update.googleapis.com@a.test/", "page"),
     ],
 )
-def test_known_hosts_of_the_browser_are_told_apart(target: str, kind: str) -> None:
-    """A host that only browsers ask does not count against a page, and one that looks like it does."""
+def test_hosts_of_the_browser_itself_are_told_apart(target: str, kind: str) -> None:
+    """A host that only the browser contacts is not the page's violation, but one with a similar name is."""
     violations, _ = caught(f"{target} HTTP/1.1\r\n\r\n".encode())
 
     assert [each.kind for each in violations] == [kind]
     assert NetworkOutcome(violations=violations).page_violations == (violations if kind == "page" else ())
 
 
-def test_what_the_browser_asks_itself_is_no_escape_of_a_page() -> None:
-    """The second port belongs to the browser, whatever it asks."""
+def test_requests_of_the_browser_itself_are_no_violation_of_a_page() -> None:
+    """The second port belongs to the browser, whatever it requests."""
     violations, _ = caught(b"CONNECT a.test:443 HTTP/1.1\r\n\r\n", kind="browser")
 
     assert [each.kind for each in violations] == ["browser"]
 
 
-def test_a_connection_without_a_word_is_nothing() -> None:
-    """To open a connection to the sink and close it tells nobody anything."""
+def test_an_empty_connection_is_not_listed() -> None:
+    """Opening a connection to the sink and closing it sends nothing."""
     violations, answers = caught(b"")
 
     assert (violations, answers) == ((), [b""])
@@ -97,8 +97,8 @@ def test_a_connection_without_a_word_is_nothing() -> None:
 
 @given(text=st.binary(min_size=1, max_size=300))
 @settings(max_examples=50, deadline=None)
-def test_anything_said_is_listed(text: bytes) -> None:
-    """Whatever comes in, something is listed, and the sink goes on."""
+def test_any_data_is_listed(text: bytes) -> None:
+    """Whatever arrives, a line is listed and the sink continues."""
     violations, answers = caught(text, b"GET http://a.test/ HTTP/1.1\r\n\r\n")
 
     assert sum(each.times for each in violations) == 2
@@ -106,8 +106,8 @@ def test_anything_said_is_listed(text: bytes) -> None:
     assert answers[-1].startswith(b"HTTP/1.1 502 ")
 
 
-def test_a_head_without_end_is_cut_off() -> None:
-    """A head longer than the limit is read no further, and listed all the same."""
+def test_an_endless_head_is_cut_off() -> None:
+    """A head beyond the limit is not read further, but it is listed."""
     limits = SinkLimits(head_bytes=1024)
 
     violations, _ = caught(b"GET http://a.test/ HTTP/1.1\r\nX: " + b"x" * 5000, b"y" * 5000, limits=limits)
@@ -115,8 +115,8 @@ def test_a_head_without_end_is_cut_off() -> None:
     assert [each.target for each in violations] == ["http://a.test/", UNREADABLE_TARGET]
 
 
-def test_a_slow_client_is_left_alone() -> None:
-    """A head that does not end in time is listed by what came of it, and refused."""
+def test_a_slow_client_is_refused() -> None:
+    """A head that does not end in time is listed with the part received."""
 
     async def talk() -> tuple[bytes, tuple[HermeticityViolation, ...]]:
         async with open_sink(SinkLimits(head_timeout_s=0.05)) as sink:
@@ -132,8 +132,8 @@ def test_a_slow_client_is_left_alone() -> None:
     assert [each.target for each in violations] == ["http://a.test/"]
 
 
-def test_more_connections_than_allowed_are_closed_and_counted() -> None:
-    """The connection beyond the limit is closed at once; those before it are still met."""
+def test_connections_beyond_the_limit_are_closed_and_counted() -> None:
+    """Connections within the limit are still served."""
 
     async def talk() -> tuple[bytes, tuple[HermeticityViolation, ...]]:
         async with open_sink(SinkLimits(connections=1)) as sink:
@@ -148,7 +148,7 @@ def test_more_connections_than_allowed_are_closed_and_counted() -> None:
     assert [each.target for each in violations] == ["(more than 1 connections at once)"]
 
 
-def test_the_list_has_an_end() -> None:
+def test_the_list_is_bounded() -> None:
     """Targets beyond the limit are counted together."""
     heads = [f"GET http://a.test/{number} HTTP/1.1\r\n\r\n".encode() for number in range(4)]
 
@@ -157,8 +157,8 @@ def test_the_list_has_an_end() -> None:
     assert [(each.target, each.times) for each in violations[2:]] == [("(targets beyond the first 2)", 2)]
 
 
-def test_the_end_closes_what_is_open() -> None:
-    """A client that holds on does not hold up the end."""
+def test_closing_the_sink_closes_open_connections() -> None:
+    """A client that keeps its connection does not delay the end."""
 
     async def talk() -> None:
         async with open_sink() as sink:

@@ -1,4 +1,4 @@
-"""A server that speaks by itself is given the time for it, though page time passes faster."""
+"""A server that pushes gets the wall time it needs, though page time passes faster."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import ObservedDownload
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 TAKES_S = 3.0
 BUSY_S = 0.5
@@ -59,10 +61,10 @@ async def by_event(request: web.Request) -> web.StreamResponse:
 
 
 @pytest.mark.parametrize("listener", LISTENERS)
-def test_waiting_for_a_server_that_speaks_by_itself_takes_its_time(
+def test_waiting_for_a_push_takes_wall_time(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, listener: str
 ) -> None:
-    """What is waited for comes in time when recording, and in a replay again."""
+    """The awaited push arrives in time in the recording, and again in a replay."""
     application = web.Application()
     application.router.add_get("/socket", by_socket)
     application.router.add_get("/events", by_event)
@@ -79,10 +81,10 @@ def test_waiting_for_a_server_that_speaks_by_itself_takes_its_time(
     assert [each.result for each in seen] == [each.result for each in recorded]
 
 
-def test_what_comes_after_pages_were_observed_belongs_to_the_next_action(
+def test_a_message_after_the_observation_belongs_to_the_next_action(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording may take its time to write a download down; a message that comes meanwhile was not observed."""
+    """Writing a download may take time; a message that arrives meanwhile was not observed."""
     read = threading.Event()
 
     async def slowly(number: int, download: Download) -> tuple[ObservedDownload, bytes | None]:

@@ -1,8 +1,10 @@
-"""What is recorded of the end of a socket."""
+"""How the end of a socket is recorded."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pytest
 
 from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketClosed
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 
 def test_each_side_closes_a_socket_once(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """Sockets that were closed before a page is left, by it or by the site, are not closed again by its leaving."""
+    """A socket that either side has closed is not closed again when its page navigates."""
     with serve_torture() as torture, live_browser.recording(tmp_path) as desk:
         here = torture.url.replace("http", "ws")
         page = site.put(

@@ -1,4 +1,4 @@
-"""A socket that cannot be recorded or played ends the session, which says why."""
+"""A socket that cannot be recorded or replayed ends the session with an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eikon_engine.network.matching import RuleUsage
 from eikon_engine.network.store import NetworkRecording
 from eikon_engine.network.websocket import SocketMessage, SocketOpened
 from eikon_engine.secrets.redaction import Redactor
-from tests.browser.no_browser import silent_ledger
+from tests.browser.fake_context import fake_tracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,41 +35,42 @@ if TYPE_CHECKING:
 URL = "ws://shop.test/live"
 
 
-class Room:
+class FakeSession:
     """The parts of a session that sockets use."""
 
     def __init__(self) -> None:
-        """Begin with no page."""
-        self.ledger: PageTracker = silent_ledger()
-        self.rest = PageStabilizer(SteppedClock(), self.ledger, 100.0)
-        self.redactor = self.restorer = Redactor({})
-        self.found = None
+        """Start without a page."""
+        self.tracker: PageTracker = fake_tracker()
+        self.stabilizer = PageStabilizer(SteppedClock(), self.tracker, 100.0)
+        self.timeline = self.stabilizer.timeline
+        self.redactor = self.secret_restorer = Redactor({})
+        self.secret_detector = None
 
-    def put_back(self, data: bytes) -> bytes:
-        """Give pages what was recorded: there are no secrets."""
+    def restore_secrets(self, data: bytes) -> bytes:
+        """Return the recorded data: there are no secrets."""
         return data
 
 
 @dataclass(slots=True)
-class End:
-    """One end of a connection."""
+class FakeRoute:
+    """One side of a connection."""
 
     url: str = URL
     sent: list[str | bytes] = field(default_factory=list)
     receive: Callable[[str | bytes], None] = print
-    server: End | None = None
+    server: FakeRoute | None = None
 
-    def connect_to_server(self) -> End:
-        """Make the other end."""
-        self.server = End()
+    def connect_to_server(self) -> FakeRoute:
+        """Create the other side."""
+        self.server = FakeRoute()
         return self.server
 
     def send(self, content: str | bytes) -> None:
-        """Keep what is sent."""
+        """Record what is sent."""
         self.sent.append(content)
 
     def on_message(self, receive: Callable[[str | bytes], None]) -> None:
-        """Keep who receives."""
+        """Keep the receiver."""
         self.receive = receive
 
     def on_close(self, _close: Callable[[int | None, str | None], None]) -> None:
@@ -77,45 +78,45 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class FullDisk:
-    """A listener that cannot write down what it hears."""
+class FailingListener:
+    """A listener that cannot write what it receives."""
 
-    fault: Exception
+    error: Exception
 
     def on_opened(self, socket: int, url: str) -> None:
-        """Hear of a new socket."""
+        """Ignore it."""
 
     def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
-        """Hear of an accepted one."""
+        """Ignore it."""
 
     def on_message(self, _socket: int, _sender: SocketSide, _content: str | bytes) -> None:
-        """Fail."""
-        raise self.fault
+        """Raise the error."""
+        raise self.error
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
-        """Hear of an end."""
+        """Ignore it."""
 
 
-async def let_run() -> None:
-    """Let everything run that can."""
+async def run_pending_tasks() -> None:
+    """Let all tasks run that can."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("sender", ["page", "server"])
-def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: SocketSide) -> None:
-    """The line lives on, so that nothing waits for it."""
-    room, page = Room(), End()
+def test_a_message_that_cannot_be_recorded_is_forwarded_and_reported(sender: SocketSide) -> None:
+    """The connection stays usable, so that nothing waits for it."""
+    session, page = FakeSession(), FakeRoute()
 
     async def run() -> int:
-        sockets = LiveSockets(cast("Session", room))
-        sockets.listeners.append(FullDisk(OutputError("the disk is full")))
+        sockets = LiveSockets(cast("Session", session))
+        sockets.listeners.append(FailingListener(OutputError("the disk is full")))
         sockets.connect(cast("WebSocketRoute", page))
         assert page.server is not None
         for text in ("one", "two"):
             (page if sender == "page" else page.server).receive(text)
-            await let_run()
-        waiting = room.rest.pending_work[0]()
+            await run_pending_tasks()
+        waiting = session.stabilizer.pending_work[0]()
         await sockets.stop()
         return waiting
 
@@ -124,33 +125,33 @@ def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: SocketSid
     assert page.server is not None
     assert (page.server if sender == "page" else page).sent == ["one", "two"]
     assert waiting == 0
-    assert room.ledger.error is not None
-    assert room.ledger.error.message == "the disk is full"
+    assert session.tracker.error is not None
+    assert session.tracker.error.message == "the disk is full"
 
 
-def test_line_that_breaks_is_told() -> None:
-    """A fault of ours ends the session, not one socket of it alone."""
-    room, page = Room(), End()
+def test_an_internal_error_ends_the_session() -> None:
+    """An error of ours ends the whole session, not one socket."""
+    session, page = FakeSession(), FakeRoute()
 
     async def run() -> None:
-        sockets = LiveSockets(cast("Session", room))
-        sockets.listeners.append(FullDisk(KeyError("socket")))
+        sockets = LiveSockets(cast("Session", session))
+        sockets.listeners.append(FailingListener(KeyError("socket")))
         sockets.connect(cast("WebSocketRoute", page))
         assert page.server is not None
         page.server.receive("one")
-        await let_run()
+        await run_pending_tasks()
         await sockets.stop()
 
     asyncio.run(run())
 
-    assert room.ledger.error is not None
-    assert "KeyError: 'socket'" in room.ledger.error.message
+    assert session.tracker.error is not None
+    assert "KeyError: 'socket'" in session.tracker.error.message
 
 
 @pytest.mark.parametrize("sender", ["page", "server"])
-def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: SocketSide) -> None:
-    """What the page sends cannot be compared with it, and it cannot be sent to the page."""
-    room, page = Room(), End()
+def test_an_unreadable_recorded_message_is_reported(tmp_path: Path, sender: SocketSide) -> None:
+    """It can neither be compared with the page's message nor be sent to the page."""
+    session, page = FakeSession(), FakeRoute()
     gone = BlobRef(sha256="0" * 64, size=3)
     moments = tuple(Moment(order=order, at_ms=0, phase=0) for order in range(2))
     events = (
@@ -160,17 +161,17 @@ def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: So
     recording = NetworkRecording(exchanges=(), truncation=None, blobs=BlobStore(tmp_path), sockets=events)
 
     async def run() -> None:
-        schedule = DeliverySchedule(room.rest, room.ledger, moments[1:])
-        player = SocketReplay(cast("Session", room), schedule, recording, SocketRules((), RuleUsage(())), [])
+        schedule = DeliverySchedule(session.stabilizer, session.tracker, moments[1:])
+        player = SocketReplay(cast("Session", session), schedule, recording, SocketRules((), RuleUsage(())), [])
         await player.play(cast("WebSocketRoute", page))
-        await let_run()
+        await run_pending_tasks()
         if sender == "page":
             page.receive(b"abc")
-        await let_run()
+        await run_pending_tasks()
         await player.stop()
         await schedule.stop()
 
     asyncio.run(run())
 
-    assert room.ledger.error is not None
-    assert room.ledger.error.code == "attachment-missing"
+    assert session.tracker.error is not None
+    assert session.tracker.error.code == "attachment-missing"

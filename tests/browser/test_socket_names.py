@@ -1,4 +1,4 @@
-"""Sockets of a live replay are named as the recording names them, where the rules allow it."""
+"""Sockets of a live replay get their recorded names where rules allow it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def names(folder: Path, rules: tuple[VolatileRule, ...]) -> RecordedSocketNames:
     return RecordedSocketNames(recording, SocketRules(rules, RuleUsage(rules)))
 
 
-def test_what_rules_free_has_the_name_of_the_recording(tmp_path: Path) -> None:
-    """Another session and another number are the recorded ones by rule, and another text is itself."""
+def test_a_socket_that_matches_by_rule_has_its_recorded_name(tmp_path: Path) -> None:
+    """Another session and another number are equal by rule, another text is not."""
     live = "ws://shop.test/live?s=2"
     named = names(tmp_path, RULES)
 
@@ -48,8 +48,8 @@ def test_what_rules_free_has_the_name_of_the_recording(tmp_path: Path) -> None:
     assert named.key_of_opened(6, live) == socket_key(live)
 
 
-def test_without_rules_everything_has_its_own_name(tmp_path: Path) -> None:
-    """A socket that was recorded under another address is another socket."""
+def test_without_rules_every_socket_has_its_own_name(tmp_path: Path) -> None:
+    """A socket recorded under another URL is another socket."""
     named = names(tmp_path, ())
 
     assert named.key_of_opened(0, "ws://shop.test/live?s=2") == socket_key("ws://shop.test/live?s=2")

@@ -1,4 +1,4 @@
-"""What a mission begins with, it begins with again: signed in, in the sealed replay too."""
+"""A mission starts with its recorded state: signed in, in the sealed replay too."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from tests.missions.shop import css
 from tests.record.test_recording import everything_in
 from tests.replay.conftest import replay
 from tests.replay.shared_browsers import SHARED
+
+pytestmark = pytest.mark.browser
 
 ACCOUNT = """<!doctype html><title>Account</title><ul id=all></ul><button>Sign out of the tab</button>
 <a href="/account?again">again</a><i id=open onclick="window.open('/account')">open</i><script>
@@ -77,9 +79,9 @@ def record(directory: Path, url: str, options: RecordOptions, *steps: str) -> No
 
     async def look(mission: MissionRecorder) -> None:
         async with mission.subgoal("Look"):
-            await mission.run(Navigate(url=f"{url}/account"))
+            await mission.perform(Navigate(url=f"{url}/account"))
             for step in steps:
-                await mission.run(Click(target=css(step)))
+                await mission.perform(Click(target=css(step)))
 
     async def recorded() -> None:
         async with open_recorder(directory, mission_text="Look", options=options) as mission:
@@ -104,8 +106,8 @@ def account(site: PageSite) -> None:
     site.answers["/sign-in"] = Answer(body=SIGN_IN)
 
 
-def test_a_session_that_is_signed_in_is_so_in_the_sealed_replay(tmp_path: Path) -> None:
-    """Begin with cookies, local storage, IndexedDB and session storage, stop the site, replay: all four are shown."""
+def test_a_signed_in_session_is_signed_in_when_replayed(tmp_path: Path) -> None:
+    """The replay without the site shows cookies, local storage, IndexedDB and session storage."""
     with serve_pages() as site:
         account(site)
         options = SHARED.run(keep_session(site.url, tmp_path))
@@ -121,7 +123,7 @@ def test_a_session_that_is_signed_in_is_so_in_the_sealed_replay(tmp_path: Path) 
 
 
 def test_session_storage_that_the_mission_removes_stays_removed(tmp_path: Path) -> None:
-    """Sign out of the tab, and load the page again: nothing fills its storage a second time."""
+    """After signing out, loading the page again does not restore its storage."""
     with serve_pages() as site:
         account(site)
         options = SHARED.run(keep_session(site.url, tmp_path))
@@ -134,7 +136,7 @@ def test_session_storage_that_the_mission_removes_stays_removed(tmp_path: Path) 
 
 
 def test_a_page_that_the_first_one_opens_has_its_session_storage(tmp_path: Path) -> None:
-    """Open the account in another page: it is signed in as the first one is, in the replay too."""
+    """A second page is signed in like the first, in the replay too."""
     with serve_pages() as site:
         account(site)
         options = SHARED.run(keep_session(site.url, tmp_path))
@@ -146,8 +148,8 @@ def test_a_page_that_the_first_one_opens_has_its_session_storage(tmp_path: Path)
     assert outcome.verdict == "faithful"
 
 
-def test_a_cookie_that_expired_since_is_there_in_the_replay(tmp_path: Path) -> None:
-    """Replay two days later a mission that began with a cookie of one day: it begins with it again."""
+def test_a_cookie_that_has_expired_since_is_there_in_the_replay(tmp_path: Path) -> None:
+    """A mission with a cookie of one day is replayed two days later with that cookie."""
     with serve_pages() as site:
         account(site)
         options = SHARED.run(keep_session(site.url, tmp_path))
@@ -162,8 +164,8 @@ def test_a_cookie_that_expired_since_is_there_in_the_replay(tmp_path: Path) -> N
     assert outcome.verdict == "faithful"
 
 
-def test_secrets_of_the_start_are_in_no_file(tmp_path: Path) -> None:
-    """Name what the storages hold as secrets: the bundle has their names, and replays with other values too."""
+def test_secrets_of_the_start_state_are_in_no_file(tmp_path: Path) -> None:
+    """The bundle has their names, and replays with other values."""
     secrets = {"TOKEN": "local-4711", "TAB": "seven", "FRUIT": "banana"}
     with serve_pages() as site:
         account(site)
@@ -190,8 +192,8 @@ def test_secrets_of_the_start_are_in_no_file(tmp_path: Path) -> None:
         ("session_storage", '{"file://x": {}}'),
     ],
 )
-def test_a_start_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, field: str, text: str) -> None:
-    """Give a file that holds something else: wrong usage, in one line, and no bundle."""
+def test_an_unreadable_start_state_is_refused_in_one_line(tmp_path: Path, field: str, text: str) -> None:
+    """A file with other content is a usage error, and there is no bundle."""
     (tmp_path / "odd.json").write_text(text, encoding="utf-8")
     options = replace(RecordOptions(), **{field: tmp_path / "odd.json"})  # type: ignore[arg-type] # the field varies
 
@@ -203,12 +205,12 @@ def test_a_start_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, fiel
 
 
 def test_a_damaged_session_storage_of_a_bundle_is_named(tmp_path: Path) -> None:
-    """Spoil the file in the bundle: the trace cannot be read, and the message names the file."""
+    """The trace cannot be read, and the message names the file."""
     with serve_pages() as site:
         account(site)
         options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, options)
     (tmp_path / "b" / "session_storage.json").write_text("{", encoding="utf-8")
 
-    with pytest.raises(TraceSyntaxError, match=r"session_storage\.json: wanted a session storage"):
+    with pytest.raises(TraceSyntaxError, match=r"session_storage\.json: expected a session storage"):
         replay(tmp_path / "b", tmp_path / "run")

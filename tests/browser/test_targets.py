@@ -20,12 +20,14 @@ from eikon_engine.trace.actions import (
 from eikon_engine.trace.target import Identity, Target
 from tests.browser.desk import Desk, at
 
+pytestmark = pytest.mark.browser
+
 QUICK = 200.0
 UNTOUCHED: list[str] = []
 
 
-def test_target_in_nested_frames_of_another_origin(desk: Desk) -> None:
-    """Frames are a path of selectors, whatever process a frame lives in."""
+def test_a_target_in_nested_cross_origin_frames_is_found(desk: Desk) -> None:
+    """Frames are a path of selectors, whatever process a frame is in."""
     site = desk.site
     inner = site.put("<button id=b onclick='this.textContent = \"hit\"'>Go</button>").removeprefix(site.url)
     outer = site.put(f"<p>outer</p><iframe id=inner src='{site.url}{inner}'></iframe>").removeprefix(site.url)
@@ -40,8 +42,8 @@ def test_target_in_nested_frames_of_another_origin(desk: Desk) -> None:
     assert seen.pages[0].frames[1].url == site.elsewhere + outer
 
 
-def test_target_in_open_shadow_trees(desk: Desk) -> None:
-    """Selectors look into open shadow roots, and its ancestors are part of who an element is."""
+def test_a_target_in_open_shadow_trees_is_found(desk: Desk) -> None:
+    """Selectors pierce open shadow roots, and hosts count as ancestors of an element."""
     desk.show(
         "<x-a id=host></x-a><p id=p></p><script>const root = host.attachShadow({mode: 'open'});"
         "root.innerHTML = '<div id=in><x-b></x-b></div>';"
@@ -71,8 +73,8 @@ def test_target_in_open_shadow_trees(desk: Desk) -> None:
         ("#host #nowhere", "target-missing"),
     ],
 )
-def test_targets_are_counted_in_and_out_of_shadow_trees(desk: Desk, selector: str, code: str | None) -> None:
-    """Together, however the selector is written, and wherever it matches."""
+def test_targets_inside_and_outside_shadow_trees_are_counted(desk: Desk, selector: str, code: str | None) -> None:
+    """They are counted together, however the selector is written."""
     desk.show(
         "<b id=outside class=same>1</b><x-a id=host></x-a><script>"
         "const root = host.attachShadow({mode: 'open'});"
@@ -85,8 +87,8 @@ def test_targets_are_counted_in_and_out_of_shadow_trees(desk: Desk, selector: st
     assert (performed.error.code if performed.error else None) == code
 
 
-def test_slotted_target_is_hit_through_its_slot(desk: Desk) -> None:
-    """What is shown in a slot belongs to the document."""
+def test_a_slotted_target_is_hit_through_its_slot(desk: Desk) -> None:
+    """An element in a slot belongs to the document."""
     desk.show(
         "<x-a id=host><button id=b>Go</button></x-a><script>"
         "host.attachShadow({mode: 'open'}).innerHTML = '<div><slot></slot></div>'</script>"
@@ -97,8 +99,8 @@ def test_slotted_target_is_hit_through_its_slot(desk: Desk) -> None:
     assert desk.trail().count("click") == 1
 
 
-def test_missing_target_fails_after_its_deadline_in_page_time(desk: Desk) -> None:
-    """Nothing matches, and nothing is touched."""
+def test_a_missing_target_fails_after_its_deadline_in_page_time(desk: Desk) -> None:
+    """No element receives an event."""
     desk.show("<button>Go</button>")
 
     performed = desk.do(Click(target=at("#nothing"), timeout_ms=1000))
@@ -124,8 +126,8 @@ def test_missing_target_fails_after_its_deadline_in_page_time(desk: Desk) -> Non
     ],
     ids=lambda action: action.type,
 )
-def test_ambiguous_target_is_not_touched(desk: Desk, action: Click) -> None:
-    """Two matches are an error at once, with both named, and no element receives any event."""
+def test_an_ambiguous_target_is_not_touched(desk: Desk, action: Click) -> None:
+    """Two matches are an immediate error that names both, and no element receives an event."""
     desk.show(
         "<button>A</button><button>B</button><input><input><select><option>1</select><select></select><p id=one>1"
     )
@@ -136,8 +138,8 @@ def test_ambiguous_target_is_not_touched(desk: Desk, action: Click) -> None:
     assert desk.trail() == UNTOUCHED
 
 
-def test_ambiguous_frame_is_not_entered(desk: Desk) -> None:
-    """Two frames are as ambiguous as two buttons, whatever each of them holds."""
+def test_an_ambiguous_frame_is_not_entered(desk: Desk) -> None:
+    """Two matching frames are ambiguous, whatever they contain."""
     button = desk.site.put("<button onclick='parent.trail.push(\"hit\")'>Go</button>")
     desk.show(f"<iframe src={button}></iframe><iframe src={button}></iframe>")
 
@@ -150,16 +152,16 @@ def test_ambiguous_frame_is_not_entered(desk: Desk) -> None:
     )
 
 
-def test_frame_that_is_none_is_rejected(desk: Desk) -> None:
-    """A path through an element that holds no document is a wrong selector."""
+def test_a_path_through_another_element_is_rejected(desk: Desk) -> None:
+    """An element without a document is an invalid part of a frame path."""
     desk.show("<div id=d><button>Go</button></div>")
 
     assert "<iframe> was expected" in desk.fails(Click(target=at("button", "#d")), "action-rejected")
 
 
 @pytest.mark.parametrize("selector", ["##", "xpath=//[", "nosuchengine=b", "internal:role=["])
-def test_invalid_selector_is_rejected_at_once(desk: Desk, selector: str) -> None:
-    """What cannot be a selector is told from what matches nothing."""
+def test_an_invalid_selector_is_rejected_at_once(desk: Desk, selector: str) -> None:
+    """It is told apart from a selector without matches."""
     desk.show("<button>Go</button>")
 
     performed = desk.do(Click(target=at(selector)))
@@ -170,8 +172,8 @@ def test_invalid_selector_is_rejected_at_once(desk: Desk, selector: str) -> None
     assert "\n" not in performed.error.message
 
 
-def test_changed_target_is_not_touched(desk: Desk) -> None:
-    """An element that is not the recorded one is named in what differs, and left alone."""
+def test_a_changed_target_is_not_touched(desk: Desk) -> None:
+    """The message names the differences from the recorded element."""
     desk.show("<button id=b>Buy</button>")
     identity = desk.do(Hover(target=at("#b"))).identity
     assert identity is not None
@@ -184,8 +186,8 @@ def test_changed_target_is_not_touched(desk: Desk) -> None:
     assert desk.trail() == UNTOUCHED
 
 
-def test_unchanged_target_is_recognised(desk: Desk) -> None:
-    """Who an element is does not depend on where it stands in the window."""
+def test_an_unchanged_target_is_recognised(desk: Desk) -> None:
+    """The identity of an element does not depend on its position."""
     desk.show("<button id=b>Buy</button>")
     identity = desk.do(Hover(target=at("#b"))).identity
     desk.js("b.style.marginTop = '200px'")
@@ -223,8 +225,8 @@ NOT_ACTIONABLE = {
 
 
 @pytest.mark.parametrize("case", NOT_ACTIONABLE)
-def test_target_that_cannot_be_clicked_is_not_touched(desk: Desk, case: str) -> None:
-    """Each obstacle is named, is waited for in page time alone, and nothing receives an event."""
+def test_a_target_that_cannot_be_clicked_is_not_touched(desk: Desk, case: str) -> None:
+    """The message names the obstacle, only page time passes, and no element receives an event."""
     html, obstacle = NOT_ACTIONABLE[case]
     desk.show(html)
 
@@ -245,8 +247,8 @@ def test_target_that_cannot_be_clicked_is_not_touched(desk: Desk, case: str) -> 
         ("<div id=t role=textbox contenteditable aria-readonly=true>x</div>", "read-only"),
     ],
 )
-def test_target_that_cannot_be_filled_is_not_touched(desk: Desk, html: str, obstacle: str) -> None:
-    """A field that takes no text is left as it is."""
+def test_a_target_that_cannot_be_filled_is_not_touched(desk: Desk, html: str, obstacle: str) -> None:
+    """A field that is not editable keeps its value."""
     desk.show(html)
 
     message = desk.fails(Fill(target=at("#t"), text="x", timeout_ms=QUICK), "target-not-actionable")
@@ -255,8 +257,8 @@ def test_target_that_cannot_be_filled_is_not_touched(desk: Desk, html: str, obst
     assert desk.trail() == UNTOUCHED
 
 
-def test_target_in_a_covered_frame_is_not_touched(desk: Desk) -> None:
-    """What lies over a frame lies over what is in it."""
+def test_a_target_in_a_covered_frame_is_not_touched(desk: Desk) -> None:
+    """An element over a frame covers the elements in it."""
     site = desk.site
     button = site.put("<button id=b onclick='document.title = \"hit\"'>Go</button>")
     desk.show(
@@ -308,8 +310,8 @@ ACTIONABLE = {
 
 
 @pytest.mark.parametrize("case", ACTIONABLE)
-def test_target_that_can_be_clicked_is_clicked_once(desk: Desk, case: str) -> None:
-    """Where it lies, and whether it moves, is no reason to refuse."""
+def test_a_clickable_target_is_clicked_once(desk: Desk, case: str) -> None:
+    """Neither its position nor its movement is a reason to refuse."""
     desk.show(ACTIONABLE[case])
 
     desk.ok(Click(target=at("#b"), timeout_ms=QUICK))
@@ -317,8 +319,8 @@ def test_target_that_can_be_clicked_is_clicked_once(desk: Desk, case: str) -> No
     assert desk.trail().count("click") == 1
 
 
-def test_position_far_below_is_scrolled_to(desk: Desk) -> None:
-    """A point of a tall element is brought into the window."""
+def test_a_position_far_below_is_scrolled_to(desk: Desk) -> None:
+    """A point of a tall element is scrolled into view."""
     desk.show(
         "<div id=b style='height:4000px;background:#eee'>Go</div>"
         "<script>b.onclick = e => document.title = e.offsetY</script>"
@@ -329,7 +331,7 @@ def test_position_far_below_is_scrolled_to(desk: Desk) -> None:
     assert seen.pages[0].title == "3900"
 
 
-def test_late_target_is_waited_for_in_page_time(desk: Desk) -> None:
+def test_a_late_target_is_waited_for_in_page_time(desk: Desk) -> None:
     """A button that is enabled after three seconds of page time is clicked then."""
     desk.show("<button id=b disabled>Go</button><script>setTimeout(() => b.disabled = false, 3000)</script>")
 
@@ -339,8 +341,8 @@ def test_late_target_is_waited_for_in_page_time(desk: Desk) -> None:
     assert 2800 <= seen.virtual_ms <= 3200
 
 
-def test_target_in_a_late_frame_is_waited_for(desk: Desk) -> None:
-    """A frame that comes later is a target that comes later."""
+def test_a_target_in_a_late_frame_is_waited_for(desk: Desk) -> None:
+    """A frame that appears later is waited for like a target."""
     button = desk.site.put("<button id=b>Go</button>")
     desk.show(
         f"<script>setTimeout(() => document.body.innerHTML = '<iframe id=f src={button}></iframe>', 1000)</script>"

@@ -3,11 +3,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+import pytest
+
 from eikon_engine.debug.timeline_svg import WIDTH, render_timeline_svg
 from tests.debug.timelines import shop_timeline, step
 
 if TYPE_CHECKING:
     from tests.browser.desk import Desk
+
+pytestmark = pytest.mark.browser
 
 EDGES = (
     "Array.from(document.querySelectorAll('text'), each => { const box = each.getBBox(); return box.x + box.width })"
@@ -24,7 +28,7 @@ def brightness(colour: str) -> float:
 
 
 def test_the_picture_of_a_timeline_is_readable_in_light_and_dark(desk: Desk) -> None:
-    """Texts end within it, in the fonts that are here, and stand out from the paper as WCAG asks (4.5 to 1)."""
+    """Texts stay inside the picture and have the contrast that WCAG requires (4.5 to 1)."""
     timeline = shop_timeline()
     long = step(6, "fill #note with '" + "a long text of 中文 and more " * 8, "diverged")
     main = timeline.branches[0].model_copy(update={"steps": (*timeline.branches[0].steps, long)})

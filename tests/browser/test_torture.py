@@ -1,4 +1,4 @@
-"""What the web does to a browser, recorded once and played back with the server stopped; all of it: a benchmark."""
+"""The torture site, recorded once and replayed with its server stopped; a benchmark does all of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
+pytestmark = pytest.mark.browser
+
 SLOW = {"never", "cors-closed"}
-"""Items whose recording waits for an answer that never comes; the benchmark has them."""
+"""Items whose recording waits for a response that never arrives; the benchmark has them."""
 
 
 async def record(folder: Path, page: str, *, clock: str = "stepped") -> None:
@@ -42,7 +44,7 @@ def outcome_of(bundle: Path) -> ReplayOutcome:
 
 @pytest.mark.parametrize("page", ["sockets", "exchanges", "bodies", "parts", "frames", "chance"])
 def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> None:
-    """Record a page of the torture site, stop the server, and find its replay faithful, with nothing missed."""
+    """The replay of a page without its server is faithful, and nothing is missed."""
     SHARED.run(record(tmp_path / "bundle", page))
 
     outcome = outcome_of(tmp_path / "bundle")
@@ -51,8 +53,8 @@ def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> 
 
 
 @pytest.mark.parametrize("page", ["sockets", "sync-xhr"])
-def test_a_recording_in_natural_time_replays_alike(tmp_path: Path, page: str) -> None:
-    """What came while the page's clock ran by itself comes at its moment again, or when the page stands still."""
+def test_a_recording_with_the_natural_clock_replays_faithfully(tmp_path: Path, page: str) -> None:
+    """Events of a running page clock are delivered at their moments, or when the page blocks."""
     SHARED.run(record(tmp_path / "bundle", page, clock="natural"))
 
     outcome = outcome_of(tmp_path / "bundle")

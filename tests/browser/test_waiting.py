@@ -16,6 +16,8 @@ from eikon_engine.trace.actions import (
 from tests.browser.desk import Desk, Room, at
 from tests.browser.pages import Answer, PageSite
 
+pytestmark = pytest.mark.browser
+
 LATER = "<p id=p>old</p><p id=gone>x</p><script>setTimeout(() => {{ {} }}, 2000)</script>"
 
 
@@ -32,8 +34,8 @@ LATER = "<p id=p>old</p><p id=gone>x</p><script>setTimeout(() => {{ {} }}, 2000)
         ("window.ready = {}", FunctionCondition(expression="() => window.ready")),
     ],
 )
-def test_condition_is_waited_for_in_page_time(desk: Desk, change: str, condition: Condition) -> None:
-    """What comes after two seconds of the page's clock is there after two seconds of it."""
+def test_a_condition_is_waited_for_in_page_time(desk: Desk, change: str, condition: Condition) -> None:
+    """A change after two seconds of the page clock is seen at that page time."""
     desk.show(LATER.format(change))
 
     seen = desk.ok(WaitFor(condition=condition))
@@ -41,8 +43,8 @@ def test_condition_is_waited_for_in_page_time(desk: Desk, change: str, condition
     assert 1800 <= seen.virtual_ms <= 2200
 
 
-def test_load_state_holds_when_the_document_is_complete(desk: Desk) -> None:
-    """A document whose picture is still on its way is not loaded yet."""
+def test_the_load_state_holds_when_the_document_is_complete(desk: Desk) -> None:
+    """A document with a pending image is not loaded yet."""
     site = desk.site
     site.answers["/late.png"] = lambda _: Answer(
         status=404 if site.released.wait(0.3) else 200, content_type="image/png"
@@ -64,8 +66,8 @@ def test_load_state_holds_when_the_document_is_complete(desk: Desk) -> None:
         FunctionCondition(expression="() => false"),
     ],
 )
-def test_condition_that_never_holds_fails_at_its_deadline(desk: Desk, condition: Condition) -> None:
-    """Five seconds of page time are over in far less of ours, and are counted."""
+def test_a_condition_that_never_holds_fails_at_its_deadline(desk: Desk, condition: Condition) -> None:
+    """Five seconds of page time take far less wall time, and are counted."""
     desk.show("<p id=p>p")
     begin = time.monotonic()
 
@@ -79,8 +81,8 @@ def test_condition_that_never_holds_fails_at_its_deadline(desk: Desk, condition:
     assert took < 5
 
 
-def test_condition_that_holds_costs_no_page_time(desk: Desk) -> None:
-    """Only what every action is given passes."""
+def test_a_condition_that_holds_takes_no_page_time(desk: Desk) -> None:
+    """Only the settling time of every action passes."""
     desk.show("<p id=p>p")
 
     seen = desk.ok(WaitFor(condition=SelectorCondition(target=at("#p"))))
@@ -89,7 +91,7 @@ def test_condition_that_holds_costs_no_page_time(desk: Desk) -> None:
 
 
 def test_waiting_for_one_of_two_is_ambiguous(desk: Desk) -> None:
-    """It is not known which one was meant."""
+    """The intended element is unknown."""
     desk.show("<p>1<p>2")
 
     desk.fails(WaitFor(condition=SelectorCondition(target=at("p"))), "target-ambiguous")
@@ -98,8 +100,8 @@ def test_waiting_for_one_of_two_is_ambiguous(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "expression", ["nosuch.thing", "((", "() => { throw new Error('no') }", "fetch('/')", "async () => false"]
 )
-def test_expression_that_throws_is_rejected(desk: Desk, expression: str) -> None:
-    """A broken condition is told from one that does not hold."""
+def test_an_expression_that_throws_is_rejected(desk: Desk, expression: str) -> None:
+    """An invalid condition is told apart from one that does not hold."""
     desk.show("<p>1")
 
     desk.fails(WaitFor(condition=FunctionCondition(expression=expression), timeout_ms=100), "action-rejected")
@@ -123,8 +125,8 @@ def test_two_identical_runs_use_the_same_page_time(live_browser: Room, site: Pag
     assert runs[0] == runs[1]
 
 
-def test_action_given_its_recording_uses_the_recorded_page_time(desk: Desk) -> None:
-    """A replay lets exactly as much page time pass as the recording did."""
+def test_a_replayed_action_uses_the_recorded_page_time(desk: Desk) -> None:
+    """A replay advances page time exactly as far as the recording did."""
     desk.show("<p id=p>p")
     recorded = desk.ok(WaitFor(condition=SelectorCondition(target=at("#p")))).model_copy(update={"virtual_ms": 350.0})
 
@@ -134,8 +136,8 @@ def test_action_given_its_recording_uses_the_recorded_page_time(desk: Desk) -> N
     assert performed.observation.virtual_ms == 350
 
 
-def test_synchronous_request_does_not_stop_an_action(desk: Desk) -> None:
-    """A page that stands still until it is answered is answered."""
+def test_a_synchronous_request_does_not_stop_an_action(desk: Desk) -> None:
+    """A page that is blocked on a response gets it."""
     from eikon_engine.trace.actions import Click
 
     desk.site.answers["/sync"] = Answer(body="answer")

@@ -13,13 +13,15 @@ from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Navigate
 from tests.browser.desk import CLOCK_START_MS, Desk, environment
 from tests.browser.pages import Answer
-from tests.browser.worker_desk import BLOB, REST, SAY, pass_time, said, show, worker_desk
+from tests.browser.worker_desk import BLOB, SAY, SETTLE_WORKERS, pass_time, said, show, worker_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 SCRIPT = "text/javascript"
 IMPORTING = "Failed to execute 'importScripts' on 'WorkerGlobalScope'"
@@ -47,10 +49,8 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_worker_follows_the_clock_of_its_page_and_draws_from_its_seed(
-    live_browser: Room, site: PageSite, way: str
-) -> None:
-    """However a worker is started, three sessions hear the same from it, at times of the page."""
+def test_a_worker_uses_the_clock_and_the_seed_of_its_page(live_browser: Room, site: PageSite, way: str) -> None:
+    """However a worker is started, it sends the same messages in three sessions, at the same page times."""
     site.answers["/w.js"] = Answer(body=CHANCE_AND_TIME, content_type=SCRIPT)
     start = f"const source = {json.dumps(CHANCE_AND_TIME)}; const w = {WAYS[way]}; w.onmessage = e => say(e.data);"
     heard = []
@@ -72,20 +72,20 @@ def test_worker_follows_the_clock_of_its_page_and_draws_from_its_seed(
     assert f"got hello {CLOCK_START_MS}" in heard[0]
 
 
-def test_workers_of_one_page_draw_different_numbers(live_browser: Room, site: PageSite) -> None:
-    """A seed of its own is given to every worker, nested ones among them."""
+def test_workers_of_one_page_have_different_random_numbers(live_browser: Room, site: PageSite) -> None:
+    """Every worker has a seed of its own, nested ones included."""
     nested = f"const w = new Worker({BLOB.format(json.dumps('postMessage(crypto.randomUUID())'))});"
     source = json.dumps(f"postMessage(crypto.randomUUID()); {nested} w.onmessage = e => postMessage(e.data);")
     with worker_desk(live_browser) as desk:
         show(desk, f"for (const n of [1, 2]) new Worker({BLOB.format(source)}).onmessage = e => say(e.data);")
-        desk.js(REST)
+        desk.js(SETTLE_WORKERS)
 
         assert len(set(said(desk))) == 4
         assert desk.js("crypto.randomUUID()") not in said(desk)
 
 
-def test_nested_worker_is_routed_and_stepped(live_browser: Room, site: PageSite) -> None:
-    """A worker of a worker lives by the page's clock, and its script comes through the routes."""
+def test_a_nested_worker_is_routed_and_stepped(live_browser: Room, site: PageSite) -> None:
+    """A worker of a worker uses the page clock, and its script goes through the routes."""
     outer = "const w = new Worker('inner.js'); w.onmessage = e => postMessage('inner ' + e.data);"
     inner = "importScripts('more.js'); setTimeout(() => postMessage(more + Date.now() + location.pathname), 30);"
     site.answers["/deep/outer.js"] = Answer(body=outer, content_type=SCRIPT)
@@ -99,8 +99,8 @@ def test_nested_worker_is_routed_and_stepped(live_browser: Room, site: PageSite)
         assert desk.network().served == 4
 
 
-def test_worker_sees_its_own_name_address_and_relative_addresses(live_browser: Room, site: PageSite) -> None:
-    """What a script can ask about itself is what it would be told by a browser."""
+def test_a_worker_sees_its_own_name_and_urls(live_browser: Room, site: PageSite) -> None:
+    """A script reads the same values as in a browser without us."""
     script = """"use strict";
     const strict = (function () { return this === undefined })();
     postMessage([self.name, location.href, location.pathname, String(location), location instanceof WorkerLocation,
@@ -122,8 +122,8 @@ def test_worker_sees_its_own_name_address_and_relative_addresses(live_browser: R
         assert said(desk) == [f"its name,{href},/deep/w.js,{href},true,true,true,false", "near", "near", "near module"]
 
 
-def test_module_worker_runs_its_imports_on_the_same_clock(live_browser: Room, site: PageSite) -> None:
-    """A dependency that keeps a timer function at its top keeps ours."""
+def test_a_module_worker_runs_its_imports_on_the_same_clock(live_browser: Room, site: PageSite) -> None:
+    """A dependency that keeps a timer function at its top level keeps ours."""
     site.answers["/deep/w.js"] = Answer(
         body="import {later} from './dep.js'; postMessage(import.meta.url);"
         "onmessage = e => later(() => postMessage(e.data + Date.now()), 25);",
@@ -141,8 +141,8 @@ def test_module_worker_runs_its_imports_on_the_same_clock(live_browser: Room, si
         assert said(desk) == [f"{site.url}/deep/w.js", f"at {CLOCK_START_MS + 25}"]
 
 
-def test_messages_and_transfers_reach_a_worker_that_still_starts(live_browser: Room, site: PageSite) -> None:
-    """What is posted early arrives in order; what is transferred is gone from the page; errors are those of a clone."""
+def test_messages_and_transfers_reach_a_starting_worker(live_browser: Room, site: PageSite) -> None:
+    """Early messages arrive in order, transferred objects leave the page, and clone errors are raised."""
     site.answers["/w.js"] = Answer(
         body="onmessage = e => { e.ports[0]?.postMessage('by port');"
         " postMessage([e.data.byteLength ?? e.data, e.data instanceof ArrayBuffer].join()) }",
@@ -159,7 +159,7 @@ def test_messages_and_transfers_reach_a_worker_that_still_starts(live_browser: R
     """
     with worker_desk(live_browser) as desk:
         show(desk, script)
-        desk.js(REST)
+        desk.js(SETTLE_WORKERS)
 
         heard = said(desk)
         assert heard[:3] == ["0", "DataCloneError", "true,true,Worker,0"]
@@ -167,20 +167,20 @@ def test_messages_and_transfers_reach_a_worker_that_still_starts(live_browser: R
         assert "by port" in heard
 
 
-def test_page_knows_when_its_workers_have_handled_what_was_posted(live_browser: Room, site: PageSite) -> None:
-    """Work that takes its time is over when the workers are at rest, and its answers have arrived."""
+def test_a_page_knows_when_its_workers_are_idle(live_browser: Room, site: PageSite) -> None:
+    """Long work is over when the workers are idle, and its messages have arrived."""
     source = json.dumps("onmessage = e => { let x = 0; for (let i = 0; i < 3e7; i++) x += i; postMessage(e.data); }")
     with worker_desk(live_browser) as desk:
         show(desk, f"const w = new Worker({BLOB.format(source)}); w.onmessage = e => say(e.data);")
 
         desk.js("(w.postMessage(1), w.postMessage(2), 0)")
-        desk.js(REST)
+        desk.js(SETTLE_WORKERS)
 
         assert said(desk) == ["1", "2"]
 
 
-def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: PageSite) -> None:
-    """A request of a worker is known before anybody hears of it."""
+def test_workers_report_how_many_responses_they_wait_for(live_browser: Room, site: PageSite) -> None:
+    """A request of a worker is counted before the browser reports it."""
     source = json.dumps(f"fetch('{site.url}/slow').then(() => postMessage('answered'))")
 
     def slowly(_asked: object) -> Answer:
@@ -192,11 +192,11 @@ def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: P
         desk.ok(Navigate(url=site.put(SAY.format(""))))
         desk.js(f"(window.w = new Worker({BLOB.format(source)}), w.onmessage = e => say(e.data), 0)")
 
-        assert desk.js(REST) == 1
+        assert desk.js(SETTLE_WORKERS) == 1
 
         site.released.set()
         desk.portal.call(desk.worker.session.stabilizer.settle, 0)
-        assert desk.js(REST) == 0
+        assert desk.js(SETTLE_WORKERS) == 0
         site.released.clear()
 
 
@@ -220,10 +220,10 @@ def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: P
         ("Worker('w.js')", ["TypeError"]),
     ],
 )
-def test_failing_worker_fails_as_in_a_browser(
+def test_a_failing_worker_fails_as_in_a_browser(
     live_browser: Room, site: PageSite, start: str, expected: list[str]
 ) -> None:
-    """Errors come as the events and exceptions that a page without us would see, and nothing waits for ever."""
+    """Errors are the events and exceptions that a page sees in any browser, and nothing waits forever."""
     site.answers["/throws.js"] = Answer(body="\nthrow new Error('no');", content_type=SCRIPT)
     site.answers["/wrong.js"] = Answer(body=")", content_type=SCRIPT)
     script = f"""try {{ const w = {start}; w.onerror = e => say([e.constructor.name, e.message,
@@ -239,8 +239,8 @@ def test_failing_worker_fails_as_in_a_browser(
         ]
 
 
-def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_browser: Room, site: PageSite) -> None:
-    """A page that allows workers by address alone gets its worker, on the real clock, and we know of it."""
+def test_a_policy_that_forbids_blobs_leaves_the_worker_native(live_browser: Room, site: PageSite) -> None:
+    """A page that allows workers by URL only gets its worker, with real time, and we report it."""
     site.answers["/w.js"] = Answer(body="onmessage = e => postMessage('got ' + e.data)", content_type=SCRIPT)
     body = SAY.format(
         "const w = new Worker('w.js'); w.onmessage = e => say(e.data); w.postMessage(1); w.postMessage(2)"
@@ -248,7 +248,7 @@ def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_brows
     site.answers["/strict"] = Answer(body=body, headers=(("Content-Security-Policy", "worker-src 'self'"),))
     with worker_desk(live_browser) as desk:
         desk.ok(Navigate(url=f"{site.url}/strict"))
-        desk.js(REST)
+        desk.js(SETTLE_WORKERS)
         pass_time(desk, 40)
 
         (note,) = desk.network().notes
@@ -256,10 +256,10 @@ def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_brows
         assert said(desk) == ["got 1", "got 2"]
 
 
-def test_replay_tells_of_a_worker_on_the_real_clock(
+def test_a_replay_reports_a_worker_on_the_real_clock(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A sealed session notes what it could not step, as the live one did."""
+    """A sealed session notes what it cannot step, like the live one."""
     site.answers["/w.js"] = Answer(body="postMessage(1)", content_type=SCRIPT)
     policy = ("Content-Security-Policy", "require-trusted-types-for 'script'; worker-src 'self'")
     body = SAY.format("trustedTypes.createPolicy('default', { createScriptURL: each => each }); new Worker('w.js')")
@@ -274,8 +274,8 @@ def test_replay_tells_of_a_worker_on_the_real_clock(
         assert desk.network().notes == live
 
 
-def test_worker_is_told_the_machine_of_its_page(live_browser: Room, site: PageSite) -> None:
-    """Processors, memory and languages are those that the recording knew, in a worker and in one that it starts."""
+def test_a_worker_sees_the_recorded_machine(live_browser: Room, site: PageSite) -> None:
+    """Processors, memory and languages are the recorded ones, in nested workers too."""
     tell = "postMessage([navigator.hardwareConcurrency, navigator.deviceMemory, navigator.languages].join())"
     nested = f"new Worker('data:text/javascript,{tell}').onmessage = e => {{ {tell}; postMessage(e.data) }}"
     script = f"new Worker({BLOB.format(json.dumps(nested))}).onmessage = e => say(e.data)"
@@ -292,8 +292,8 @@ def test_worker_is_told_the_machine_of_its_page(live_browser: Room, site: PageSi
         assert said(desk) == ["3,2,de-DE,de", "3,2,de-DE,de"]
 
 
-def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite) -> None:
-    """Ended by its page or by itself, with timers left, it holds up nobody."""
+def test_a_terminated_worker_is_not_waited_for(live_browser: Room, site: PageSite) -> None:
+    """A worker that its page or it itself ended blocks nothing, even with timers left."""
     endless = json.dumps("setInterval(() => postMessage('tick'), 10)")
     closing = json.dumps(
         "setTimeout(() => { postMessage('closing'); close(); }, 10); setTimeout(() => postMessage('no'), 99)"
@@ -311,7 +311,7 @@ def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite)
 
 
 def test_timers_of_a_worker_run_in_order_and_errors_do_not_stop_them(live_browser: Room, site: PageSite) -> None:
-    """Chains of timers, promises between them, timers of text and timers that throw run in the order of their times."""
+    """Chained timers, promises, string timers and throwing timers run in order of their times."""
     source = json.dumps(
         "const log = []; setTimeout(() => { log.push('b'); Promise.resolve().then(() => log.push('c')); }, 5);"
         "setTimeout(() => log.push('d'), 5); setTimeout(\"log.push('a')\", 1);"
@@ -326,8 +326,8 @@ def test_timers_of_a_worker_run_in_order_and_errors_do_not_stop_them(live_browse
         assert said(desk) == ["b,c,d,TimeoutError 20"]
 
 
-def test_worker_that_computes_for_ever_is_waited_for_once(live_browser: Room, site: PageSite) -> None:
-    """It costs some seconds, once, and is known; the others go on."""
+def test_an_endless_worker_is_waited_for_once(live_browser: Room, site: PageSite) -> None:
+    """It costs some seconds once and is reported; other workers continue."""
     endless, lively = json.dumps("for (;;);"), json.dumps("setInterval(() => postMessage('tick'), 20)")
     with worker_desk(live_browser) as desk:
         show(
@@ -343,8 +343,8 @@ def test_worker_that_computes_for_ever_is_waited_for_once(live_browser: Room, si
         assert time.monotonic() - begin < 8
 
 
-def test_shared_worker_becomes_one_of_its_document(live_browser: Room, site: PageSite) -> None:
-    """Both ends of a document reach one worker, whose requests are routed and whose clock is the page's."""
+def test_a_shared_worker_becomes_a_worker_of_its_document(live_browser: Room, site: PageSite) -> None:
+    """All its ports of one document reach one worker, which is routed and stepped."""
     site.answers["/s.js"] = Answer(
         body="let n = 0; onconnect = e => { const [port] = e.ports; n++;"
         " port.onmessage = m => setTimeout(() => fetch('f').then(r => r.text()).then("
@@ -356,15 +356,15 @@ def test_shared_worker_becomes_one_of_its_document(live_browser: Room, site: Pag
         s.port.onmessage = e => say(e.data); s.port.postMessage(n); }"""
     with worker_desk(live_browser) as desk:
         show(desk, script)
-        desk.js(REST)
+        desk.js(SETTLE_WORKERS)
         pass_time(desk, 60)
 
         assert sorted(said(desk)) == [f"{n} 2 text its name {CLOCK_START_MS + 40}" for n in (1, 2)]
         assert desk.network().served == 4
 
 
-def test_worker_of_a_running_clock_runs_by_itself(live_browser: Room, site: PageSite) -> None:
-    """Where the page's clock is not stepped, timers run, and time began at the page's."""
+def test_a_worker_with_the_natural_clock_runs_by_itself(live_browser: Room, site: PageSite) -> None:
+    """If the page clock is not stepped, timers run, and time began with the page."""
     source = json.dumps("setTimeout(() => postMessage(Date.now()), 5)")
     with worker_desk(live_browser, stepped=False) as desk:
         show(desk, "")
@@ -379,7 +379,7 @@ def test_worker_of_a_running_clock_runs_by_itself(live_browser: Room, site: Page
 def test_recorded_workers_are_replayed(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """The script of a worker is recorded as the server gave it, and a sealed session starts it from there."""
+    """The original script of a worker is recorded, and a sealed session starts it from the recording."""
     body = "fetch('data').then(r => r.text()).then(t => postMessage(t + crypto.randomUUID()))"
     site.answers["/w.js"] = Answer(body=body, content_type=SCRIPT)
     site.answers["/data"] = Answer(body="from the server ")
@@ -389,7 +389,7 @@ def test_recorded_workers_are_replayed(
         with opening(tmp_path, settle_ms=0) as desk:
             desk.ok(Navigate(url=url))
             for _ in range(4):
-                desk.js(REST)
+                desk.js(SETTLE_WORKERS)
                 desk.portal.call(desk.worker.session.stabilizer.settle, 0)
             heard.append(said(desk))
 

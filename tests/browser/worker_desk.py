@@ -1,4 +1,4 @@
-"""Sessions whose workers follow the clock of their page, driven by hand."""
+"""Sessions whose workers use the clock of their page, which a test advances."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 SAY = "<pre id=p></pre><script>const say = text => p.textContent += text + '\\n';{}</script>"
 BLOB = "URL.createObjectURL(new Blob([{}], {{type: 'text/javascript'}}))"
-REST = """(async () => {
+SETTLE_WORKERS = """(async () => {
   let open;
-  do open = await __eikon__.restWorkers(); while (__eikon__.workersStart());
+  do open = await __eikon__.settleWorkers(); while (__eikon__.hasStartingWorkers());
   return open;
 })()"""
 """Wait until workers have started and are at rest; gives how many answers they wait for."""
@@ -30,9 +30,9 @@ def worker_desk(room: Room, *, stepped: bool = True) -> Iterator[Desk]:
 
 
 def show(desk: Desk, script: str) -> None:
-    """Load a document with a script that may `say` things, and wait until its workers have started."""
+    """Load a document with a script that may call `say`, and wait until its workers have started."""
     desk.ok(Navigate(url=desk.site.put(SAY.format(script))))
-    desk.js(REST)
+    desk.js(SETTLE_WORKERS)
 
 
 def pass_time(desk: Desk, duration_ms: int, tick_ms: int = 20) -> None:

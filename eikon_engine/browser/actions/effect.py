@@ -64,8 +64,8 @@ async def delivery_barrier(session: Session, page: Page) -> AsyncIterator[None]:
     """
     from playwright.async_api import Error
 
-    session.stabilizer.mark_acting()
-    with session.stabilizer.hold_deliveries(acting=True):
+    session.timeline.mark_acting()
+    with session.stabilizer.barrier.hold(acting=True):
         try:
             yield
         except Error:

@@ -56,18 +56,18 @@ async def go_through_history(session: Session, action: GoBack | GoForward) -> Ac
     page = require_page(session, action.page)
     before = await _history_entry(page, action.type)
     if action.type == "go_back":
-        move, wanted = page.go_back(wait_until=action.wait_until, timeout=action.timeout_ms), "going back"
+        move, operation = page.go_back(wait_until=action.wait_until, timeout=action.timeout_ms), "going back"
     else:
-        move, wanted = page.go_forward(wait_until=action.wait_until, timeout=action.timeout_ms), "going forward"
-    response = await _wait_for_load(session, move, wanted)
+        move, operation = page.go_forward(wait_until=action.wait_until, timeout=action.timeout_ms), "going forward"
+    response = await _wait_for_load(session, move, operation)
     await session.stabilizer.wait_until_idle()
     if response is None and await _history_entry(page, action.type) == before:
-        message = f"{wanted}: the history of page {action.page} has no such entry; the page is still at {page.url}"
+        message = f"{operation}: the history of page {action.page} has no such entry; the page is still at {page.url}"
         raise NavigationError(message)
     return ActionEffect()
 
 
-async def _history_entry(page: Page, wanted: str) -> object:
+async def _history_entry(page: Page, operation: str) -> object:
     """Return the current history entry; two states of an application may share one URL."""
     from playwright.async_api import Error
 
@@ -76,10 +76,10 @@ async def _history_entry(page: Page, wanted: str) -> object:
     except Error as error:
         if re.search(DOCUMENT_REPLACED, error.message):
             return None  # the page is navigating
-        raise translate(error, f"reading the history to {wanted}") from error
+        raise translate(error, f"reading the history to {operation}") from error
 
 
-async def _wait_for_load(session: Session, load: Awaitable[Response | None], wanted: str) -> Response | None:
+async def _wait_for_load(session: Session, load: Awaitable[Response | None], operation: str) -> Response | None:
     from playwright.async_api import Error
 
     redirects, downloads = session.redirects_served, session.tracker.download_count
@@ -92,7 +92,7 @@ async def _wait_for_load(session: Session, load: Awaitable[Response | None], wan
             return None  # a recorded document redirect continues as a navigation of our own
         if session.tracker.download_count > downloads or "Download is starting" in error.message:
             return None  # the document turned out to be a download
-        raise translate(error, wanted) from error
+        raise translate(error, operation) from error
 
 
 async def answer_dialog(session: Session, action: AnswerDialog) -> ActionEffect:
@@ -125,7 +125,7 @@ async def open_page(session: Session, action: OpenPage) -> ActionEffect:
     if action.page != coming:
         message = f"cannot open page {action.page}: the next page in order of opening is {coming}"
         raise ActionRejectedError(message)
-    session.stabilizer.mark_acting()
+    session.timeline.mark_acting()
     async with translated_errors(f"opening page {action.page}"):
         await session.context.new_page()
     return ActionEffect()

@@ -80,7 +80,7 @@ async def set_checked(session: Session, action: Check | Uncheck) -> ActionEffect
         await bound.locator.set_checked(
             action.type == "check",
             position=_position(action.position),
-            force=not session.stabilizer.is_natural,
+            force=not session.timeline.is_natural,
             timeout=ACT_TIMEOUT_MS,
         )
     return ActionEffect(bound=bound)
@@ -145,7 +145,7 @@ def _known_point(
     Binding has made all checks that Playwright would repeat over several frames. If the page clock runs by itself, or
     modifier keys are held, Playwright must make them, and None is returned.
     """
-    return None if session.stabilizer.is_natural or action.modifiers else bound.point
+    return None if session.timeline.is_natural or action.modifiers else bound.point
 
 
 async def _await_mouse(operation: Awaitable[None]) -> None:

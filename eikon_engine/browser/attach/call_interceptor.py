@@ -12,11 +12,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eikon_engine.browser.attach.client_views import IS_INTERNAL_CALL, internal_calls
 from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.browser.playwright_internals import (
+    can_intercept,
+    has_sender,
+    listener_error_kept,
+    object_of_channel,
+    parent_of,
+    replace_sender,
+    sender_of,
+    type_of,
+)
 from eikon_engine.errors import UsageError
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
+
+    from eikon_engine.browser.playwright_internals import SendCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,28 +58,28 @@ class CallInterceptor:
     """Interceptor between a client and its connection."""
 
     def __init__(self, connection: Any, listener: CallListener, on_error: Callable[[Exception], None]) -> None:  # noqa: ANN401 - has no public type
-        """Intercept nothing yet; errors of `listener` go to `on_fault`, not into the agent's call.
+        """Intercept nothing yet; errors of `listener` go to `on_error`, not into the agent's call.
 
         Raises:
             UsageError: this version of Playwright sends its calls differently.
         """
-        if not hasattr(connection, "send_message_to_server"):
+        if not can_intercept(connection):
             message = "recording an agent requires Playwright 1.65 or newer; update playwright"
             raise UsageError(message)
         self._connection = connection
         self._listener = listener
         self._on_error = on_error
-        self._send: Callable[..., asyncio.Future[Any]] = connection.send_message_to_server
+        self._send: SendCall = sender_of(connection)
 
     def start(self) -> None:
         """Start intercepting."""
-        self._send = self._connection.send_message_to_server
-        self._connection.send_message_to_server = self._intercept
+        self._send = sender_of(self._connection)
+        replace_sender(self._connection, self._intercept)
 
     def stop(self) -> None:
         """Restore the connection; an interceptor installed later keeps working."""
-        if self._connection.__dict__.get("send_message_to_server") == self._intercept:
-            self._connection.send_message_to_server = self._send
+        if has_sender(self._connection, self._intercept):
+            replace_sender(self._connection, self._send)
         self._listener = _NullListener()
 
     def send(self, target: Any, method: str, params: Mapping[str, Any]) -> asyncio.Future[Any] | None:  # noqa: ANN401 - as above
@@ -82,17 +94,14 @@ class CallInterceptor:
 
     def _send_internal(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
         """Send an internal call; a pending error of an agent's event listener stays for the agent's next call."""
-        kept, self._connection._error = self._connection._error, None  # noqa: SLF001 - this module wraps private objects
-        try:
+        with listener_error_kept(self._connection):
             return self._send(target, method, params, options)
-        finally:
-            self._connection._error = self._connection._error or kept  # noqa: SLF001 - as above
 
     def _intercept(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
         if IS_INTERNAL_CALL.get():
             return self._send_internal(target, method, params, options)
         call = PlaywrightCall(
-            name=f"{target._type}.{method}",  # noqa: SLF001 - this module wraps private objects
+            name=f"{type_of(target)}.{method}",
             target=target,
             params=params or {},
             timeout_ms=options.get("timeout"),
@@ -132,24 +141,24 @@ class _NullListener:
 def context_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - the objects of the client have no public types
     """Return the context of a call; None if it has none."""
     found = call.target
-    while found is not None and found._type != "BrowserContext":  # noqa: SLF001 - this module wraps private objects
-        found = found._parent  # noqa: SLF001 - as above
+    while found is not None and type_of(found) != "BrowserContext":
+        found = parent_of(found)
     return found
 
 
 def page_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - as above
     """Return the page of a call; None if it has none."""
     found = call.target
-    while found is not None and found._type != "Page":  # noqa: SLF001 - as above
-        found = found.page if found._type in {"Dialog", "Frame"} else found._parent  # noqa: SLF001 - as above
+    while found is not None and type_of(found) != "Page":
+        found = found.page if type_of(found) in {"Dialog", "Frame"} else parent_of(found)
     return found
 
 
 def frame_of_call(call: PlaywrightCall) -> Any:  # noqa: ANN401 - as above
     """Return the frame in which a call resolves selectors: its own, or the main frame of its page."""
     found = call.target
-    while found is not None and found._type != "Frame":  # noqa: SLF001 - as above
-        found = found.main_frame if found._type == "Page" else found._parent  # noqa: SLF001 - as above
+    while found is not None and type_of(found) != "Frame":
+        found = found.main_frame if type_of(found) == "Page" else parent_of(found)
     return found
 
 
@@ -173,11 +182,11 @@ def frame_path(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
 
 def handle_in_result(result: Any) -> Any:  # noqa: ANN401 - as above
     """Return the object behind a channel in a result; None if there is none."""
-    return getattr(result, "_object", None)
+    return object_of_channel(result)
 
 
 def failure_from_error(error: Exception, operation: str) -> tuple[str, str]:
-    """Return code and message of a failed call; `wanted` describes the call."""
+    """Return code and message of a failed call; `operation` describes the call."""
     from playwright.async_api import Error
 
     if not isinstance(error, Error):

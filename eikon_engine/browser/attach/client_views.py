@@ -13,6 +13,13 @@ from inspect import Parameter, signature
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
+from eikon_engine.browser.playwright_internals import (
+    async_wrapper_classes,
+    impl_of,
+    mapping_class,
+    replace_handler_wrapping,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -40,14 +47,10 @@ class ClientViews:
     """Create views of client objects; each object has one view."""
 
     def __init__(self, on_error: Callable[[Exception], None]) -> None:
-        """Prepare the classes; errors of our event listeners go to `on_fault`, not to the agent."""
-        import playwright.async_api  # noqa: F401 - registers the classes
-        from playwright._impl import _async_base, _impl_to_api_mapping
-
-        mapping_class = _rebind_class(_impl_to_api_mapping.ImplToApiMapping, {"API_ATTR": VIEW_ATTRIBUTE})
-        self._mapping = mapping_class()
+        """Prepare the classes; errors of our event listeners go to `on_error`, not to the agent."""
+        self._mapping = _rebind_class(mapping_class(), {"API_ATTR": VIEW_ATTRIBUTE})()
         self._on_error = on_error
-        for impl_class, api_class in _async_base.mapping._mapping.items():  # noqa: SLF001 - this module wraps private objects
+        for impl_class, api_class in async_wrapper_classes().items():
             self._mapping.register(impl_class, self._view_class(api_class))
 
     def context(self, wrapper: object) -> BrowserContext:
@@ -65,7 +68,7 @@ class ClientViews:
             return self._listener(handler) if callable(handler) else handler
 
         own = _rebind_class(api_class, {"mapping": self._mapping})
-        own._wrap_handler = wrap_handler  # noqa: SLF001 - every wrapper has it
+        replace_handler_wrapping(own, wrap_handler)
         return own
 
     def _listener(self, handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,7 +76,7 @@ class ClientViews:
         kinds = [parameter.kind for parameter in signature(handler).parameters.values()]
         taken = None if Parameter.VAR_POSITIONAL in kinds else len(kinds)
 
-        def hear(*values: object) -> object:
+        def call_handler(*values: object) -> object:
             with internal_calls():
                 try:
                     return handler(*map(self._mapping.from_maybe_impl, values[:taken]))
@@ -81,12 +84,7 @@ class ClientViews:
                     self._on_error(error)
                     return None
 
-        return hear
-
-
-def impl_of(wrapper: object) -> Any:  # noqa: ANN401 - the objects inside have no public types
-    """Return the object behind a wrapper of `playwright.sync_api` or `playwright.async_api`."""
-    return wrapper._impl_obj  # type: ignore[attr-defined] # noqa: SLF001 - this module wraps private objects
+        return call_handler
 
 
 def _rebind_class(original: type, names: dict[str, object]) -> Any:  # noqa: ANN401 - a class made at run time

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.actions.effect import require_page
-from eikon_engine.browser.attach.client_views import ClientViews, impl_of, internal_calls
+from eikon_engine.browser.attach.client_views import ClientViews, internal_calls
 from eikon_engine.browser.attach.traffic import AttachedTraffic
 from eikon_engine.browser.environment import (
     NativeBrowser,
@@ -25,6 +25,7 @@ from eikon_engine.browser.observation import capture_page
 from eikon_engine.browser.page_clock import NaturalClock
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.page_tracker import PageTracker
+from eikon_engine.browser.playwright_internals import context_options
 from eikon_engine.browser.redaction import redact_snapshot
 from eikon_engine.browser.session import Session, SessionOptions, init_scripts
 from eikon_engine.browser.stabilizer import PageStabilizer
@@ -84,12 +85,6 @@ def require_context(wrapper: object) -> object:
     return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
 
 
-def is_loop_closed(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
-    """Return whether the event loop of a client is closed."""
-    fiber = getattr(wrapper, "_dispatcher_fiber", None)
-    return bool(wrapper._loop.is_closed() or (fiber is not None and fiber.dead))  # noqa: SLF001 - has no public name
-
-
 async def attach(
     client_object: object,
     *,
@@ -105,7 +100,7 @@ async def attach(
         UsageError: a document is already loaded, or the browser is not Chromium.
     """
     with internal_calls():
-        options = impl_of(client_object)._options  # noqa: SLF001 - the options of a context have no public name
+        options = context_options(client_object)
         context = ClientViews(on_error).context(client_object)
         _require_blank_pages(context)
         environment = await _environment(context, options, now, secrets)
@@ -129,15 +124,15 @@ async def _attach_session(
     context: BrowserContext, options: Mapping[str, Any], chosen: SessionOptions, network: NetworkWriter
 ) -> AttachedContext:
     state: Any = await context.storage_state(indexed_db=True)
-    ledger = PageTracker(context, handles_dialogs=False)
-    rest = PageStabilizer(NaturalClock(), ledger, chosen.environment.tick_ms)
-    rest.has_acting_phase = True
+    tracker = PageTracker(context, handles_dialogs=False)
+    stabilizer = PageStabilizer(NaturalClock(), tracker, chosen.environment.tick_ms)
+    stabilizer.timeline.has_acting_phase = True
     traffic = AttachedTraffic()
     secrets = chosen.secrets.values
     session = Session(
         context=context,
-        tracker=ledger,
-        stabilizer=rest,
+        tracker=tracker,
+        stabilizer=stabilizer,
         environment=chosen.environment,
         secrets=chosen.secrets,
         redactor=build_redactor(dict(secrets), chosen.urls, chosen.stand_ins),
@@ -151,7 +146,7 @@ async def _attach_session(
     capture = NetworkCapture(session, network)
     await capture.start()
     await traffic.wait_until_ready()
-    ledger.take_events()
+    tracker.take_events()
     return AttachedContext(
         session=session, capture=capture, storage_state=state, warnings=tuple(_unsupported_option_warnings(options))
     )
@@ -170,10 +165,10 @@ def _require_blank_pages(context: BrowserContext) -> None:
 
 async def _prepare_documents(context: BrowserContext, environment: Environment) -> None:
     """Add our init scripts; documents that are open already are blank and get them too."""
-    standstill = load_script("init_blocking_requests.js")  # it writes to the console, which the agent may read
+    blocking = load_script("init_blocking_requests.js")  # it writes to the console, which the agent may read
     scripts = init_scripts(SessionOptions(environment=environment, natural_clock=True))
     for script in (*scripts, load_script("init_attached_sockets.js"), load_script("init_hit_targets.js")):
-        if script != standstill:
+        if script != blocking:
             await context.add_init_script(script)
 
 

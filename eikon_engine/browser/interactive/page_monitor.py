@@ -1,4 +1,4 @@
-"""Observe what a person does outside the document over the DevToolsSession protocol: address bar, history, dialogs.
+"""Observe what a person does outside the document over the DevTools protocol: address bar, history, dialogs.
 
 Domain Page: https://chromedevtools.github.io/devtools-protocol/tot/Page/. Documents announce their navigations with
 `frameRequestedNavigation`; a navigation that starts without it was requested by the person.
@@ -38,7 +38,7 @@ class PageListener(Protocol):
         """Handle a navigation."""
 
     def on_history_navigated(self, page: int, url: str, direction: Awaitable[NavigationKind | None]) -> None:
-        """Handle a history navigation when it starts; `way` resolves later, to None if it stays unknown.
+        """Handle a history navigation when it starts; `direction` resolves later, to None if it stays unknown.
 
         A step of more than one entry is a navigation.
         """
@@ -60,13 +60,13 @@ class _Dialog:
     default: str
 
 
-def call_soon(callback: Callable[..., None], *told: object) -> None:
-    """Call `tell` in the next iteration of the event loop, to preserve the order of events.
+def call_soon(callback: Callable[..., None], *arguments: object) -> None:
+    """Call `callback` in the next iteration of the event loop, to preserve the order of events.
 
     Playwright delivers binding calls in a task, which starts in the next iteration, and browser events immediately: of
     two that are read together, the later one would arrive first.
     """
-    asyncio.get_running_loop().call_soon(callback, *told)
+    asyncio.get_running_loop().call_soon(callback, *arguments)
 
 
 class PageMonitor:
@@ -150,7 +150,7 @@ class PageMonitor:
             self._listener.on_history_navigated(self.ordinal, url, direction)
 
     async def _resolve_direction(self, url: str, navigation: int) -> NavigationKind | None:
-        """Determine the direction of history navigation number `begun` to `url`.
+        """Determine the direction of history navigation number `navigation` to `url`.
 
         It ends at the entry with that URL. If several entries have it, wait for the navigation to end and read the
         index, unless another navigation has started.

@@ -12,11 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eikon_engine.browser.attach.call_interceptor import frame_path
-from eikon_engine.browser.attach.client_views import impl_of
 from eikon_engine.browser.interactive.page_monitor import PageMonitor, call_soon
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.page_scripts.loader import load_script
 from eikon_engine.browser.playwright_errors import first_line
+from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.errors import NavigationError, UsageError
 
 if TYPE_CHECKING:

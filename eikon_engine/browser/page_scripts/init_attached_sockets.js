@@ -1,5 +1,5 @@
 // Runs in every document of an attached context before its own scripts: reports which side closes a WebSocket, with
-// which code, and the content of sent Blobs; the DevToolsSession protocol reports neither. Reports go over a binding that is
+// which code, and the content of sent Blobs; the DevTools protocol reports neither. Reports go over a binding that is
 // removed before the page can see it; calls, events and errors stay unchanged.
 (() => {
   const own = window.__eikon__;

@@ -44,8 +44,8 @@
     const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0)) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0];
     if (!seen[3]) return seen;
-    return own.restWorkers().then(fetches => {
-      const loading = seen[0] || (own.waived !== document && own.workersStart() ? 1 : 0);
+    return own.settleWorkers().then(fetches => {
+      const loading = seen[0] || (own.waived !== document && own.hasStartingWorkers() ? 1 : 0);
       return [loading, seen[1], pending + fetches, seen[3]];
     });
   };

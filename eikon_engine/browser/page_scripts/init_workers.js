@@ -460,12 +460,12 @@
     own.stepWorkers = async () => { if (records.size) await askAll({ kind: 'step', now: Date.now() }); };
     // A starting worker waits for its script, which may be delivered later: the document counts as loading.
     let starting = 0;
-    own.restWorkers = async () => {
+    own.settleWorkers = async () => {
       const word = records.size ? await askAll({ kind: 'rest' }) : { fetches: 0, starting: 0 };
       starting = word.starting;
       return word.fetches;
     };
-    own.workersStart = () => records.size > 0 && starting > 0;
+    own.hasStartingWorkers = () => records.size > 0 && starting > 0;
     own.waiveWorkers = () => {
       for (const record of records) {
         if (record.state === 'starting' && !record.broken) stopWaiting(record, record.whenReady);

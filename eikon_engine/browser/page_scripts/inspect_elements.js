@@ -50,7 +50,7 @@
     const role = roleOf(element);
     const id = element.id ? '#' + element.id : '';
     const label = nameOf(element, role) || textOf(element);
-    return `<${element.localName}${id}>${label ? ' ' + JSON_TYPE.stringify(label.slice(0, 60)) : ''}`;
+    return `<${element.localName}${id}>${label ? ' ' + JSON.stringify(label.slice(0, 60)) : ''}`;
   };
   const STABLE = ['action', 'alt', 'data-id', 'data-test', 'data-testid', 'for', 'formaction', 'href', 'id', 'method',
     'name', 'placeholder', 'role', 'src', 'target', 'title', 'type'];

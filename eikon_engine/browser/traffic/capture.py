@@ -73,18 +73,18 @@ class NetworkCapture:
         """Record that a page opened a WebSocket."""
         self._session.detect_in_text(url, by_page=True)
         url = self._session.redactor.redact_text(url)
-        self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.stabilizer.moment()))
+        self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.timeline.moment()))
 
     def on_accepted(self, socket: int, protocol: str, extensions: str) -> None:
         """Record that the server accepted a connection."""
-        moment = self._session.stabilizer.moment()
+        moment = self._session.timeline.moment()
         self._writer.append_socket(
             SocketAccepted(socket=socket, protocol=protocol, extensions=extensions, moment=moment)
         )
 
     def on_message(self, socket: int, sender: SocketSide, content: str | bytes) -> None:
         """Record a message."""
-        binary, moment = isinstance(content, bytes), self._session.stabilizer.moment()
+        binary, moment = isinstance(content, bytes), self._session.timeline.moment()
         if isinstance(content, str):
             self._session.detect_in_text(content, by_page=sender == "page")
         data = self._session.redactor.redact_bytes(content if isinstance(content, bytes) else content.encode())
@@ -101,7 +101,7 @@ class NetworkCapture:
 
     def on_closed(self, socket: int, closer: SocketSide, code: int | None, reason: str) -> None:
         """Record that one side closed a socket."""
-        moment = self._session.stabilizer.moment()
+        moment = self._session.timeline.moment()
         reason = self._session.redactor.redact_text(reason)
         self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
 
@@ -149,17 +149,17 @@ class NetworkCapture:
         self._ordinals[request] = sum(self._occurrences.values())
         self._occurrence_and_frame[request] = (self._occurrences[key], frame_path(frame_of(request)))
         self._occurrences[key] += 1
-        self._started[request] = self._session.stabilizer.now_ms
+        self._started[request] = self._session.timeline.now_ms
 
     def _on_response(self, response: Response) -> None:
         if response.request.resource_type in TRIGGERING_TYPES:
-            self._response_began[_first_request(response.request)] = self._session.stabilizer.moment()
+            self._response_began[_first_request(response.request)] = self._session.timeline.moment()
 
     def _on_end(self, request: Request) -> None:
         root = _first_request(request)
         if root not in self._ordinals:
             return
-        self._ends[root] = self._session.stabilizer.moment()
+        self._ends[root] = self._session.timeline.moment()
         task = asyncio.ensure_future(self._record(root, request))
         self._tasks.add(task)
         task.add_done_callback(self._on_recorded)
@@ -355,7 +355,7 @@ def is_attachment(answer: Response) -> bool:
 
 
 def _pieces(stream: ResponseStream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:
-    """Return the pieces of a body, if it came in several and all were captured; redaction may change its size."""
+    """Return the pieces of a body, if there are several and all were captured; redaction may change its size."""
     if stream is None or (whole and not stream.has_pieces) or stream.size != (body.size if body is not None else 0):
         return ()
     return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
@@ -364,8 +364,8 @@ def _pieces(stream: ResponseStream | None, body: BlobRef | None, *, whole: bool 
 def _as_two_pieces(stream: ResponseStream, body: BlobRef | None) -> tuple[Piece, ...]:
     """Return headers and body as two pieces, for a body whose pieces are unknown because it was redacted."""
     (_, begun), (_, last) = stream.moments[0], stream.moments[-1]
-    came = (Piece(length=body.size, moment=last),) if body is not None else ()
-    return (Piece(length=0, moment=begun), *came)
+    rest = (Piece(length=body.size, moment=last),) if body is not None else ()
+    return (Piece(length=0, moment=begun), *rest)
 
 
 def _before_end(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:

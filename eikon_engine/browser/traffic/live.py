@@ -107,7 +107,7 @@ class LiveTraffic:
         for hold in self.request_holds:
             await hold(route.request)
         if self._session is not None:
-            await self._session.stabilizer.wait_until_deliverable(route.request)
+            await self._session.stabilizer.barrier.wait_until_deliverable(route.request)
         self._served += 1
         try:
             await route.continue_()

@@ -123,16 +123,16 @@ async def send_live_request(
         while True:
             is_at_home = is_document or home == urlsplit(sent.url).hostname
             try:
-                came = await _fetch_once(client if is_at_home else stranger, sent, timeout_ms)
+                response = await _fetch_once(client if is_at_home else stranger, sent, timeout_ms)
             except Error as error:
                 return LiveResult(hops=tuple(hops), failure=_net_error(error), reason=_client_message(error))
-            following = _redirected_request(sent, came)
+            following = _redirected_request(sent, response)
             if following is None:
-                refusal = _cors_denial_reason(sent, came) if hops else ""
+                refusal = _cors_denial_reason(sent, response) if hops else ""
                 if refusal:
                     return LiveResult(hops=tuple(hops), failure=_FAILED, reason=refusal)
-                return LiveResult(hops=tuple(hops), response=came)
-            hops.append(came)
+                return LiveResult(hops=tuple(hops), response=response)
+            hops.append(response)
             if len(hops) > MAX_REDIRECTS:
                 return LiveResult(hops=tuple(hops), failure=_TOO_MANY, reason=f"more than {MAX_REDIRECTS} redirects")
             if urlsplit(following.url).scheme not in SCHEMES:
@@ -302,9 +302,9 @@ class LiveResponder:
     ) -> None:
         """Send with `requests`, and number responses after those of `recording`, which the session serves.
 
-        Requests with a recorded response are sent only if `every` is set. `stored` is what the store holds, where its
-        moments differ. Secrets are stored, and shown to pages, as stand-ins if the session detects them, see
-        `Session.start_secret_detection`.
+        Requests with a recorded response are sent only if `sends_every_request` is set. `stored` is what the store
+        holds, where its moments differ. Secrets are stored, and shown to pages, as stand-ins if the session detects
+        them, see `Session.start_secret_detection`.
         """
         self.sends_every_request: Final = sends_every_request
         self._sent_count = 0
@@ -349,14 +349,14 @@ class LiveResponder:
         session.detect_in_request(request)
         key = redacted_key(session, request)
         ordinal, occurrence = self._numbering.next_ordinal(), self._numbering.next_occurrence(key)
-        started_ms, frame = session.stabilizer.now_ms, frame_path(frame_of(request))
+        started_ms, frame = session.timeline.now_ms, frame_path(frame_of(request))
         self._sent_count += 1
         ended = await self._send(session, request)
         response = None if ended.response is None else self._response(session, ended.response, ordinal, request.method)
         hops = tuple(self._hop(session, each) for each in ended.hops)
         if ended.failure is not None:
             self._note_failure(session, request, ended)
-        moment = self._numbering.next_moment(session.stabilizer.now_ms, session.stabilizer.phase)
+        moment = self._numbering.next_moment(session.timeline.now_ms, session.timeline.phase)
         exchange = Exchange(
             ordinal=ordinal,
             key=key,
@@ -411,25 +411,27 @@ class LiveResponder:
             self._api_request, sent, revealed, timeout_ms=self._timeout_s * 1000, is_document=is_document
         )
 
-    def _response(self, session: Session, came: LiveResponse, ordinal: int, method: str) -> RecordedResponse:
-        headers = self._headers(session, came)
+    def _response(self, session: Session, response: LiveResponse, ordinal: int, method: str) -> RecordedResponse:
+        headers = self._headers(session, response)
         body: BlobRef | None = None
-        if came.status not in BODILESS_STATUSES and method != "HEAD":
-            data = redact_body(session, came.body, came.header("content-type"))
+        if response.status not in BODILESS_STATUSES and method != "HEAD":
+            data = redact_body(session, response.body, response.header("content-type"))
             body = self._store.write_blob(data)
             self._bodies[ordinal] = data
-        url = session.redactor.redact_text(came.url)
-        return RecordedResponse(url=url, status=came.status, status_text=came.status_text, headers=headers, body=body)
+        url = session.redactor.redact_text(response.url)
+        return RecordedResponse(
+            url=url, status=response.status, status_text=response.status_text, headers=headers, body=body
+        )
 
-    def _hop(self, session: Session, came: LiveResponse) -> Hop:
-        headers = self._headers(session, came)
-        return Hop(url=session.redactor.redact_text(came.url), status=came.status, headers=headers)
+    def _hop(self, session: Session, response: LiveResponse) -> Hop:
+        headers = self._headers(session, response)
+        return Hop(url=session.redactor.redact_text(response.url), status=response.status, headers=headers)
 
-    def _headers(self, session: Session, came: LiveResponse) -> tuple[tuple[str, str], ...]:
+    def _headers(self, session: Session, response: LiveResponse) -> tuple[tuple[str, str], ...]:
         if session.secret_detector is not None:
-            session.secret_detector.add(session.secret_detector.search.in_url(came.url))
-            session.secret_detector.add(session.secret_detector.search.in_headers(came.headers))
-        return redact_headers(session, came.headers)
+            session.secret_detector.add(session.secret_detector.search.in_url(response.url))
+            session.secret_detector.add(session.secret_detector.search.in_headers(response.headers))
+        return redact_headers(session, response.headers)
 
     def _request(self, session: Session, request: Request, frame: str) -> RecordedRequest:
         body = request.post_data_buffer

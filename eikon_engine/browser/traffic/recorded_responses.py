@@ -76,8 +76,8 @@ def cors_denial_headers(exchange: Exchange, response: RecordedResponse) -> Heade
 
     Playwright would otherwise add a header that allows all origins.
     """
-    says = any(name.lower() == _ALLOW_ORIGIN for name, _ in response.headers)
-    return () if says or not _is_cross_origin(exchange) else cors_denial(exchange)
+    has_header = any(name.lower() == _ALLOW_ORIGIN for name, _ in response.headers)
+    return () if has_header or not _is_cross_origin(exchange) else cors_denial(exchange)
 
 
 def cors_denial(exchange: Exchange) -> HeaderPairs:

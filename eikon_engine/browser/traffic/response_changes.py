@@ -115,7 +115,7 @@ class RecordingComparison:
     """Compare responses of another recording with those of the bundle."""
 
     def __init__(self, original: NetworkRecording, served: NetworkRecording, rules: tuple[VolatileRule, ...]) -> None:
-        """Compare `other`, which is served, with `own`; `rules` name the parts of requests that change."""
+        """Compare `served` with `original`; `rules` name the parts of requests that change."""
         self._original, self._served, self._rules = original, served, rules
         self._playback = Playback(original.exchanges, read_body=original.body, rules=rules)
         self._sockets: defaultdict[str, list[SocketOpened]] = defaultdict(list)

@@ -161,9 +161,9 @@ class SealedTraffic:
     ) -> None:
         """Serve from `recording`; `rules` name the parts of requests that change from run to run.
 
-        If `recording` replaces that of the bundle, its responses are compared with `own`. If `given` is set, it is
-        called with each delivery, and responses are served on request instead of at their recorded moments, except
-        those recorded after `failures`: see `DeliverySchedule`.
+        If `recording` replaces that of the bundle, its responses are compared with `original`. If `on_delivery` is set,
+        it is called with each delivery, and responses are served on request instead of at their recorded moments,
+        except those recorded after `failures`: see `DeliverySchedule`.
         """
         self._on_delivery = on_delivery
         self._failed_actions = failures
@@ -200,7 +200,7 @@ class SealedTraffic:
         self._live_responders = (*(each for each in self._live_responders if each is not responder), responder)
         if responder.sends_every_request:
             self._started.session.is_live_now = True
-            self._started.schedule.forget(delivery_orders(self._recording.exchanges))
+            self._started.schedule.queue.forget(delivery_orders(self._recording.exchanges))
 
     async def start(self, session: Session) -> None:
         """Set up the routes."""
@@ -215,7 +215,7 @@ class SealedTraffic:
         sockets = SocketReplay(session, schedule, self._recording, rules, self._misses, on_opened)
         self._running = _ServedSession(session, schedule, sockets, BackgroundTasks(session.tracker))
         self._uninstrumented_workers.listen(session)
-        session.stabilizer.pending_deliveries = schedule
+        session.stabilizer.pending_deliveries = schedule.queue
         session.stabilizer.pending_work.append(self._continuations.pending_count)
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
@@ -234,16 +234,16 @@ class SealedTraffic:
         Returns once the pages have what they had requested. Idempotent: later calls return the same object.
         """
         if self._on_demand is None:
-            rest, schedule = self._started.session.stabilizer, self._started.schedule
+            stabilizer, schedule = self._started.session.stabilizer, self._started.schedule
             self._on_demand = OnDemandDeliveries(
                 recording=self._recording,
                 scheduled_orders=frozenset(moment.order for moment in delivery_moments(self._recording)),
-                delivered_before=frozenset(schedule.delivered),
+                delivered_before=frozenset(schedule.queue.delivered),
             )
             self._on_delivery = self._on_demand.moments.__setitem__
             schedule.deliver_on_demand(self._on_delivery)
-            rest.settles_after_action = rest.phase // rest.phase_after(1)
-            await rest.wait_until_idle()
+            stabilizer.settles_after_action = stabilizer.timeline.phase // stabilizer.timeline.phase_after(1)
+            await stabilizer.wait_until_idle()
         return self._on_demand
 
     def is_continuation(self, request: Request) -> bool:
@@ -251,7 +251,7 @@ class SealedTraffic:
         return request in self._continued
 
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
-        """Return the recorded redirects that our own navigation stands for."""
+        """Return the recorded redirects that our own navigation replaces."""
         exchange = self._continued.get(request)
         return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
 
@@ -262,7 +262,7 @@ class SealedTraffic:
     def outcome(self) -> NetworkOutcome:
         """Summarize hits, misses and recorded requests that no page sent."""
         sockets = self._started.sockets
-        late = self._started.schedule.late_count
+        late = self._started.schedule.queue.late_count
         notes = [*self._notes, *self._uninstrumented_workers.notes()]
         if late:
             what = f"{late} recorded responses and messages"
@@ -300,21 +300,21 @@ class SealedTraffic:
             return
         redactor = session.redactor
         body = request.post_data_buffer
-        asked = RedactedRequest(
+        redacted = RedactedRequest(
             method=request.method,
             url=redactor.redact_text(request.url),
             body=None if body is None else redactor.redact_key_bytes(body),
             content_type=request.headers.get("content-type"),
             headers=tuple(request.headers.items()),
         )
-        match = asked.match(self._playback)
+        match = redacted.match(self._playback)
         if self._live_responder is not None and (
             self._live_responder.sends_every_request or not isinstance(match, Hit)
         ):
             await self._serve_live(route, self._live_responder, match)
             return
         if isinstance(match, Hit) and self._response_comparison is not None:
-            self._response_comparison.compare(asked, match.exchange)
+            self._response_comparison.compare(redacted, match.exchange)
         if not isinstance(match, Hit):
             await self._block(route, match.to_network_miss())
             return
@@ -329,7 +329,7 @@ class SealedTraffic:
         if match.exchange.is_pending or (self._on_delivery is not None and waits_in_vain):
             if self._on_demand is not None:
                 self._on_demand.unanswered.add(match.exchange.ordinal)
-            self._started.schedule.mark_never_answered(request)
+            self._started.schedule.queue.mark_never_answered(request)
             self._started.session.tracker.changed.set()
         else:
             await self._deliver(route, match.exchange)
@@ -365,7 +365,7 @@ class SealedTraffic:
     def _note_requested(self, exchange: Exchange) -> None:
         """Note a request that a long poll may have waited for."""
         self._requested.add(exchange.ordinal)
-        self._started.schedule.wake()
+        self._started.schedule.queue.wake()
 
     def _has_cause(self, exchange: Exchange) -> bool:
         """Whether everything was requested that the server waited for before it sent this response."""
@@ -415,7 +415,7 @@ class SealedTraffic:
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(RECEIVED_S):
-                await self._started.session.tracker.wait_until_ended(request)
+                await self._started.session.tracker.requests.wait_until_ended(request)
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Serve a redirected document: set the cookies, then navigate to the redirect's target.
@@ -473,15 +473,15 @@ class SealedTraffic:
     def _body(self, exchange: Exchange, response: RecordedResponse) -> bytes:
         if response.body is None:
             return b""
-        came = (live.pop_body(exchange) for live in self._live_responders)
-        body = next((each for each in came if each is not None), None)
+        bodies = (live.pop_body(exchange) for live in self._live_responders)
+        body = next((each for each in bodies if each is not None), None)
         return self._started.session.restore_secrets(self._recording.body(response.body) if body is None else body)
 
     @property
     def _now_s(self) -> float:
         """Return page time as a Unix timestamp, in seconds."""
         session = self._started.session
-        return (session.environment.clock_start_ms + session.stabilizer.now_ms) / 1000
+        return (session.environment.clock_start_ms + session.timeline.now_ms) / 1000
 
     @property
     def _started(self) -> _ServedSession:

@@ -87,7 +87,7 @@ class SocketReplay:
     ) -> None:
         """Group the recorded events by socket; misses are appended to `misses`, which is shared.
 
-        `opened` is called with each socket that is played, and its events.
+        `on_opened` is called with each socket that is played, and its events.
         """
         self.rules = rules
         self._on_opened = on_opened
@@ -194,13 +194,13 @@ class _PlayedSocket:
         """
         wanted, closed = before
         while not self._is_closed and (closed or self._sent < wanted):
-            if session.stabilizer.phase >= event.moment.phase + OVERDUE_PHASES:
+            if session.timeline.phase >= event.moment.phase + OVERDUE_PHASES:
                 done = "not closed the socket" if closed else f"sent {self._sent} of {wanted}"
                 session.stabilizer.notes.append(
                     f"{self._route.url}: a message was delivered though the page had {done}"
                 )
                 return
-            await schedule.wait_until_woken()
+            await schedule.queue.wait_until_woken()
 
     async def _deliver(self, session: Session, event: SocketEvent) -> None:
         if isinstance(event, SocketMessage):
@@ -247,7 +247,7 @@ class _PlayedSocket:
                 self._player.misses.append(miss)
         session.tracker.note_key(key)
         self._sent += 1
-        schedule.wake()
+        schedule.queue.wake()
 
     def _form_difference(self, content: str | bytes) -> tuple[str, ...]:
         """Return whether a message is text instead of binary, or vice versa."""
@@ -265,7 +265,7 @@ class _PlayedSocket:
         )
         if miss is not None:
             self._player.misses.append(miss)
-        schedule.wake()
+        schedule.queue.wake()
 
     def _close_miss(self, url: str, code: int | None, reason: str) -> NetworkMiss | None:
         """Return how the close differs from the recorded one, as a miss.
@@ -273,19 +273,21 @@ class _PlayedSocket:
         A close without a code may mean that the page closed: no miss, unless the recording has more events of the
         socket.
         """
-        key, said = close_key(url, code, reason), describe_close(code, reason)
+        key, sent_close = close_key(url, code, reason), describe_close(code, reason)
         close = self._close
         if close is None:
             if code is None and not self._server_events_left and self._sent >= len(self._expected):
                 return None
-            why = f"the page closed this socket ({said}); the recording did not"
-            return NetworkMiss(key=key, reason=why)
+            reason = f"the page closed this socket ({sent_close}); the recording did not"
+            return NetworkMiss(key=key, reason=reason)
         if close.code == code and self._player.rules.are_equal(self._url, close.reason.encode(), reason.encode()):
             return None
         wanted = describe_close(close.code, close.reason)
-        why = f"the page closed this socket ({said}); recorded: {wanted}"
+        reason = f"the page closed this socket ({sent_close}); recorded: {wanted}"
         nearest = close_key(self._url, close.code, close.reason)
-        return NetworkMiss(key=key, reason=why, nearest=nearest, differences=(f"end: recorded {wanted}, sent {said}",))
+        return NetworkMiss(
+            key=key, reason=reason, nearest=nearest, differences=(f"end: recorded {wanted}, sent {sent_close}",)
+        )
 
     def unused(self) -> Iterator[str]:
         """Yield the keys of recorded messages that the page did not send, and of a close it did not make."""

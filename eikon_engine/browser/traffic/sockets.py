@@ -45,7 +45,7 @@ class LiveSockets:
     """Forward the messages of every socket, in both directions."""
 
     def __init__(self, session: Session, recorded_names: RecordedSocketNames | None = None) -> None:
-        """Serve the sockets of one session; `names` maps them to the names of a recording."""
+        """Serve the sockets of one session; `recorded_names` maps them to the names of a recording."""
         self.session = session
         self.recorded_names = recorded_names
         self.listeners: list[SocketListener] = []
@@ -61,11 +61,11 @@ class LiveSockets:
         self.notify(lambda listener: listener.on_opened(ordinal, socket.url))
         self._connections.append(_SocketConnection(self, ordinal, socket))
 
-    def notify(self, hear: Callable[[SocketListener], None]) -> None:
+    def notify(self, call: Callable[[SocketListener], None]) -> None:
         """Call every listener; a failing one, as on a full disk, ends the session."""
         for listener in self.listeners:
             try:
-                hear(listener)
+                call(listener)
             except EikonError as error:
                 self.session.tracker.fail(error)
 
@@ -138,8 +138,8 @@ class _SocketConnection:
         try:
             while True:
                 pass_on = await self._server_queue.get()
-                await self._sockets.session.stabilizer.barrier_open.wait()
-                self._sockets.session.stabilizer.note_delivery()
+                await self._sockets.session.stabilizer.barrier.wait_until_open()
+                self._sockets.session.stabilizer.barrier.note_delivery()
                 await pass_on()
                 self.pending_messages -= 1
                 self._sockets.session.tracker.note_data()

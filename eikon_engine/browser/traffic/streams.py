@@ -28,7 +28,7 @@ ATTACH_TIMEOUT_S: Final = 2.0
 
 
 class DevToolsSession(Protocol):
-    """A DevToolsSession protocol session of a page."""
+    """A DevTools protocol session of a page."""
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Send a command and wait for its result."""
@@ -97,7 +97,7 @@ class NewPageAttacher:
         attach_listeners: Callable[[DevToolsSession, str], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[Any]],
     ) -> None:
-        """`listen` receives each page's session and target id before the session is enabled."""
+        """`attach_listeners` receives each page's session and target id before the session is enabled."""
         self._listen = attach_listeners
         self._spawn = spawn
         self._context_id: str | None = None
@@ -239,7 +239,7 @@ class _ProtocolKey(NamedTuple):
 
 
 class StreamCapture:
-    """Listen to the pages of a session over the DevToolsSession protocol (domain Network)."""
+    """Listen to the pages of a session over the DevTools protocol (domain Network)."""
 
     def __init__(self, session: Session) -> None:
         """Prepare; `start` attaches the listeners."""
@@ -331,11 +331,11 @@ class StreamCapture:
         return ids[number]
 
     def warnings(self) -> tuple[str, ...]:
-        """List the URLs whose requests could not be target_info apart."""
+        """List the URLs whose requests could not be distinguished."""
         redact = self._session.redactor.redact_text
         return tuple(
             f"{redact(key.url)}: {heard} of {asked} requests came from the page itself, others from a worker or a "
-            "cross-site frame; they cannot be target_info apart, so their bodies are not recorded in pieces"
+            "cross-site frame; they cannot be distinguished, so their bodies are not recorded in pieces"
             for key, (heard, asked) in self._ambiguous.items()
         )
 
@@ -395,8 +395,8 @@ class StreamCapture:
         devtools.on("Network.dataReceived", self._on_data)
         devtools.on("Network.loadingFinished", self._on_end)
         devtools.on("Network.loadingFailed", self._on_end)
-        for hear in self._session.devtools_listeners:
-            hear(devtools)
+        for listen in self._session.devtools_listeners:
+            listen(devtools)
         self._sessions.append(devtools)
 
     def _on_sent(self, target: str, event: dict[str, Any]) -> None:
@@ -408,7 +408,7 @@ class StreamCapture:
         is_events = event["response"].get("mimeType") == EVENT_STREAM
         if event.get("type") != "Fetch":
             return
-        moments = [(0, self._session.stabilizer.moment())]
+        moments = [(0, self._session.timeline.moment())]
         stream = self._streams[event["requestId"]] = ResponseStream(is_event_stream=is_events, moments=moments)
         self._spawn(self._read_buffer(devtools, event["requestId"], stream))
 
@@ -434,7 +434,7 @@ class StreamCapture:
         if length and event["timestamp"] - stream.last_s < MERGE_S:
             stream.moments[-1] = (length + event["dataLength"], moment)
         else:
-            stream.moments.append((event["dataLength"], self._session.stabilizer.moment()))
+            stream.moments.append((event["dataLength"], self._session.timeline.moment()))
         stream.last_s = event["timestamp"]
         self._session.tracker.note_data()
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room
 
+pytestmark = pytest.mark.browser
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -48,7 +50,7 @@ class Stage:
 
     def do(self, action: Action, recorded: Observation | None = None) -> PerformedAction:
         """Play one action."""
-        return self.portal.call(self.player.execute, action, recorded)
+        return self.portal.call(self.player.perform, action, recorded)
 
 
 def stored(desk: Desk, html: str, folder: Path) -> Observation:
@@ -76,10 +78,10 @@ def playing(room: Room, folder: Path) -> Iterator[Stage]:
         yield Stage(room.portal, player)
 
 
-def test_target_is_bound_on_the_stored_page(
+def test_a_target_is_bound_on_the_stored_page(
     desk: Desk, live_browser: Room, sealed_browser: Room, tmp_path: Path
 ) -> None:
-    """The page as it stood before the action is enough to find its element, and to know it again."""
+    """The page before the action is enough to find and to identify its element."""
     recorded = stored(
         desk, "<script>document.write('<button id=b>Buy</button>')</script><input id=t value=1>", tmp_path
     )
@@ -107,10 +109,10 @@ def test_target_is_bound_on_the_stored_page(
         (Assert(expectation=AssertCount(target=at("i"), count=3)), "assertion-failed"),
     ],
 )
-def test_target_that_is_not_as_demanded_fails(
+def test_a_target_that_does_not_match_fails(
     desk: Desk, sealed_browser: Room, tmp_path: Path, action: Action, code: str
 ) -> None:
-    """A snapshot is judged by the rules of a page."""
+    """A snapshot follows the rules of a page."""
     recorded = stored(desk, "<i>1</i><i>2</i><button id=off disabled>x</button><input id=gone hidden>", tmp_path)
 
     with playing(sealed_browser, tmp_path) as stage:
@@ -122,7 +124,7 @@ def test_target_that_is_not_as_demanded_fails(
 
 
 def test_targets_in_frames_and_shadow_trees_are_bound(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
-    """Frames and open shadow roots are there, and state that was typed is."""
+    """Frames, open shadow roots and typed values are in the snapshot."""
     inner = desk.site.put("<button id=b>In a frame</button>")
     recorded = stored(
         desk,
@@ -139,8 +141,8 @@ def test_targets_in_frames_and_shadow_trees_are_bound(desk: Desk, sealed_browser
     assert (framed.error, shadowed.error) == (None, None)
 
 
-def test_page_without_snapshot_cannot_be_played(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
-    """It is said that the recording lacks it, and what to do instead."""
+def test_a_page_without_a_snapshot_is_refused(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
+    """The message says that the recording lacks it, and what to do instead."""
     with (
         playing(sealed_browser, tmp_path) as stage,
         pytest.raises(RecordedNetworkMissingError, match="Replay it sealed"),
@@ -148,8 +150,8 @@ def test_page_without_snapshot_cannot_be_played(desk: Desk, sealed_browser: Room
         stage.do(Click(target=at("b")))
 
 
-def test_waiting_for_what_came_is_not_repeated(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
-    """A snapshot has no time in which something could come."""
+def test_a_wait_is_not_repeated(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
+    """Time does not pass on a snapshot, so nothing can change."""
     recorded = stored(desk, "<p>before", tmp_path)
 
     with playing(sealed_browser, tmp_path) as stage:

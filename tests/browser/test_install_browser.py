@@ -39,7 +39,7 @@ class Machine:
         return install_browser(self.said.append, find=self.find, run=run, has_apt=has_apt)
 
 
-def test_a_browser_that_is_here_is_enough() -> None:
+def test_an_installed_browser_is_enough() -> None:
     """Nothing is run when a browser is found at once."""
     said: list[str] = []
     machine = Machine()
@@ -61,7 +61,7 @@ def test_playwrights_download_comes_first() -> None:
 
 
 def test_missing_libraries_are_added_after_a_download() -> None:
-    """A download that does not start gets the system libraries it needs."""
+    """If the downloaded browser does not start, its system libraries are installed."""
     machine = Machine(works=("--only-shell", "install-deps"), brings_browser="install-deps")
 
     browser = machine.install(has_apt=True)
@@ -74,7 +74,7 @@ def test_missing_libraries_are_added_after_a_download() -> None:
 
 
 def test_debians_package_follows_a_failed_download() -> None:
-    """Without a download no libraries are installed for it; Debian's package is the next way."""
+    """Without a download, no libraries are installed; Debian's package is tried next."""
     machine = Machine(works=("apt-get",), brings_browser="chromium-headless-shell")
 
     browser = machine.install(has_apt=True)
@@ -84,8 +84,8 @@ def test_debians_package_follows_a_failed_download() -> None:
     assert "Playwright's download: no route to host" in machine.said
 
 
-def test_without_rights_nothing_of_the_system_is_touched() -> None:
-    """A user without root is told so, and apt-get is not run."""
+def test_without_root_the_system_is_not_touched() -> None:
+    """Without root, apt-get is not run, and the message says why."""
     machine = Machine()
 
     with pytest.raises(BrowserMissingError, match="Debian's package: needs root and apt-get"):
@@ -95,7 +95,7 @@ def test_without_rights_nothing_of_the_system_is_touched() -> None:
 
 
 def test_every_failure_is_named() -> None:
-    """When all ways fail, one line tells for each why, also for a download that does not start."""
+    """When every attempt fails, one line gives each reason, including a downloaded browser that does not start."""
     machine = Machine(works=("--only-shell",))
 
     with pytest.raises(BrowserMissingError) as raised:
@@ -112,13 +112,13 @@ def test_a_command_that_succeeds_has_no_reason() -> None:
     assert run_command_line((sys.executable, "-c", "print('Error: not really')")) is None
 
 
-def test_the_telling_line_of_a_failure_is_picked() -> None:
-    """Of a long output the first line that calls itself an error is kept."""
+def test_the_error_line_of_a_failure_is_picked() -> None:
+    """Of a long output, the first line that calls itself an error is kept."""
     code = "print('Downloading'); print('Error: ENOTFOUND'); print('Error: later'); raise SystemExit(3)"
 
     assert run_command_line((sys.executable, "-c", code)) == "Error: ENOTFOUND"
 
 
-def test_a_command_that_is_not_here_fails_with_the_systems_words() -> None:
+def test_a_missing_command_fails_with_the_message_of_the_system() -> None:
     """A program that cannot be started is a failed step, not an exception."""
     assert run_command_line(("/nowhere/apt-get",)) == "No such file or directory"

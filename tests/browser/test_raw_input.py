@@ -1,4 +1,4 @@
-"""Mouse, keys, texts, events and focus as they are; pages that are opened, and their size."""
+"""Raw input: mouse, keys, text, events and focus; pages that are opened, and their size."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import MouseButton
     from eikon_engine.trace.target import Identity
 
+pytestmark = pytest.mark.browser
+
 BUTTON = """<style>body { margin: 0 } button { position: absolute; left: 0; top: 0; width: 100px; height: 40px }</style>
 <button id=b>Go</button>"""
 STOP = "<script>b.textContent = 'Stop'</script>"
@@ -41,8 +43,8 @@ def identity(desk: Desk, selector: str) -> Identity:
     return bound.identity
 
 
-def test_a_click_of_the_mouse_reaches_what_lies_there(desk: Desk) -> None:
-    """One click is one of each event, in order, at the place asked for."""
+def test_a_mouse_click_reaches_the_element_at_its_point(desk: Desk) -> None:
+    """Each event fires once, in order, at the given point."""
     desk.show(BUTTON + "<script>b.onclick = event => window.place = [event.clientX, event.clientY]</script>")
     button = identity(desk, "#b")
 
@@ -54,8 +56,8 @@ def test_a_click_of_the_mouse_reaches_what_lies_there(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("button", "event"), [("right", "contextmenu"), ("middle", "auxclick")])
-def test_the_mouse_uses_the_button_asked_for(desk: Desk, button: MouseButton, event: str) -> None:
-    """The other buttons make their own events, and no click."""
+def test_the_mouse_uses_the_given_button(desk: Desk, button: MouseButton, event: str) -> None:
+    """The other buttons have their own events, and no click."""
     desk.show(BUTTON)
 
     desk.ok(Mouse(event="click", x=20.0, y=10.0, button=button))
@@ -75,7 +77,7 @@ def test_two_clicks_of_the_mouse_are_a_double_click(desk: Desk) -> None:
     assert (noted.count("click"), noted.count("dblclick")) == (2, 1)
 
 
-def test_the_mouse_drags_in_the_moves_asked_for(desk: Desk) -> None:
+def test_the_mouse_drags_in_the_given_moves(desk: Desk) -> None:
     """A button stays down from one action to the next; each step is a move."""
     desk.show(BUTTON + "<script>window.moves = []; onmousemove = e => moves.push([e.clientX, e.buttons])</script>")
 
@@ -91,8 +93,8 @@ def test_the_mouse_drags_in_the_moves_asked_for(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("event", ["click", "down"])
-def test_the_mouse_presses_nothing_else_than_recorded(desk: Desk, event: Literal["click", "down"]) -> None:
-    """Another element at the place is named with what differs, and hears of nothing."""
+def test_the_mouse_presses_only_the_recorded_element(desk: Desk, event: Literal["click", "down"]) -> None:
+    """Another element at the point gets no event, and the message names the differences."""
     desk.show(BUTTON)
     button = identity(desk, "#b")
     desk.show(BUTTON + STOP)
@@ -105,7 +107,7 @@ def test_the_mouse_presses_nothing_else_than_recorded(desk: Desk, event: Literal
 
 
 def test_the_mouse_presses_nothing_that_covers_the_recorded_element(desk: Desk) -> None:
-    """A banner over the button takes its place."""
+    """A banner over the button is not pressed."""
     desk.show(BUTTON)
     button = identity(desk, "#b")
     desk.js("document.body.insertAdjacentHTML('beforeend', '<div style=\"position: fixed; inset: 0\">Cookies?</div>')")
@@ -116,7 +118,7 @@ def test_the_mouse_presses_nothing_that_covers_the_recorded_element(desk: Desk) 
 
 
 def test_the_mouse_waits_for_the_recorded_element(desk: Desk) -> None:
-    """Page time goes on until it lies there, and not longer."""
+    """Page time advances until the element is there, and no longer."""
     desk.show(BUTTON)
     button = identity(desk, "#b")
     desk.show(BUTTON + STOP + "<script>setTimeout(() => b.textContent = 'Go', 1000)</script>")
@@ -128,18 +130,18 @@ def test_the_mouse_waits_for_the_recorded_element(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_the_mouse_presses_nothing_outside_of_the_viewport(desk: Desk, *, is_known: bool) -> None:
-    """Nothing lies there, whether or not an element was recorded."""
+def test_the_mouse_presses_nothing_outside_the_viewport(desk: Desk, *, is_known: bool) -> None:
+    """There is no element, whether or not one was recorded."""
     desk.show(BUTTON)
     button = identity(desk, "#b") if is_known else None
 
     message = desk.fails(Mouse(event="click", x=20.0, y=5_000.0, under=button, timeout_ms=200.0), "target-missing")
 
-    assert "outside of the viewport" in message
+    assert "outside the viewport" in message
 
 
 def test_the_mouse_finds_elements_in_shadow_roots(desk: Desk) -> None:
-    """What is proven is the innermost element, not the host."""
+    """The innermost element is verified, not the host."""
     desk.show("<div id=h></div><script>h.attachShadow({mode: 'open'}).innerHTML = `" + BUTTON + "`</script>")
     button = identity(desk, "#b")
 
@@ -149,8 +151,8 @@ def test_the_mouse_finds_elements_in_shadow_roots(desk: Desk) -> None:
     assert "click" in desk.trail()
 
 
-def test_a_key_is_held_until_it_is_let_go(desk: Desk) -> None:
-    """What is done in between is done with it."""
+def test_a_key_is_held_until_it_is_released(desk: Desk) -> None:
+    """Actions in between happen with the key down."""
     desk.show(BUTTON + "<script>window.held = []; b.onclick = event => held.push(event.shiftKey)</script>")
 
     desk.ok(Key(event="down", key="Shift"))
@@ -163,7 +165,7 @@ def test_a_key_is_held_until_it_is_let_go(desk: Desk) -> None:
 
 @pytest.mark.parametrize("event", ["down", "up"])
 def test_an_unknown_key_is_rejected(desk: Desk, event: Literal["down", "up"]) -> None:
-    """A key that no keyboard has is refused, with its name."""
+    """The message names the key."""
     desk.show("<input id=t>")
 
     assert 'Unknown key: "NoSuchKey"' in desk.fails(Key(event=event, key="NoSuchKey"), "action-rejected")
@@ -171,7 +173,7 @@ def test_an_unknown_key_is_rejected(desk: Desk, event: Literal["down", "up"]) ->
 
 @pytest.mark.parametrize(("key_by_key", "keys", "inputs"), [(False, 0, 1), (True, 3, 3)])
 def test_a_text_is_inserted_at_once_or_by_keys(desk: Desk, *, key_by_key: bool, keys: int, inputs: int) -> None:
-    """Whatever has the focus gets it, after what stands there."""
+    """The focused element gets it after its existing text."""
     desk.show("<input id=t>")
     desk.ok(Focus(target=at("#t")))
     desk.trail()
@@ -184,8 +186,8 @@ def test_a_text_is_inserted_at_once_or_by_keys(desk: Desk, *, key_by_key: bool, 
 
 
 @pytest.mark.parametrize("key_by_key", [False, True])
-def test_a_secret_that_is_inserted_is_shown_nowhere(desk: Desk, *, key_by_key: bool) -> None:
-    """The page gets its value; the observation, its DOM included, has its name."""
+def test_an_inserted_secret_is_redacted(desk: Desk, *, key_by_key: bool) -> None:
+    """The page gets the value; the observation, including its DOM, has its name."""
     desk.worker.session.secrets = SecretValues({"CODE": "hunter2"})
     desk.show("<input id=t><p id=p></p><script>t.oninput = () => document.title = p.textContent = t.value</script>")
     desk.ok(Focus(target=at("#t")))
@@ -207,8 +209,8 @@ SHADOW = "<div id=h></div><script>h.attachShadow({mode: 'open'}).innerHTML = '<i
 @pytest.mark.parametrize(
     ("html", "frames"), [(PASSWORD, ()), (FRAME, ("#f",)), (SHADOW, ())], ids=["page", "frame", "shadow root"]
 )
-def test_a_text_for_a_password_field_becomes_a_secret(desk: Desk, html: str, frames: tuple[str, ...]) -> None:
-    """Whatever has the focus is looked at before, in frames and shadow roots too."""
+def test_a_text_inserted_into_a_password_field_becomes_a_secret(desk: Desk, html: str, frames: tuple[str, ...]) -> None:
+    """The focused element is checked first, in frames and shadow roots too."""
     desk.show(html)
     desk.ok(Focus(target=at("#t", *frames)))
 
@@ -217,8 +219,8 @@ def test_a_text_for_a_password_field_becomes_a_secret(desk: Desk, html: str, fra
     assert desk.worker.session.secret_name("hunter2") == "PASSWORD"
 
 
-def test_a_text_for_another_field_is_none(desk: Desk) -> None:
-    """A password field beside it does not count, nor does a page where nothing has the focus."""
+def test_a_text_inserted_into_another_field_is_no_secret(desk: Desk) -> None:
+    """A password field beside it does not count, nor does a page without focus."""
     desk.show(PASSWORD + "<input id=a>")
     desk.ok(InsertText(text="nowhere"))
     desk.ok(Focus(target=at("#a")))
@@ -229,8 +231,8 @@ def test_a_text_for_another_field_is_none(desk: Desk) -> None:
     assert desk.worker.session.secrets.values == {}
 
 
-def test_focus_is_given_to_the_target(desk: Desk) -> None:
-    """Keys reach it; nothing is pressed on the way."""
+def test_focus_moves_to_the_target(desk: Desk) -> None:
+    """Keys reach it, and nothing is pressed."""
     desk.show("<input id=a><input id=b>")
 
     seen = desk.ok(Focus(target=at("#b")))
@@ -241,8 +243,8 @@ def test_focus_is_given_to_the_target(desk: Desk) -> None:
     assert desk.js("[a.value, b.value]") == ["", "x"]
 
 
-def test_focus_of_what_is_not_there_fails(desk: Desk) -> None:
-    """The target is bound as any other."""
+def test_focus_of_a_missing_target_fails(desk: Desk) -> None:
+    """The target is bound like any other."""
     desk.show("<input class=a><input class=a>")
 
     desk.fails(Focus(target=at("#none"), timeout_ms=100.0), "target-missing")
@@ -250,7 +252,7 @@ def test_focus_of_what_is_not_there_fails(desk: Desk) -> None:
 
 
 def test_an_event_is_dispatched_with_its_properties(desk: Desk) -> None:
-    """It is of the class that goes with its type, is not trusted, and bubbles."""
+    """It has the class of its type, is not trusted, and bubbles."""
     desk.show(
         "<div id=d><input id=t></div><script>d.addEventListener('keydown', event => "
         "window.got = [event.constructor.name, event.key, event.ctrlKey, event.isTrusted])</script>"
@@ -261,8 +263,8 @@ def test_an_event_is_dispatched_with_its_properties(desk: Desk) -> None:
     assert desk.js("got") == ["KeyboardEvent", "a", True, False]
 
 
-def test_an_event_reaches_an_element_that_is_hidden(desk: Desk) -> None:
-    """Nobody could click on it; a script can, and a click of a script works."""
+def test_an_event_reaches_a_hidden_element(desk: Desk) -> None:
+    """A person cannot click it, but a script can, and its click is replayed."""
     desk.show("<input type=checkbox id=c style='display: none'>")
 
     seen = desk.ok(DispatchEvent(target=at("#c"), event="click"))
@@ -272,8 +274,8 @@ def test_an_event_reaches_an_element_that_is_hidden(desk: Desk) -> None:
     desk.fails(Click(target=at("#c"), timeout_ms=100.0), "target-not-actionable")
 
 
-def test_a_page_is_opened_as_the_next_one(desk: Desk) -> None:
-    """It is empty, and has a page's ordinal from then on, also after another was closed."""
+def test_a_page_is_opened_with_the_next_ordinal(desk: Desk) -> None:
+    """It is empty and keeps its ordinal, also after another page was closed."""
     seen = desk.ok(OpenPage(page=1))
     desk.ok(Navigate(page=1, url=desk.site.put("<title>second</title>")))
     desk.ok(ClosePage(page=1))
@@ -285,7 +287,7 @@ def test_a_page_is_opened_as_the_next_one(desk: Desk) -> None:
 
 @pytest.mark.parametrize("ordinal", [0, 2])
 def test_a_page_with_another_ordinal_is_not_opened(desk: Desk, ordinal: int) -> None:
-    """The order of opening is what pages are known by."""
+    """Pages are identified by the order of opening."""
     message = desk.fails(OpenPage(page=ordinal), "action-rejected")
 
     assert message.startswith(f"cannot open page {ordinal}: the next page in order of opening is 1")
@@ -293,7 +295,7 @@ def test_a_page_with_another_ordinal_is_not_opened(desk: Desk, ordinal: int) -> 
 
 
 def test_a_page_gets_another_size(desk: Desk) -> None:
-    """The page is told, and hears of it once it is of that size."""
+    """The page gets its resize event once it has the new size."""
     desk.show("<script>window.sizes = []; onresize = () => sizes.push([innerWidth, innerHeight])</script>")
 
     desk.ok(SetViewport(width=640, height=480))
@@ -314,8 +316,8 @@ def test_a_page_gets_another_size(desk: Desk) -> None:
     ],
     ids=lambda action: action.type,
 )
-def test_what_acts_on_a_page_that_is_not_open_fails(
+def test_an_action_on_a_page_that_is_not_open_fails(
     desk: Desk, action: Mouse | Key | InsertText | Focus | DispatchEvent | SetViewport
 ) -> None:
-    """The pages that are open are named."""
+    """The message names the open pages."""
     assert "open pages: 0" in desk.fails(action, "page-missing")

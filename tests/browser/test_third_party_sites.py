@@ -1,4 +1,4 @@
-"""Sites that nobody here wrote: recorded live, stopped, and replayed from the bundle alone."""
+"""Third-party sites: recorded live, stopped, and replayed from the bundle alone."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.record import MissionRecorder
+
+pytestmark = pytest.mark.browser
 
 MINIWOB_SETTLE_MS = 200.0
 TASKS_A_MISSION = 4
@@ -113,7 +115,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("tasks", MISSIONS, ids=" ".join)
 def test_solved_pages_of_miniwob_replay_faithfully(tmp_path: Path, tasks: tuple[str, ...]) -> None:
-    """Pages with random problems, timers and widgets repeat themselves, down to the reward, with their server gone."""
+    """Pages with random problems, timers and widgets repeat, including the reward, without their server."""
     recorded = record_miniwob(tmp_path, tasks)
 
     outcome = recorded.replay()
@@ -124,7 +126,7 @@ def test_solved_pages_of_miniwob_replay_faithfully(tmp_path: Path, tasks: tuple[
 
 
 def test_a_mission_in_the_django_admin_replays_faithfully_and_keeps_its_password(tmp_path: Path) -> None:
-    """Sessions, CSRF tokens, redirects and messages are served again; the password stands in no file."""
+    """Sessions, CSRF tokens, redirects and messages are served again; no file contains the password."""
     recorded = record_django(tmp_path)
 
     outcome = recorded.replay()

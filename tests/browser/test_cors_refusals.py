@@ -1,4 +1,4 @@
-"""What the browser keeps from a page by CORS, it keeps from it again, and says so."""
+"""Requests that CORS blocks are blocked again in a replay, with the same messages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
+
 WAYS = {
     "fetch without a referrer": "fetch('{}/d', {{referrerPolicy: 'no-referrer'}}).catch(() => say('no'))",
     "fetch without CORS": "fetch('{}/d', {{mode: 'no-cors'}}).then(r => say(r.type), () => say('no'))",
@@ -32,10 +34,10 @@ b.onclick = () => {{ {} }};</script>"""
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_refusal_is_repeated_with_its_message(
+def test_a_cors_refusal_is_replayed_with_its_message(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, way: str
 ) -> None:
-    """Whatever asks another origin that does not allow it fails alike, with the same errors on the console."""
+    """A request to another origin that does not allow it fails alike, with the same console errors."""
     for path, kind in (("/d", "text/plain"), ("/f.woff2", "font/woff2"), ("/m.js", "text/javascript")):
         site.answers[path] = Answer(body="1", content_type=kind)
     url = site.put(PAGE.format(WAYS[way].format(site.elsewhere)))

@@ -1,4 +1,4 @@
-"""What a page does on a socket in a sealed session, against what it did when it was recorded."""
+"""What a page does with a socket in a sealed session, compared with its recording."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Desk, Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 DEEDS = {
     "text": "s.send('abc')",
@@ -62,10 +64,10 @@ def replayed(rooms: tuple[Room, Room], site: PageSite, folder: Path, deeds: tupl
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_page_that_does_what_it_did_is_no_miss(
+def test_a_page_that_repeats_its_recording_has_no_miss(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deed: str
 ) -> None:
-    """Messages and ends are those of the recording, those of a page that goes away among them."""
+    """Messages and closes match, including those of a page that navigates away."""
     network = replayed((live_browser, sealed_browser), site, tmp_path, (deed, deed))
 
     assert (network.misses, network.unused, network.notes) == ((), (), ())
@@ -94,29 +96,27 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("deeds", OTHERS, ids=" then ".join)
-def test_page_that_does_something_else_is_a_miss(
+def test_a_page_that_departs_from_its_recording_has_a_miss(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deeds: tuple[str, str]
 ) -> None:
-    """A text is no binary message, an end has its code and reason, and what was expected and seen is said."""
+    """Form, close code and reason count, and the miss names expected and actual values."""
     network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
 
     assert [(each.reason, each.differences) for each in network.misses] == [OTHERS[deeds]]
 
 
-def test_end_that_a_page_does_not_make_is_unused(
+def test_a_close_that_does_not_happen_is_unused(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A socket that a page closed in the recording, and does not close now, is told like a request nobody made."""
+    """A recorded close without a counterpart is listed like a request that no page sent."""
     network = replayed((live_browser, sealed_browser), site, tmp_path, ("fatal", "nothing"))
 
     assert network.misses == ()
     assert [key.partition(" closed ")[2] for key in network.unused] == ["4001 'fatal'"]
 
 
-def test_misses_are_listed_as_they_came(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
-) -> None:
-    """A request that misses after a socket stands behind it: who counts misses step by step is told each one once."""
+def test_misses_are_listed_in_order(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """A miss of a request after one of a socket follows it, so that each step reports each miss once."""
     url = site.put("<button id=b onclick=\"fetch('/late')\">b</button>")
     with live_browser.recording(tmp_path) as desk:
         desk.ok(Navigate(url=url))

@@ -18,6 +18,8 @@ from eikon_engine.trace.actions import (
 )
 from tests.browser.desk import Desk, at
 
+pytestmark = pytest.mark.browser
+
 PNG = b"\x89PNG\r\n\x1a\n"
 PAGE = "<h1 id=h>  Two\n words </h1><p>1<p>2<i id=i hidden>x</i>"
 
@@ -33,8 +35,8 @@ PAGE = "<h1 id=h>  Two\n words </h1><p>1<p>2<i id=i hidden>x</i>"
         AssertUrl(url="http://127.0.0.1:*/page-*"),
     ],
 )
-def test_assertion_that_holds_succeeds(desk: Desk, expectation: Expectation) -> None:
-    """It looks, and touches nothing."""
+def test_an_assertion_that_holds_succeeds(desk: Desk, expectation: Expectation) -> None:
+    """It reads the page without causing any event."""
     desk.show(PAGE)
 
     desk.ok(Assert(expectation=expectation))
@@ -53,8 +55,8 @@ def test_assertion_that_holds_succeeds(desk: Desk, expectation: Expectation) -> 
         (AssertUrl(url="*/other"), "found http://127.0.0.1"),
     ],
 )
-def test_assertion_that_does_not_hold_fails_at_once(desk: Desk, expectation: Expectation, found: str) -> None:
-    """No page time is spent on hoping, and what was found is named."""
+def test_an_assertion_that_does_not_hold_fails_at_once(desk: Desk, expectation: Expectation, found: str) -> None:
+    """No page time passes, and the message says what was found."""
     desk.show(PAGE)
 
     performed = desk.do(Assert(expectation=expectation))
@@ -66,15 +68,15 @@ def test_assertion_that_does_not_hold_fails_at_once(desk: Desk, expectation: Exp
     assert performed.observation.virtual_ms == 0
 
 
-def test_assertion_about_one_of_two_is_ambiguous(desk: Desk) -> None:
-    """Only a count may match several."""
+def test_an_assertion_about_one_of_two_is_ambiguous(desk: Desk) -> None:
+    """Only a count may match several elements."""
     desk.show(PAGE)
 
     desk.fails(Assert(expectation=AssertVisible(target=at("p"))), "target-ambiguous")
 
 
-def test_screenshot_is_equal_when_the_page_is(desk: Desk) -> None:
-    """A picture is a PNG, of the window or of the whole page."""
+def test_screenshots_of_equal_pages_are_equal(desk: Desk) -> None:
+    """A screenshot is a PNG of the viewport or of the whole page."""
     desk.show(PAGE + "<div style='height:3000px'>")
 
     first, second = desk.do(Screenshot()), desk.do(Screenshot())
@@ -88,7 +90,7 @@ def test_screenshot_is_equal_when_the_page_is(desk: Desk) -> None:
 
 
 def test_extract_dom_and_note_do_nothing_to_the_page(desk: Desk) -> None:
-    """The snapshot of every observation is what a skill works on."""
+    """Skills work on the snapshot that every observation has."""
     shown = desk.show(PAGE)
 
     extracted = desk.do(ExtractDom())
@@ -102,7 +104,7 @@ def test_extract_dom_and_note_do_nothing_to_the_page(desk: Desk) -> None:
 
 
 def test_errors_of_a_page_are_observed(desk: Desk) -> None:
-    """What a page throws, leaves rejected or writes as an error stands in the observation."""
+    """Uncaught errors, unhandled rejections and console errors are in the observation."""
     seen = desk.ok(
         Navigate(
             url=desk.site.put(
@@ -118,8 +120,8 @@ def test_errors_of_a_page_are_observed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("place", ["here", "elsewhere", "nowhere"])
-def test_a_look_tells_once_of_what_moved(desk: Desk, place: str) -> None:
-    """Looking ends a transition, so the first look has to tell of it, whatever kind of frames stand beside it."""
+def test_a_query_reports_movement_once(desk: Desk, place: str) -> None:
+    """Querying ends a transition, so the first query reports it, whatever kind of frames the page has."""
     inner = desk.site.put("<p>inner")
     source = {"here": inner, "elsewhere": inner.replace("127.0.0.1", "localhost"), "nowhere": "about:blank"}[place]
     desk.show(f"<style>#d {{ transition: opacity 5s }}</style><div id=d>x</div><iframe src={source}></iframe>")

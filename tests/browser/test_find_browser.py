@@ -11,7 +11,7 @@ NOTHING = {"PATH": ""}
 
 
 def test_a_named_browser_is_used(tmp_path: Path) -> None:
-    """--browser-path goes before the environment and everything that is installed."""
+    """`--browser-path` takes precedence over the environment and over installed browsers."""
     named = _program(tmp_path / "mine" / "chrome", "Google Chrome 150.0.1.2")
     other = _program(tmp_path / "other" / "chrome")
 
@@ -21,7 +21,7 @@ def test_a_named_browser_is_used(tmp_path: Path) -> None:
     assert browser.source == "--browser-path"
 
 
-def test_the_environment_goes_before_what_is_installed(tmp_path: Path) -> None:
+def test_the_environment_takes_precedence_over_installed_browsers(tmp_path: Path) -> None:
     """EIKON_BROWSER_PATH is used although another browser is on PATH."""
     named = _program(tmp_path / "mine" / "chromium")
     _program(tmp_path / "bin" / "chromium-headless-shell")
@@ -34,15 +34,15 @@ def test_the_environment_goes_before_what_is_installed(tmp_path: Path) -> None:
 
 
 def test_a_named_browser_is_never_replaced(tmp_path: Path) -> None:
-    """A path without a file is an error, also where another browser is installed."""
+    """A path without a file is an error, even if another browser is installed."""
     _program(tmp_path / "bin" / "chromium-headless-shell")
 
     with pytest.raises(BrowserMissingError, match=r"--browser-path: .*nowhere does not exist"):
         find_browser(tmp_path / "nowhere", environ={"PATH": str(tmp_path / "bin")}, root=tmp_path)
 
 
-def test_a_named_file_has_to_be_a_program(tmp_path: Path) -> None:
-    """A file without the right to be run is refused in these words."""
+def test_a_named_file_must_be_executable(tmp_path: Path) -> None:
+    """A file that is not executable is refused, and the message says so."""
     text = tmp_path / "notes.txt"
     text.write_text("no program", encoding="utf-8")
 
@@ -50,8 +50,8 @@ def test_a_named_file_has_to_be_a_program(tmp_path: Path) -> None:
         find_browser(text, environ=NOTHING, root=tmp_path)
 
 
-def test_a_named_program_has_to_tell_its_version(tmp_path: Path) -> None:
-    """A program that fails when asked for its version is refused with what it said."""
+def test_a_named_program_must_print_its_version(tmp_path: Path) -> None:
+    """A program that fails with `--version` is refused with its output."""
     broken = _program(tmp_path / "chromium", "error while loading shared libraries: libnss3.so", status=127)
 
     with pytest.raises(BrowserMissingError, match=r"exited with status 127: .*libnss3\.so"):
@@ -59,7 +59,7 @@ def test_a_named_program_has_to_tell_its_version(tmp_path: Path) -> None:
 
 
 def test_headless_prefers_the_headless_shell(tmp_path: Path) -> None:
-    """With both on PATH, a headless run takes the headless shell."""
+    """With both on PATH, a headless run uses the headless shell."""
     _program(tmp_path / "bin" / "chromium")
     shell = _program(tmp_path / "bin" / "chromium-headless-shell")
 
@@ -68,8 +68,8 @@ def test_headless_prefers_the_headless_shell(tmp_path: Path) -> None:
     assert (browser.path, browser.kind, browser.source) == (shell, "headless-shell", "PATH")
 
 
-def test_headed_never_takes_the_headless_shell(tmp_path: Path) -> None:
-    """A run with a window takes a full browser, and none if there is only a headless shell."""
+def test_headed_never_uses_the_headless_shell(tmp_path: Path) -> None:
+    """A headed run uses a full browser, and none if there is only a headless shell."""
     _program(tmp_path / "bin" / "chromium-headless-shell")
     environ = {"PATH": str(tmp_path / "bin")}
 
@@ -81,7 +81,7 @@ def test_headed_never_takes_the_headless_shell(tmp_path: Path) -> None:
 
 
 def test_system_folders_are_searched_without_path(tmp_path: Path) -> None:
-    """A browser in its usual place is found although PATH is empty."""
+    """A browser in its usual folder is found although PATH is empty."""
     shell = _program(tmp_path / "usr" / "lib" / "chromium" / "headless_shell")
 
     browser = find_browser(None, environ=NOTHING, root=tmp_path)
@@ -105,8 +105,8 @@ def test_macos_applications_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "file", ["chrome-linux/headless_shell", "chrome-headless-shell-mac-arm64/chrome-headless-shell"]
 )
-def test_playwrights_newest_complete_download_is_taken(tmp_path: Path, folder: str, file: str) -> None:
-    """Revisions are compared as numbers, and a download that was cut off does not count."""
+def test_playwrights_newest_complete_download_is_used(tmp_path: Path, folder: str, file: str) -> None:
+    """Revisions are compared as numbers, and an incomplete download does not count."""
     registry = tmp_path / folder
     for revision, complete in (("999", True), ("1155", True), ("1200", False)):
         _download(registry / f"chromium_headless_shell-{revision}", file, complete=complete)
@@ -128,8 +128,8 @@ def test_playwrights_folder_can_be_moved(tmp_path: Path) -> None:
     assert browser.path == tmp_path / "elsewhere" / "chromium-1000" / "chrome-linux64" / "chrome"
 
 
-def test_a_browser_that_does_not_start_is_passed_over(tmp_path: Path) -> None:
-    """What is merely found and broken gives way to the next one."""
+def test_a_browser_that_does_not_start_is_skipped(tmp_path: Path) -> None:
+    """A broken candidate that was found by search gives way to the next one."""
     _program(tmp_path / "bin" / "chromium-headless-shell", "Chromium 156.0.8078.79", status=1)
     full = _program(tmp_path / "bin" / "chromium")
 
@@ -138,8 +138,8 @@ def test_a_browser_that_does_not_start_is_passed_over(tmp_path: Path) -> None:
     assert browser.path == full
 
 
-def test_nothing_found_says_what_to_do(tmp_path: Path) -> None:
-    """Without a browser the one message names the places, the skipped candidates, and the remedies."""
+def test_no_browser_found_says_what_to_do(tmp_path: Path) -> None:
+    """One message names the searched places, the skipped candidates and the remedies."""
     broken = _program(tmp_path / "bin" / "chromium", "not a browser", status=1)
 
     with pytest.raises(BrowserMissingError) as raised:

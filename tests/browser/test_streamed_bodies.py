@@ -1,9 +1,11 @@
-"""Bodies that come piece by piece, and what a replay tells scripts of them."""
+"""Bodies that arrive in pieces, and what a replay shows of them to scripts."""
 
 from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING
+
+import pytest
 
 from eikon_engine.browser.traffic.capture import NetworkCapture
 from eikon_engine.network.store import NetworkWriter, read_network
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 READ = """<p id=p></p><button id=b onclick="p.textContent += 'clicked '">Go</button><script>
 const read = async url => {
@@ -40,10 +44,10 @@ def shows(text: str) -> WaitFor:
     return WaitFor(condition=FunctionCondition(expression=f"() => p.textContent.includes({text!r})"))
 
 
-def test_a_body_that_is_still_open_at_the_end_keeps_its_pieces(
+def test_an_unfinished_body_keeps_its_pieces(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Lines that a script reads from a fetch which never ends come again, each at its moment, and no end does."""
+    """Lines of an endless fetch are replayed, each at its moment, and the body does not end."""
     site.answers["/lines"] = Answer(content_type="application/x-ndjson", pieces=LINES, ending="open")
     actions: list[Action] = [Navigate(url=site.put(READ)), shows("3"), Click(target=at("#b"))]
 
@@ -54,10 +58,10 @@ def test_a_body_that_is_still_open_at_the_end_keeps_its_pieces(
     assert sum(piece.length for piece in exchange.pieces) == sum(map(len, LINES))
 
 
-def test_a_body_with_a_secret_that_broke_off_is_kept(
+def test_an_aborted_body_with_a_secret_is_kept(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """A secret that was taken out changes the size of a body: it comes in one piece, and breaks off after it."""
+    """Redaction changes the size of the body: it is served in one piece, and breaks off after it."""
     site.answers["/lines"] = Answer(pieces=(b"one ", b"hunter2-and-more ", b"three "), ending="broken")
     actions: list[Action] = [Navigate(url=site.put(READ)), shows("broken")]
     with live_browser.recording(tmp_path) as desk:
@@ -111,10 +115,10 @@ const ask = url => new Promise(done => {
 </script>"""
 
 
-def test_scripts_are_told_where_redirects_led_and_nothing_of_us(
+def test_scripts_see_recorded_redirects_and_no_trace_of_us(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Address, redirection, type and headers of an answer, of its clones and of an XMLHttpRequest are as recorded."""
+    """URL, redirection, type and headers of a response, its clones and an XMLHttpRequest are as recorded."""
     anybody = (("Access-Control-Allow-Origin", "*"),)
     exposed = (*anybody, ("Access-Control-Expose-Headers", "X-Shop"), ("X-Shop", "yes"))
     site.answers["/moved"] = Answer(status=302, headers=(("Location", "/end?to#part"), *anybody))
@@ -125,10 +129,10 @@ def test_scripts_are_told_where_redirects_led_and_nothing_of_us(
     both(live_browser, sealed_browser, tmp_path, [Navigate(url=page), shows("plain")])
 
 
-def test_bodies_of_a_worker_are_not_taken_for_those_of_its_page(
+def test_bodies_of_a_worker_are_not_confused_with_those_of_its_page(
     live_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """Where a worker asks for the same address, nobody can tell whose pieces came: none are kept, with a warning."""
+    """If a worker requests the same URL, the owner of the pieces is unknown: none are kept, with a warning."""
     numbers = itertools.count()
     site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
     worker = f"fetch('{site.url}/lines').then(() => postMessage(1))"
@@ -150,10 +154,8 @@ def test_bodies_of_a_worker_are_not_taken_for_those_of_its_page(
     assert [warning for warning in capture.warnings if "/lines: 2 of 3 requests" in warning]
 
 
-def test_pages_that_ask_for_one_address_keep_their_own_pieces(
-    live_browser: Room, site: PageSite, tmp_path: Path
-) -> None:
-    """What a page and its popup read from the same address is told apart."""
+def test_pages_that_request_one_url_keep_their_own_pieces(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """Bodies that a page and its popup read from one URL are told apart."""
     numbers = itertools.count()
     site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
     reads = "fetch('/lines').then(r => r.body.getReader().read()).then(each => { p.textContent = 'read' })"

@@ -1,8 +1,10 @@
-"""A document that stands still for an answer gets it, though its clock cannot move and it answers no question."""
+"""A blocked document gets its response, though its clock cannot move and it answers no query."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import pytest
 
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import at
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 PAGE = """<button id=b>Go</button><script>
 const say = text => { document.title += ', ' + text; };
@@ -36,7 +40,7 @@ b.onclick = () => {
 def test_a_synchronous_request_is_answered_at_once(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """It goes before what the page asked for earlier, in the midst of a click, and nobody had to lose patience."""
+    """It precedes earlier requests of the page, in the middle of a click, and no timeout is involved."""
     site.answers["/n"] = lambda asked: Answer(body=f"{asked.method} {len(asked.body)}")
     url = site.put(PAGE)
 

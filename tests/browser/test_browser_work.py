@@ -1,4 +1,4 @@
-"""What the browser does for a page beside its main thread keeps the page from being at rest."""
+"""Work that the browser does beside the main thread of a page keeps the page busy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.browser.desk import Desk, Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 SLOW = """<script>
 const salt = new Uint8Array(8);
@@ -51,24 +53,24 @@ COUNTED = """(async () => {
 })()"""
 
 
-def test_work_under_way_is_waited_for(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
-    """No clock of a page tells how long it takes, and the recording sees what comes of it."""
+def test_pending_work_is_waited_for(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """No page clock measures its duration, and the recording observes its result."""
     seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=site.put(SLOW))])
 
     assert seen[0].pages[0].title == "derived"
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_work_counts_until_the_page_is_told(desk: Desk, work: str) -> None:
-    """It is over when it succeeds and when it fails."""
+def test_work_counts_until_its_page_is_notified(desk: Desk, work: str) -> None:
+    """It ends with success or failure."""
     desk.show("")
     desk.js(OPENED % DOT)
 
     assert desk.js(COUNTED % WORK[work]) == [1, 0]
 
 
-def test_an_image_on_its_way_is_no_work(desk: Desk) -> None:
-    """It is a request, and the recording may bring it later, or never."""
+def test_a_loading_image_is_no_work(desk: Desk) -> None:
+    """It is a request, and the recording may deliver it later, or never."""
     desk.show("")
 
     assert desk.js("(() => { new Image().decode().catch(() => {}); return window.__eikon__.working(); })()") == 1

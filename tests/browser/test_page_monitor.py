@@ -1,4 +1,4 @@
-"""What a person does to a page, in the order in which they did it."""
+"""What a person does to a page is reported in the order in which they did it."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ FIRST, SECOND, THIRD = "http://shop.test/", "http://shop.test/cart", "http://sho
 
 
 class Devtools:
-    """A protocol session of a page that stands on the second of three documents."""
+    """A DevTools session of a page that shows the second of three documents."""
 
     def __init__(self) -> None:
-        """Have no listeners."""
+        """Start without listeners."""
         self._listeners: defaultdict[str, list[Callable[[Any], None]]] = defaultdict(list)
         self.place = 1
         self.urls = (FIRST, SECOND, THIRD)
         self.refusals = 0
-        """How many times the history cannot be told, as one document takes the place of another one."""
+        """How many times the history cannot be read, because a document is being replaced."""
 
     def on(self, name: str, listener: Callable[[Any], None]) -> None:
         """Keep a listener."""
         self._listeners[name].append(listener)
 
-    def tell(self, name: str, **event: object) -> None:
-        """Tell of an event, at once, as Playwright does."""
+    def emit(self, name: str, **event: object) -> None:
+        """Emit an event at once, as Playwright does."""
         for listener in self._listeners[name]:
             listener(event)
 
     def start(self, kind: str, url: str) -> None:
-        """Begin a navigation of the page."""
-        self.tell("Page.frameStartedNavigating", frameId="main", navigationType=kind, url=url)
+        """Start a navigation of the page."""
+        self.emit("Page.frameStartedNavigating", frameId="main", navigationType=kind, url=url)
 
     def arrive(self, place: int) -> None:
-        """Be where it leads to, at a place of the history."""
+        """Arrive at an entry of the history."""
         self.place = place
-        self.tell("Page.navigatedWithinDocument", frameId="main", url=self.urls[place])
+        self.emit("Page.navigatedWithinDocument", frameId="main", url=self.urls[place])
 
     async def send(self, method: str) -> object:
-        """Answer what is asked for."""
+        """Return the result of a command."""
         await asyncio.sleep(0)
         if method == "Page.getNavigationHistory" and self.refusals:
             self.refusals -= 1
@@ -68,42 +68,42 @@ class Devtools:
 
 
 class Listener:
-    """Somebody who hears what a person does, and knows whether an action is under way."""
+    """Records what a monitor reports, and knows whether an action is pending."""
 
     def __init__(self, *, is_busy: bool = False) -> None:
-        """Have heard nothing."""
+        """Start without reports."""
         self.busy = is_busy
-        self.heard: list[NavigationKind | Awaitable[NavigationKind | None] | ObservedDialog | str] = []
+        self.reports: list[NavigationKind | Awaitable[NavigationKind | None] | ObservedDialog | str] = []
 
-    async def told(self, *, is_busy: bool) -> None:
-        """Hear of a gesture in a task, as Playwright gives what a document tells."""
+    async def on_gesture(self, *, is_busy: bool) -> None:
+        """Handle a gesture in a task, as Playwright delivers binding calls."""
         self.busy = is_busy
-        self.heard.append("told")
+        self.reports.append("gesture")
 
     def has_recent_activity(self, page: int) -> bool:
-        """Say whether a gesture is under way."""
+        """Return whether a gesture is pending."""
         assert page == 0
         return self.busy
 
-    def on_navigated(self, page: int, way: NavigationKind, url: str) -> None:
-        """Hear that they went somewhere."""
+    def on_navigated(self, page: int, direction: NavigationKind, url: str) -> None:
+        """Record a navigation."""
         assert page == 0
         assert url in {FIRST, SECOND, THIRD}
-        self.heard.append(way)
+        self.reports.append(direction)
 
-    def on_history_navigated(self, page: int, url: str, way: Awaitable[NavigationKind | None]) -> None:
-        """Hear that they go through the history."""
+    def on_history_navigated(self, page: int, url: str, direction: Awaitable[NavigationKind | None]) -> None:
+        """Record a history navigation."""
         assert page == 0
         assert url in {FIRST, SECOND, THIRD}
-        self.heard.append(way)
+        self.reports.append(direction)
 
     def on_dialog_opened(self) -> None:
-        """Hear of a dialog."""
-        self.heard.append("opened")
+        """Record a dialog."""
+        self.reports.append("opened")
 
     def on_dialog_closed(self, seen: ObservedDialog, text: str) -> None:
-        """Hear of its answer."""
-        self.heard.append(f"{seen.answer} {text}")
+        """Record its answer."""
+        self.reports.append(f"{seen.answer} {text}")
 
 
 async def _listen(listener: Listener) -> tuple[Devtools, PageMonitor]:
@@ -113,38 +113,38 @@ async def _listen(listener: Listener) -> tuple[Devtools, PageMonitor]:
         return devtools
 
     page = SimpleNamespace(context=SimpleNamespace(new_cdp_session=session), is_closed=lambda: False)
-    heard = PageMonitor(0, listener, is_popup=False)
-    await heard.start(page)  # type: ignore[arg-type] # of it
-    return devtools, heard
+    reports = PageMonitor(0, listener, is_popup=False)
+    await reports.start(page)  # type: ignore[arg-type] # of it
+    return devtools, reports
 
 
 async def _all(listener: Listener) -> list[object]:
-    """Return what was heard, in that order, and which ways were found out."""
+    """Return the reports in order, with resolved directions."""
     for _ in range(5):
         await asyncio.sleep(0)
-    return [await each if isinstance(each, asyncio.Future) else each for each in listener.heard]
+    return [await each if isinstance(each, asyncio.Future) else each for each in listener.reports]
 
 
-@pytest.mark.parametrize(("is_busy", "heard"), [(False, ["told", "navigate"]), (True, ["told"])])
-def test_the_end_and_the_beginning_of_an_action_are_heard_before_what_came_after(
+@pytest.mark.parametrize(("is_busy", "reports"), [(False, ["gesture", "navigate"]), (True, ["gesture"])])
+def test_a_gesture_is_reported_before_the_navigation_after_it(
     is_busy: bool,  # noqa: FBT001 - of the test
-    heard: list[NavigationKind],
+    reports: list[NavigationKind],
 ) -> None:
-    """Whoever ends an action and goes to a part of the page went there; one that is clicked and goes did so itself."""
+    """A fragment navigation between two actions is the person's; during an action it is the page's."""
 
     async def go() -> list[object]:
         listener = Listener(is_busy=not is_busy)
         devtools, _ = await _listen(listener)
-        gesture = asyncio.ensure_future(listener.told(is_busy=is_busy))
+        gesture = asyncio.ensure_future(listener.on_gesture(is_busy=is_busy))
         devtools.start("sameDocument", FIRST)
         await gesture
         return await _all(listener)
 
-    assert asyncio.run(go()) == heard
+    assert asyncio.run(go()) == reports
 
 
-def test_whoever_goes_back_in_the_midst_of_an_action_went_back_unless_a_script_did() -> None:
-    """A script tells of its journey before it begins; a person just goes."""
+def test_going_back_during_an_action_is_the_persons_unless_a_script_announced_it() -> None:
+    """A script announces its history navigation before it starts; a person does not."""
 
     async def go() -> list[object]:
         listener = Listener(is_busy=True)
@@ -158,8 +158,8 @@ def test_whoever_goes_back_in_the_midst_of_an_action_went_back_unless_a_script_d
     assert asyncio.run(go()) == ["forward"]
 
 
-def test_whoever_goes_back_and_reloads_at_once_did_both_in_that_order() -> None:
-    """The history cannot be told while a document is replaced; the journey is heard, and its way found out later."""
+def test_going_back_and_reloading_at_once_are_reported_in_that_order() -> None:
+    """The history cannot be read while a document is replaced; the direction is resolved later."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -173,9 +173,9 @@ def test_whoever_goes_back_and_reloads_at_once_did_both_in_that_order() -> None:
     assert asyncio.run(go()) == ["back", "reload"]
 
 
-@pytest.mark.parametrize(("place", "way"), [(0, "back"), (2, "forward")])
-def test_a_journey_that_has_ended_before_it_is_asked_about_has_its_way(place: int, way: NavigationKind) -> None:
-    """Its beginning and its end may be read together."""
+@pytest.mark.parametrize(("place", "direction"), [(0, "back"), (2, "forward")])
+def test_a_history_navigation_that_has_already_ended_has_its_direction(place: int, direction: NavigationKind) -> None:
+    """Its start and its end may be read together."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -184,11 +184,11 @@ def test_a_journey_that_has_ended_before_it_is_asked_about_has_its_way(place: in
         devtools.arrive(place)
         return await _all(listener)
 
-    assert asyncio.run(go()) == [way]
+    assert asyncio.run(go()) == [direction]
 
 
 def test_several_steps_through_the_history_are_a_navigation() -> None:
-    """Nothing steps twice at once."""
+    """No action moves more than one step."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -200,8 +200,8 @@ def test_several_steps_through_the_history_are_a_navigation() -> None:
     assert asyncio.run(go()) == ["navigate"]
 
 
-def test_a_journey_to_nowhere_has_no_way() -> None:
-    """A history that does not know the address says nothing."""
+def test_a_history_navigation_to_an_unknown_url_has_no_direction() -> None:
+    """A history without that URL resolves to None."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -212,38 +212,38 @@ def test_a_journey_to_nowhere_has_no_way() -> None:
     assert asyncio.run(go()) == [None]
 
 
-def test_a_wish_of_a_document_that_came_to_nothing_hides_no_person() -> None:
-    """A link that opens a mail program asks for a navigation that never starts; the reload after it is the person's."""
+def test_a_request_to_navigate_that_never_starts_hides_no_reload() -> None:
+    """A mailto link requests a navigation that never starts; the reload after it is the person's."""
 
     async def go() -> list[object]:
         listener = Listener()
         devtools, _ = await _listen(listener)
-        devtools.tell("Page.frameRequestedNavigation", frameId="main", url="mailto:ada@shop.test")
+        devtools.emit("Page.frameRequestedNavigation", frameId="main", url="mailto:ada@shop.test")
         devtools.start("reload", SECOND)
-        devtools.tell("Page.frameRequestedNavigation", frameId="main", url=THIRD.replace("http:", "https:"))
+        devtools.emit("Page.frameRequestedNavigation", frameId="main", url=THIRD.replace("http:", "https:"))
         devtools.start("differentDocument", THIRD)
         return await _all(listener)
 
     assert asyncio.run(go()) == ["reload"]
 
 
-def test_a_dialog_is_heard_after_the_click_that_opened_it() -> None:
-    """Though what the document tells comes in a task, and the dialog at once."""
+def test_a_dialog_is_reported_after_the_click_that_opened_it() -> None:
+    """The document reports the click in a task, the browser reports the dialog at once."""
 
     async def go() -> list[object]:
         listener = Listener()
         devtools, _ = await _listen(listener)
-        gesture = asyncio.ensure_future(listener.told(is_busy=True))
-        devtools.tell("Page.javascriptDialogOpening", type="prompt", message="Coupon code")
-        devtools.tell("Page.javascriptDialogClosed", result=True, userInput="SAVE10")
+        gesture = asyncio.ensure_future(listener.on_gesture(is_busy=True))
+        devtools.emit("Page.javascriptDialogOpening", type="prompt", message="Coupon code")
+        devtools.emit("Page.javascriptDialogClosed", result=True, userInput="SAVE10")
         await gesture
         return await _all(listener)
 
-    assert asyncio.run(go()) == ["told", "opened", "accepted SAVE10"]
+    assert asyncio.run(go()) == ["gesture", "opened", "accepted SAVE10"]
 
 
-def test_an_address_on_both_sides_is_asked_about_until_the_page_is_there() -> None:
-    """From the second of two equal documents forward to the third: nearest says nothing, the end does."""
+def test_a_url_on_both_sides_is_resolved_when_the_page_arrives() -> None:
+    """From the second of two equal documents forward to the third: only the final index tells."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -256,8 +256,8 @@ def test_an_address_on_both_sides_is_asked_about_until_the_page_is_there() -> No
     assert asyncio.run(go()) == ["forward"]
 
 
-def test_a_journey_is_told_by_where_the_one_before_led_though_the_page_has_gone_on() -> None:
-    """The history is told after both: back to the first, forward to the second again."""
+def test_each_direction_is_measured_from_the_end_of_the_one_before() -> None:
+    """The history is read after several navigations: back to the first, forward to the second and the third."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -271,8 +271,8 @@ def test_a_journey_is_told_by_where_the_one_before_led_though_the_page_has_gone_
     assert asyncio.run(go()) == ["back", "forward", "forward"]
 
 
-def test_a_journey_between_equal_addresses_that_went_on_at_once_is_not_guessed() -> None:
-    """From the second of three equal documents forward, and back: nobody saw where it was in between."""
+def test_a_direction_between_equal_urls_is_not_guessed() -> None:
+    """From the second of three equal documents forward and back at once: the index in between is unknown."""
 
     async def go() -> list[object]:
         listener = Listener()
@@ -281,12 +281,12 @@ def test_a_journey_between_equal_addresses_that_went_on_at_once_is_not_guessed()
         for place in (2, 1):
             devtools.start("historyDifferentDocument", FIRST)
             devtools.arrive(place)
-        ways = await _all(listener)
+        directions = await _all(listener)
         devtools.start("historyDifferentDocument", FIRST)
         devtools.arrive(0)
         await asyncio.sleep(0.1)
         devtools.start("historyDifferentDocument", FIRST)
         devtools.arrive(1)
-        return [*ways, *(await _all(listener))[2:]]
+        return [*directions, *(await _all(listener))[2:]]
 
     assert asyncio.run(go()) == [None, None, "back", "forward"]

@@ -7,13 +7,15 @@ import pytest
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import CLOCK_START_MS, at
 from tests.browser.pages import Answer
-from tests.browser.worker_desk import BLOB, REST, SAY, pass_time, said, show, worker_desk
+from tests.browser.worker_desk import BLOB, SAY, SETTLE_WORKERS, pass_time, said, show, worker_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.browser.desk import Desk, Room
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 SOURCES = {
     "time without a date": (
@@ -62,8 +64,8 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_source_of_difference_is_the_same_in_three_sessions(live_browser: Room, site: PageSite, source: str) -> None:
-    """What a page can ask its browser, it is told alike in every session."""
+def test_a_source_of_nondeterminism_is_equal_in_three_sessions(live_browser: Room, site: PageSite, source: str) -> None:
+    """A page reads the same values in every session."""
     heard = []
     for _ in range(3):
         with worker_desk(live_browser) as desk:
@@ -76,8 +78,8 @@ def test_source_of_difference_is_the_same_in_three_sessions(live_browser: Room, 
     assert "observed" not in heard[0]
 
 
-def test_figures_of_time_are_those_of_the_page(live_browser: Room, site: PageSite) -> None:
-    """No part of the real time is left in what a page is told."""
+def test_durations_are_page_time(live_browser: Room, site: PageSite) -> None:
+    """No measurement that a page can make shows real time."""
     script = "say(document.lastModified); say(Temporal.Now.instant().epochMilliseconds); say(performance.timeOrigin);"
     with worker_desk(live_browser) as desk:
         show(desk, script + "say(new Intl.DateTimeFormat('en').format())")
@@ -85,8 +87,8 @@ def test_figures_of_time_are_those_of_the_page(live_browser: Room, site: PageSit
         assert said(desk) == ["11/14/2023 22:13:20", str(CLOCK_START_MS), str(CLOCK_START_MS), "11/14/2023"]
 
 
-def test_document_says_when_its_server_modified_it(desk: Desk, site: PageSite) -> None:
-    """A header is believed."""
+def test_last_modified_is_the_header_of_the_server(desk: Desk, site: PageSite) -> None:
+    """`document.lastModified` follows the `Last-Modified` header."""
     site.answers["/old"] = Answer(body="<p>", headers=(("Last-Modified", "Tue, 02 Jan 2001 03:04:05 GMT"),))
 
     desk.ok(Navigate(url=f"{site.url}/old"))
@@ -103,8 +105,8 @@ MOVING = {
 
 @pytest.mark.parametrize("style", MOVING)
 @pytest.mark.parametrize("place", ["document", "shadow", "declared shadow", "frame"])
-def test_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, style: str, place: str) -> None:
-    """Wherever an element stands, its transition is over after the action that began it, and the page was told."""
+def test_a_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, style: str, place: str) -> None:
+    """Wherever the element is, its transition is over after the action that began it, and its events are fired."""
     inner = f"<style>{MOVING[style]}</style><i id=t>t</i>"
     listen = "for (const kind of ['transitionrun', 'transitionend']) t.addEventListener(kind, () => said.push(kind));"
     whole = {
@@ -128,8 +130,8 @@ def test_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, sty
 
 
 @pytest.mark.parametrize("place", ["document", "declared shadow"])
-def test_animation_of_a_style_sheet_ends_or_stands(desk: Desk, site: PageSite, place: str) -> None:
-    """An animation that ends is over at rest, also where our style sheet does not reach; one that never ends stands."""
+def test_a_css_animation_ends_or_stands_still(desk: Desk, site: PageSite, place: str) -> None:
+    """A finite animation is over once the page is idle, an endless one stands still, in shadow roots too."""
     inner = "<style>@keyframes k{to{opacity:.2}}#t{animation:k 5s 2s}#u{animation:k 2s infinite}</style>"
     inner += "<i id=t>t</i><i id=u>u</i>"
     inner += "<i id=v style='animation:k 5s 2s!important'>v</i><i id=w style='animation:k 2s infinite!important'>w</i>"
@@ -143,10 +145,10 @@ def test_animation_of_a_style_sheet_ends_or_stands(desk: Desk, site: PageSite, p
     ) == [["w", "paused", 0]]
 
 
-def test_fetch_for_later_is_sent_now_and_recorded(
+def test_fetch_later_is_sent_now_and_recorded(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
 ) -> None:
-    """What a page keeps for its end comes through the routes, so that a sealed session answers it too."""
+    """A request that a page defers to its end goes through the routes, so that a sealed session serves it too."""
     site.answers["/beacon"] = Answer(body="")
     url = site.put(
         SAY.format("const l = fetchLater('/beacon', {method: 'POST', body: 'x', activateAfter: 9e4});say(l.activated)")
@@ -166,12 +168,12 @@ def test_fetch_for_later_is_sent_now_and_recorded(
     assert site.paths() == ()
 
 
-def test_chance_differs_within_a_session_and_by_seed(live_browser: Room, site: PageSite) -> None:
-    """A seed is no constant, for a page and for its workers."""
+def test_random_numbers_differ_within_a_session_and_by_seed(live_browser: Room, site: PageSite) -> None:
+    """A seed gives a sequence, not a constant, to a page and to its workers."""
     source = "'onmessage = () => postMessage([...Array(9)].map(() => crypto.randomUUID()).join())'"
     with worker_desk(live_browser) as desk:
         show(desk, f"const w = new Worker({BLOB.format(source)}); w.onmessage = e => say(e.data); w.postMessage(0)")
-        desk.js(REST)
+        desk.js(SETTLE_WORKERS)
         drawn = said(desk)[0].split(",")
 
         assert len(set(drawn)) == 9

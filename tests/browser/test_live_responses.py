@@ -1,4 +1,4 @@
-"""Requests that a sealed session may really make, seen by the page as a replay of them shows them."""
+"""Live requests of a sealed session, seen by the page as a replay of them shows them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Desk, Room
 
+pytestmark = pytest.mark.browser
+
 
 @contextmanager
-def let_out(room: Room, folder: Path, *, every: bool = False) -> Iterator[Desk]:
-    """Open a sealed session whose requests may leave; what comes is added to the recording."""
+def open_live(room: Room, folder: Path, *, every: bool = False) -> Iterator[Desk]:
+    """Open a sealed session with live requests; their responses are added to the recording."""
     recording = read_network(folder)
     traffic = SealedTraffic(recording)
     with NetworkAppender(folder) as keeper, room.sealed(folder, traffic=traffic) as desk:
@@ -43,8 +45,8 @@ def let_out(room: Room, folder: Path, *, every: bool = False) -> Iterator[Desk]:
 
 
 def live_then_sealed(room: Room, folder: Path, actions: Sequence[Action]) -> tuple[list[Observation], NetworkOutcome]:
-    """Act with live answers, then without on what was kept of them: both see the same."""
-    with let_out(room, folder) as desk:
+    """Act with live responses, then on the recording of them: both observe the same."""
+    with open_live(room, folder) as desk:
         seen = [desk.ok(action) for action in actions]
         network = desk.network()
     asked = len(room.site.asked)
@@ -60,7 +62,7 @@ def live_then_sealed(room: Room, folder: Path, actions: Sequence[Action]) -> tup
 
 @pytest.fixture
 def start(live_browser: Room, site: PageSite, tmp_path: Path) -> str:
-    """Record the start page of a mission, from which links lead to what nobody recorded; give its address."""
+    """Record the start page of a mission, which links to unrecorded pages; return its URL."""
     script = "document.cookie = 'kept=1; Path=/'"
     url = site.put(page(script, "<a id=a href=/next>Go</a><button id=b onclick=go()>Go</button>"))
     record(live_browser, tmp_path, [Navigate(url=url)])
@@ -74,7 +76,7 @@ def only(folder: Path, path: str) -> Exchange:
 
 
 def test_nothing_leaves_without_permission(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """What is not recorded is blocked, before requests were let through and after they are no longer."""
+    """An unrecorded request is blocked before live mode and after it."""
     recording, traffic = read_network(tmp_path), SealedTraffic(read_network(tmp_path))
     asked = len(site.asked)
     with sealed_browser.sealed(tmp_path, traffic=traffic) as desk:
@@ -93,7 +95,7 @@ def test_nothing_leaves_without_permission(sealed_browser: Room, site: PageSite,
 def test_recorded_requests_are_answered_from_the_recording(
     sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
 ) -> None:
-    """Only what the recording does not know leaves."""
+    """Only unrecorded requests are sent."""
     site.answers["/next"] = Answer(body="<title>next</title>")
     site.asked.clear()
 
@@ -104,8 +106,10 @@ def test_recorded_requests_are_answered_from_the_recording(
     assert (network.misses, network.live) == ((), 1)
 
 
-def test_document_is_redirected_with_cookies(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """Each hop is given the cookies of the page and of the hops before it, and the page has all of them."""
+def test_a_document_is_redirected_with_cookies(
+    sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
+) -> None:
+    """Each hop is sent the cookies of the page and of earlier hops, and the page has all of them."""
     site.answers |= {
         "/next": redirect("/middle", cookie="first=1; Path=/; HttpOnly"),
         "/middle": redirect("/end?q#part", status=307, cookie="second=2; Path=/"),
@@ -127,10 +131,10 @@ def test_document_is_redirected_with_cookies(sealed_browser: Room, site: PageSit
 
 
 @pytest.mark.parametrize("status", [302, 307])
-def test_redirected_form_keeps_or_drops_its_body(
+def test_a_redirected_form_keeps_or_drops_its_body(
     sealed_browser: Room, site: PageSite, start: str, tmp_path: Path, status: int
 ) -> None:
-    """A 302 after a POST asks with GET, a 307 posts again."""
+    """A 302 after a POST sends GET, a 307 posts again."""
     site.answers["/next"] = Answer(body="<form method=post action=/post><input name=q value=1><button id=b>Send</form>")
     site.answers["/post"] = redirect("/end", status=status)
     site.answers["/end"] = lambda asked: Answer(body=f"<p>{asked.method} {asked.body.decode()}")
@@ -148,7 +152,7 @@ SAME = "const same = b => all.every((each, i) => each === b[i]) && b.length === 
 
 
 def test_binary_bodies_are_whole_both_ways(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """Bytes are posted, and come back, as they are; a status from 400 on is an answer."""
+    """Bytes are posted and returned unchanged; a status from 400 on is a response."""
     site.answers["/next"] = Answer(
         body=page(f"""{BINARY}{SAME}
             fetch('/echo', {{method: 'POST', body: all}}).then(async r =>
@@ -169,10 +173,8 @@ def test_binary_bodies_are_whole_both_ways(sealed_browser: Room, site: PageSite,
     assert missing.status == 404
 
 
-def test_fetch_of_another_origin_is_made_with_its_rules(
-    sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
-) -> None:
-    """An answer that allows the origin is read; one that does not is kept from the page; credentials are its own."""
+def test_a_cross_origin_fetch_follows_cors(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
+    """A response that allows the origin is readable, another is not; credentials are those of the other origin."""
     allowed = (("Access-Control-Allow-Origin", "*"),)
     site.answers["/open"] = lambda asked: Answer(
         body=f"{asked.method} {asked.header('x-own')} [{asked.header('cookie')}]", headers=allowed
@@ -187,7 +189,7 @@ def test_fetch_of_another_origin_is_made_with_its_rules(
             .then(() => get('/to-open')).then(() => get('/to-closed'))""")
     )
 
-    with let_out(sealed_browser, tmp_path) as desk:
+    with open_live(sealed_browser, tmp_path) as desk:
         desk.ok(Navigate(url=start))
         desk.ok(Click(target=at("#a")))
         text = desk.js("p.textContent")
@@ -198,10 +200,10 @@ def test_fetch_of_another_origin_is_made_with_its_rules(
     assert "OPTIONS /open" not in site.paths()
 
 
-def test_failures_are_told_as_the_browser_does(
+def test_failures_have_the_errors_of_the_browser(
     sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
 ) -> None:
-    """A refused connection and a broken body fail for the page, and in a replay."""
+    """A refused connection and a broken body fail for the page, live and in a replay."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         refused = f"http://127.0.0.1:{closed.getsockname()[1]}/refused"
@@ -216,7 +218,7 @@ def test_failures_are_told_as_the_browser_does(
 
 
 def test_certificate_errors_are_errors(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """A site whose certificate nobody vouches for gets no request."""
+    """A site with an untrusted certificate gets no request."""
     with untrusted(tmp_path) as (url, heard):
         site.answers["/next"] = Answer(body=page(f"get('{url}/secret')"))
         live_then_sealed(sealed_browser, tmp_path, [Navigate(url=start), Click(target=at("#a"))])
@@ -225,8 +227,8 @@ def test_certificate_errors_are_errors(sealed_browser: Room, site: PageSite, sta
     assert heard == []
 
 
-def test_slow_answer_is_waited_for(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """Page time stands while a site thinks; what comes too late counts as timed out, and is told."""
+def test_a_slow_response_is_waited_for(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
+    """Page time stands still meanwhile; a response after the timeout counts as timed out and is reported."""
 
     def slow(asked: Asked) -> Answer:
         site.released.wait(0.4 if asked.path == "/slow" else 2.0)
@@ -242,23 +244,23 @@ def test_slow_answer_is_waited_for(sealed_browser: Room, site: PageSite, start: 
 
 
 def test_streams_and_sockets_stay_blocked(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """What has no end is not made, and told."""
+    """Endless responses are not requested live, and the miss says why."""
     site.answers["/next"] = Answer(
         body=page(f"new EventSource('/events'); new WebSocket('{site.url.replace('http', 'ws')}/socket')")
     )
 
-    with let_out(sealed_browser, tmp_path) as desk:
+    with open_live(sealed_browser, tmp_path) as desk:
         desk.ok(Navigate(url=start))
         desk.ok(Click(target=at("#a")))
         misses = desk.network().misses
 
     assert {miss.key.split("/")[-1] for miss in misses} == {"events", "socket"}
-    assert "no end" in next(miss.reason for miss in misses if miss.key.endswith("events"))
+    assert "never end" in next(miss.reason for miss in misses if miss.key.endswith("events"))
     assert "GET /events" not in site.paths()
 
 
 def test_uploads_are_whole(sealed_browser: Room, site: PageSite, start: str, tmp_path: Path) -> None:
-    """A file that is given to a form reaches the site."""
+    """A file given to a form reaches the site."""
     site.answers["/next"] = Answer(
         body="<form method=post action=/up enctype=multipart/form-data><input id=f type=file name=f><button id=b>Send"
     )
@@ -266,7 +268,7 @@ def test_uploads_are_whole(sealed_browser: Room, site: PageSite, start: str, tmp
     content = BlobStore(tmp_path / "files").put(BYTES)
     file = FileInput(name="a.bin", mime_type="application/octet-stream", content=content)
 
-    with let_out(sealed_browser, tmp_path) as desk:
+    with open_live(sealed_browser, tmp_path) as desk:
         desk.worker.session.uploads = BlobStore(tmp_path / "files")
         for action in (
             Navigate(url=start),
@@ -280,10 +282,10 @@ def test_uploads_are_whole(sealed_browser: Room, site: PageSite, start: str, tmp
     assert BYTES in sent.body
 
 
-def test_every_request_is_made_from_a_given_moment_on(
+def test_every_request_is_sent_from_a_given_moment_on(
     sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
 ) -> None:
-    """What the recording knows is asked for as well, and compared with it."""
+    """Recorded requests are sent as well, and their responses compared with the recorded ones."""
     site.answers[start.removeprefix(site.url)] = Answer(body="<title>page</title><p>new")
     recording = read_network(tmp_path)
     traffic = SealedTraffic(recording)
@@ -303,7 +305,7 @@ def test_every_request_is_made_from_a_given_moment_on(
 TOKEN = "q7Zr4KxW2mNv8TbY6sLp3cHd9fGj5aRe"
 
 
-def test_found_secrets_are_stood_in_for_and_go_back(
+def test_detected_secrets_are_replaced_and_restored(
     sealed_browser: Room, site: PageSite, start: str, tmp_path: Path
 ) -> None:
     """Pages and files have the stand-in of a token, the site gets the token again."""
@@ -315,7 +317,7 @@ def test_found_secrets_are_stood_in_for_and_go_back(
     site.answers["/login"] = Answer(body=f'{{"token": "{TOKEN}"}}', content_type="application/json")
     site.answers["/me"] = Answer(body="welcome")
 
-    with let_out(sealed_browser, tmp_path) as desk:
+    with open_live(sealed_browser, tmp_path) as desk:
         found = desk.worker.session.start_secret_detection(RedactionRules(), b"key")
         desk.ok(Navigate(url=start))
         desk.ok(Click(target=at("#a")))
@@ -334,7 +336,7 @@ def test_found_secrets_are_stood_in_for_and_go_back(
 
 @contextmanager
 def untrusted(folder: Path) -> Iterator[tuple[str, list[bytes]]]:
-    """Serve TLS with a certificate of our own; give the address, and what was heard behind it."""
+    """Serve TLS with a self-signed certificate; return the URL, and the requests received."""
     pem = folder / "own.pem"
     kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
     name = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")

@@ -1,4 +1,4 @@
-"""What a mission chose to be told of its surroundings, it is told again, and what is otherwise is found first."""
+"""A replay has the recorded environment, and differences from it are found first."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-TELL = """<!doctype html><title>Told</title><button>Where</button><pre></pre><script>
-const tell = text => { document.querySelector('pre').textContent += text + '\\n'; };
+pytestmark = pytest.mark.browser
+
+REPORT = """<!doctype html><title>Report</title><button>Where</button><pre></pre><script>
+const show = text => { document.querySelector('pre').textContent += text + '\\n'; };
 for (const query of ['prefers-reduced-motion: reduce', 'forced-colors: active', 'prefers-color-scheme: dark'])
-  tell(`${query} ${matchMedia(`(${query})`).matches}`);
-tell(`touch ${navigator.maxTouchPoints}`);
-tell(`agent ${navigator.userAgent}`);
-tell(`processors ${navigator.hardwareConcurrency} memory ${navigator.deviceMemory}`);
+  show(`${query} ${matchMedia(`(${query})`).matches}`);
+show(`touch ${navigator.maxTouchPoints}`);
+show(`agent ${navigator.userAgent}`);
+show(`processors ${navigator.hardwareConcurrency} memory ${navigator.deviceMemory}`);
 document.querySelector('button').onclick = () => navigator.geolocation.getCurrentPosition(
-  ({ coords }) => tell(`at ${coords.latitude} ${coords.longitude}`), error => tell(error.message));
+  ({ coords }) => show(`at ${coords.latitude} ${coords.longitude}`), error => show(error.message));
 </script>"""
 CHOSEN = RecordOptions(
     user_agent="Shopper/1",
@@ -47,14 +49,14 @@ CHOSEN = RecordOptions(
 
 
 def record(directory: Path, site: PageSite, options: RecordOptions) -> None:
-    """Look at the page, and ask it where it is."""
+    """Open the page, and let it read its position."""
 
     async def recorded() -> None:
         async with open_recorder(directory, mission_text="Look", options=options) as mission, mission.subgoal("Look"):
-            await mission.run(Navigate(url=f"{site.url}/told"))
-            await mission.run(Click(target=css("button")))
+            await mission.perform(Navigate(url=f"{site.url}/report"))
+            await mission.perform(Click(target=css("button")))
 
-    site.answers["/told"] = Answer(body=TELL)
+    site.answers["/report"] = Answer(body=REPORT)
     SHARED.run(recorded())
 
 
@@ -86,8 +88,8 @@ def copied(bundle: Path, folder: Path) -> Path:
     return copy
 
 
-def test_a_page_is_told_what_was_chosen(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
-    """Choose everything: the page shows it, the site gets the header, no file has its secret, and it replays."""
+def test_a_page_sees_the_chosen_environment(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
+    """The page shows every option, the site gets the header, no file has its secret, and the bundle replays."""
     bundle, asked = chosen
     trace = open_bundle(bundle).trace
     observation = trace.subgoal_traces[0].actions_taken[-1].observation
@@ -113,8 +115,8 @@ def test_a_page_is_told_what_was_chosen(chosen: tuple[Path, tuple[Asked, ...]], 
     assert outcome.verdict == "faithful"
 
 
-def test_a_telephone_is_a_telephone_again(tmp_path: Path) -> None:
-    """Record as a dark telephone of a larger scale: an empty page is told the same in the replay."""
+def test_a_mobile_device_is_replayed(tmp_path: Path) -> None:
+    """A dark mobile device with a larger scale is the same to an empty page in the replay."""
     telephone = RecordOptions(
         viewport=Viewport(width=390, height=844),
         device_scale_factor=3.0,
@@ -136,10 +138,8 @@ def test_a_telephone_is_a_telephone_again(tmp_path: Path) -> None:
     assert outcome.verdict == "faithful"
 
 
-def test_a_machine_with_more_processors_is_the_same_to_a_page(
-    chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path
-) -> None:
-    """Replay as if recorded on a machine of 99 processors: the page is told of 99 again."""
+def test_the_recorded_processor_count_is_replayed(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
+    """A page of a machine with 99 processors sees 99 again."""
     bundle = copied(chosen[0], tmp_path)
 
     def edit(environment: dict[str, Any]) -> None:
@@ -155,10 +155,10 @@ def test_a_machine_with_more_processors_is_the_same_to_a_page(
     assert {each.layer for each in outcome.divergences} == {"dom"}
 
 
-def test_what_a_page_is_told_otherwise_is_found_before_anything_is_done(
+def test_a_different_environment_is_found_before_any_action(
     chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path
 ) -> None:
-    """Let the recording have been told of another time zone: the first finding, and no action is performed."""
+    """Another time zone is the first divergence, and no action is performed."""
     bundle = copied(chosen[0], tmp_path)
     change(bundle, lambda environment: environment["page_view"].update(timezone="Europe/Berlin"))
 
@@ -172,16 +172,16 @@ def test_what_a_page_is_told_otherwise_is_found_before_anything_is_done(
     assert "environment-changed" in (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
 
 
-def test_another_browser_is_noted_and_named_beside_a_finding(
+def test_another_browser_is_noted_and_named_beside_a_divergence(
     chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path
 ) -> None:
-    """Let another browser have recorded: faithful with a note, and where something diverged a possible cause."""
+    """A faithful replay has a note; a divergence names it as a possible cause."""
     bundle = copied(chosen[0], tmp_path)
     change(bundle, lambda environment: environment.update(browser_version="99.0.1"))
 
     same = replay(bundle, tmp_path / "same", secrets={"KEY": "another-one"})
     trace = (bundle / "trace.json").read_text(encoding="utf-8")
-    (bundle / "trace.json").write_text(trace.replace('"title": "Told"', '"title": "Said"'), encoding="utf-8")
+    (bundle / "trace.json").write_text(trace.replace('"title": "Report"', '"title": "Other"'), encoding="utf-8")
     other = replay(bundle, tmp_path / "other", secrets={"KEY": "another-one"})
 
     assert same.verdict == "faithful"
@@ -190,8 +190,8 @@ def test_another_browser_is_noted_and_named_beside_a_finding(
     assert "possible cause: the environment differs: browser_version 99.0.1" in other.reasons[1]
 
 
-def test_a_header_that_holds_a_secret_asks_for_it(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
-    """Replay without the secret of a header: a site asks for its value, the recorded network for none."""
+def test_a_header_with_a_secret_requires_its_value(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
+    """A live replay requires the value, a sealed one does not."""
     with pytest.raises(SecretMissingError, match="KEY"):
         replay(chosen[0], tmp_path / "run", secrets={}, network="live")
     assert not (tmp_path / "run").exists()
@@ -208,8 +208,8 @@ def test_a_header_that_holds_a_secret_asks_for_it(chosen: tuple[Path, tuple[Aske
     ],
     ids=["permission", "timezone", "header"],
 )
-def test_an_option_that_the_browser_refuses_is_wrong_usage(tmp_path: Path, options: RecordOptions) -> None:
-    """Ask for something that no browser knows: one line, and no bundle."""
+def test_an_option_that_the_browser_rejects_is_a_usage_error(tmp_path: Path, options: RecordOptions) -> None:
+    """It is one line, and there is no bundle."""
     with serve_pages() as site, pytest.raises(UsageError, match=r"^RecordOptions: [^\n]+$"):
         record(tmp_path / "b", site, options)
 

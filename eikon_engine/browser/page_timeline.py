@@ -1,0 +1,95 @@
+"""Where a session stands in its timeline: page time, the phases of its actions, and how far a replay lags behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.network.exchange import PHASES_PER_ACTION, PHASES_PER_ACTION_WITH_LOOKUP, Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eikon_engine.browser.page_clock import PageClock
+
+
+class PageTimeline:
+    """Count the phases of actions, and issue moments.
+
+    An action has a phase before it acts and one after it; a phase of its own while it locates its target, if
+    `has_acting_phase` is set; and the time until the next action is a phase, too.
+    """
+
+    def __init__(self, clock: PageClock) -> None:
+        """Begin before the first action."""
+        self._clock = clock
+        self.phase = 0
+        self.lag_ms = 0.0
+        """Page time by which a replay lags behind its recording because its actions took longer."""
+        self.has_acting_phase = False
+        """Whether locating a target is a phase of its own, as in recordings with the natural clock."""
+        self.begun_ms = 0.0
+        """Page time at which the action began."""
+        self.acted_ms: float | None = None
+        """Page time at which the action acted on its target, if that is a phase of its own and was reached."""
+        self.moments_issued = 0
+        """How many moments were issued."""
+        self.phase_listeners: list[Callable[[], None]] = []
+        """Called when a phase begins."""
+        self._are_phases_over = True
+        """Whether the phases of the last action have ended."""
+
+    @property
+    def now_ms(self) -> float:
+        """Return the page time since the session began."""
+        return self._clock.now_ms
+
+    @property
+    def used_ms(self) -> float:
+        """Return the page time since the action began."""
+        return self._clock.now_ms - self.begun_ms
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether page time passes by itself."""
+        return self._clock.is_natural
+
+    def moment(self) -> Moment:
+        """Issue the next position in the timeline of a recording."""
+        self.moments_issued += 1
+        return Moment(order=self.moments_issued - 1, at_ms=round(self._clock.now_ms), phase=self.phase)
+
+    def phase_after(self, actions: int) -> int:
+        """Return the phase after which this many actions are over."""
+        return (PHASES_PER_ACTION_WITH_LOOKUP if self.has_acting_phase else PHASES_PER_ACTION) * actions
+
+    def move_to_action(self, actions: int) -> None:
+        """Move to the phase after this many recorded actions, where a replay omits or inserts some."""
+        if self.phase != self.phase_after(actions):
+            self.phase = self.phase_after(actions) - 1
+            self._advance_phase()
+
+    def mark_begin(self) -> None:
+        """Mark the beginning of an action."""
+        self._advance_phase()
+        self._are_phases_over = False
+        self.begun_ms = self._clock.now_ms
+        self.acted_ms = None
+
+    def mark_acting(self) -> None:
+        """Mark that the action acts on its target now; deliveries while locating the target precede it."""
+        if self.has_acting_phase and self.acted_ms is None:
+            self.acted_ms = self._clock.now_ms
+            self._advance_phase()
+
+    def end_action(self) -> None:
+        """End the action; an action that did not act has the same number of phases."""
+        if self._are_phases_over:
+            return
+        self.mark_acting()
+        self._advance_phase()
+        self._are_phases_over = True
+
+    def _advance_phase(self) -> None:
+        self.phase += 1
+        for notify in self.phase_listeners:
+            notify()

@@ -1,0 +1,172 @@
+"""The private names of Playwright that we depend on, all of them in one place.
+
+Playwright's client (`playwright/_impl`) has an object per context, page, frame and so on; the public classes of both
+APIs wrap them. Recording an agent needs these client objects: their types, parents, connection and event loop. If an
+update of Playwright renames one of them, this is the only module to change.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+
+ClientObject: TypeAlias = Any
+"""An object of Playwright's client; it has no public type."""
+Connection: TypeAlias = Any
+"""A connection between a client and its driver; it has no public type."""
+SendCall: TypeAlias = "Callable[[ClientObject, str, Any, dict[str, Any]], asyncio.Future[Any]]"
+"""Sends a call: its object, method, parameters and options."""
+
+
+def impl_of(wrapper: object) -> ClientObject:
+    """Return the client object behind a wrapper of `playwright.sync_api` or `playwright.async_api`."""
+    return cast("Any", wrapper)._impl_obj
+
+
+def type_of(client_object: ClientObject) -> str:
+    """Return the protocol class of a client object, such as `Frame`."""
+    name: str = client_object._type
+    return name
+
+
+def parent_of(client_object: ClientObject) -> ClientObject | None:
+    """Return the client object that owns another one; None for the root."""
+    return client_object._parent
+
+
+def object_of_channel(channel: object) -> ClientObject | None:
+    """Return the client object behind a channel in the result of a call; None if it is no channel."""
+    return getattr(channel, "_object", None)
+
+
+def context_options(context: object) -> Mapping[str, Any]:
+    """Return the options with which a wrapped context was created, under the names of the protocol."""
+    options: Mapping[str, Any] = impl_of(context)._options
+    return options
+
+
+def is_synchronous(wrapper: object) -> bool:
+    """Whether a wrapper belongs to `playwright.sync_api`."""
+    return hasattr(wrapper, "_sync")
+
+
+def run_synchronously(wrapper: object, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - the result of the work
+    """Run a coroutine in the event loop behind a wrapper of `playwright.sync_api`, and return its result."""
+    return cast("Any", wrapper)._sync(work)
+
+
+def is_loop_closed(wrapper: object) -> bool:
+    """Whether the event loop behind a wrapper is closed."""
+    fiber = getattr(wrapper, "_dispatcher_fiber", None)
+    return bool(cast("Any", wrapper)._loop.is_closed() or (fiber is not None and fiber.dead))
+
+
+class ContextHandle:
+    """Wraps a context for use inside the event loop of its own client."""
+
+    def __init__(self, context: ClientObject) -> None:
+        """Wrap a client object."""
+        self._impl_obj = context
+        self._loop = context._loop
+        self._dispatcher_fiber = context._dispatcher_fiber
+
+
+def connection_of(wrapper: object) -> Connection:
+    """Return the connection through which the calls of a wrapper are sent."""
+    return impl_of(wrapper)._connection
+
+
+def can_intercept(connection: Connection) -> bool:
+    """Whether this version of Playwright sends all calls of a connection through one function."""
+    return hasattr(connection, "send_message_to_server")
+
+
+def sender_of(connection: Connection) -> SendCall:
+    """Return the function through which a connection sends its calls."""
+    send: SendCall = connection.send_message_to_server
+    return send
+
+
+def replace_sender(connection: Connection, send: SendCall) -> None:
+    """Send the calls of a connection through another function."""
+    connection.send_message_to_server = send
+
+
+def has_sender(connection: Connection, send: SendCall) -> bool:
+    """Whether a connection sends its calls through this function, which replaced its own."""
+    return bool(vars(connection).get("send_message_to_server") == send)
+
+
+@contextmanager
+def listener_error_kept(connection: Connection) -> Iterator[None]:
+    """Keep a pending error of an agent's event listener for a later call; Playwright raises it from the next one."""
+    kept, connection._error = connection._error, None
+    try:
+        yield
+    finally:
+        connection._error = connection._error or kept
+
+
+def mapping_class() -> type:
+    """Return the class that maps client objects to their wrappers."""
+    from playwright._impl._impl_to_api_mapping import ImplToApiMapping
+
+    return ImplToApiMapping
+
+
+def async_wrapper_classes() -> Mapping[type, type]:
+    """Return the classes of `playwright.async_api` by the class of the client object that they wrap."""
+    import playwright.async_api  # noqa: F401 - registers the classes
+    from playwright._impl._async_base import mapping
+
+    return mapping._mapping
+
+
+def replace_handler_wrapping(wrapper_class: Any, wrap: Callable[[object, Any], Any]) -> None:  # noqa: ANN401 - a class made at run time
+    """Have the wrappers of a class prepare event listeners with `wrap`."""
+    wrapper_class._wrap_handler = wrap
+
+
+def add_instrumentation(create_listener: Callable[[], object]) -> None:
+    """Add an instrumentation listener to every client that starts in this process from now on."""
+    connection: Any = import_module("playwright._impl.connection")
+    create = connection.create_instrumentation
+
+    def create_with_listener() -> Any:  # noqa: ANN401 - has no public type
+        instrumentation = create()
+        instrumentation.add_listener(create_listener())
+        return instrumentation
+
+    connection.create_instrumentation = create_with_listener
+
+
+def call_before_browser_closes(callback: Callable[[ClientObject], Awaitable[None]]) -> None:
+    """Call `callback` with each context of a browser before the browser closes, in this process from now on."""
+    from playwright._impl.browser import Browser
+
+    close = Browser.close
+
+    async def close_after_callback(self: Any, *values: Any, **named: Any) -> None:  # noqa: ANN401 - as above
+        for context in tuple(self.contexts):
+            await callback(context)
+        await close(self, *values, **named)
+
+    Browser.close = close_after_callback  # type: ignore[method-assign] # replaces it for this process
+
+
+def adjust_launches(adjust: Callable[[ClientObject, dict[str, Any]], None]) -> None:
+    """Let `adjust` change the options of every browser launch in this process from now on."""
+    from playwright._impl.browser_type import BrowserType
+
+    launch = BrowserType.launch
+
+    async def launch_adjusted(self: Any, *values: Any, **named: Any) -> Any:  # noqa: ANN401 - as above
+        adjust(self, named)
+        return await launch(self, *values, **named)
+
+    BrowserType.launch = launch_adjusted  # type: ignore[method-assign] # replaces it for this process

@@ -1,0 +1,196 @@
+"""Track the requests of a context: in flight, streaming, blocking a document, failed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.frames import frame_of
+from eikon_engine.network.exchange import ABORTED_ERROR, FETCH_TYPES
+from eikon_engine.outcome.outcomes import FailedRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.async_api import BrowserContext, ConsoleMessage, Frame, Page, Request, Response
+
+BLOCKS_MARK: Final = "\0eikon-blocks:"
+"""Prefix of the console message that a document writes before it sends a synchronous request, with method and URL."""
+RESUMES_MARK: Final = "\0eikon-resumes:"
+"""Prefix of the console message when the request has ended."""
+
+
+class BlockingRequests:
+    """The requests that block documents of a context."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        """Listen to the console from now on."""
+        self._open: Counter[str] = Counter()
+        self.listeners: list[Callable[[], None]] = []
+        """Called when a document blocks or resumes."""
+        context.on("console", self._on_console)
+
+    def __contains__(self, request: Request) -> bool:
+        """Whether a document is blocked on this request."""
+        name = f"{request.method} {request.url}".partition("#")[0]
+        return request.resource_type == "xhr" and self._open[name] > 0
+
+    async def wait_for_change(self) -> None:
+        """Wait until a document blocks or resumes."""
+        changed = asyncio.Event()
+        self.listeners.append(changed.set)
+        try:
+            await changed.wait()
+        finally:
+            self.listeners.remove(changed.set)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.text.startswith(BLOCKS_MARK):
+            self._note(message, BLOCKS_MARK, 1)
+        elif message.text.startswith(RESUMES_MARK):
+            self._note(message, RESUMES_MARK, -1)
+        else:
+            return
+        for notify in tuple(self.listeners):
+            notify()
+
+    def _note(self, message: ConsoleMessage, mark: str, change: int) -> None:
+        name = message.text.removeprefix(mark).partition("#")[0]
+        self._open[name] += change
+        if change > 0 and message.page is not None:  # a closed page never resumes
+            message.page.once("close", lambda _: self._forget(name))
+
+    def _forget(self, name: str) -> None:
+        self._open.pop(name, None)
+
+
+LONG_LIVED_TYPES: Final = frozenset({"eventsource", "websocket", "ping"})
+"""Resource types that stay open for the life of a page, and never keep it busy."""
+STREAM_S: Final = 1.0
+"""Wall time after which an unfinished body counts as a stream that lasts for the life of the page."""
+NO_DOCUMENT_STATUSES: Final = (204, 205)
+"""Statuses after which a page keeps its document."""
+FIRST_ERROR_STATUS: Final = 400
+NON_NETWORK_SCHEMES: Final = ("data:", "blob:", "about:", "javascript:")
+
+
+class RequestTracker:
+    """Follow each request from its beginning to its end."""
+
+    def __init__(self, context: BrowserContext, changed: asyncio.Event) -> None:
+        """Listen to the context; `changed` is set whenever a request begins or ends."""
+        self.in_flight: set[Request] = set()
+        self.event_streams: set[Request] = set()
+        """Event streams that have not ended; nothing waits for their end."""
+        self.response_began: dict[Request, float] = {}
+        """When the response to a request in flight began, on the monotonic clock."""
+        self.uncommitted_documents: set[Request] = set()
+        """Documents whose response has arrived and that no frame shows yet."""
+        self.event_count = 0
+        """How many requests began or ended."""
+        self.failed: list[FailedRequest] = []
+        """Requests without a response, or with a status from 400 on, since the session began."""
+        self.blocking = BlockingRequests(context)
+        self._changed = changed
+        self._end_events: dict[Request, asyncio.Event] = {}
+        self._has_navigated = False
+        context.on("request", self._on_request)
+        context.on("response", self._on_response)
+        context.on("requestfinished", self._on_request_finished)
+        context.on("requestfailed", self._on_request_failed)
+
+    def is_navigating(self, page: Page) -> bool:
+        """Whether a page waits for the document that replaces its own."""
+        navigations = (
+            request
+            for request in self.in_flight
+            if request.is_navigation_request() and request.existing_response is None
+        )
+        return any(frame_of(request) is page.main_frame for request in navigations)
+
+    def is_stream(self, request: Request) -> bool:
+        """Whether a response began so long ago that its end is not waited for."""
+        begun = self.response_began.get(request)
+        return begun is not None and request.resource_type in FETCH_TYPES and time.monotonic() - begun > STREAM_S
+
+    def take_navigation_end(self) -> bool:
+        """Return whether a navigation ended since the last call."""
+        arrived, self._has_navigated = self._has_navigated, False
+        return arrived
+
+    async def wait_until_ended(self, request: Request) -> None:
+        """Wait until a request in flight ends, fails or is forgotten."""
+        if request in self.in_flight:
+            await self._end_events.setdefault(request, asyncio.Event()).wait()
+
+    def forget(self, request: Request) -> None:
+        """Stop waiting for a request that never ends."""
+        self._end(request)
+        self.uncommitted_documents.discard(request)
+        self._changed.set()
+
+    def forget_page(self, page: Page) -> None:
+        """Stop waiting for the requests of a page that closed."""
+        for request in (*self.in_flight, *self.uncommitted_documents):
+            frame = frame_of(request)
+            if frame is not None and frame.page is page:
+                self.forget(request)
+
+    def note_commit(self, frame: Frame) -> None:
+        """Note that a frame shows its next document, or is gone."""
+        for request in tuple(self.uncommitted_documents):
+            if frame_of(request) in {frame, None}:
+                self.uncommitted_documents.discard(request)
+        self._changed.set()
+
+    def _end(self, request: Request) -> None:
+        self.event_streams.discard(request)
+        self.in_flight.discard(request)
+        self.response_began.pop(request, None)
+        if (awaited := self._end_events.pop(request, None)) is not None:
+            awaited.set()
+
+    def _on_request(self, request: Request) -> None:
+        if request.url.startswith(NON_NETWORK_SCHEMES):
+            return
+        self.event_count += 1
+        if request.resource_type not in LONG_LIVED_TYPES:
+            self.in_flight.add(request)
+            self._changed.set()
+
+    def _on_response(self, response: Response) -> None:
+        request = response.request
+        if response.status >= FIRST_ERROR_STATUS:
+            self._note_failed(request, str(response.status))
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            self.in_flight.discard(request)
+            self.event_streams.add(request)
+        elif request in self.in_flight:
+            self.response_began[request] = time.monotonic()
+        if not request.is_navigation_request():
+            return
+        frame = frame_of(request)
+        brings_document = (
+            response.ok or response.status >= FIRST_ERROR_STATUS
+        ) and response.status not in NO_DOCUMENT_STATUSES
+        if frame is not None and frame.parent_frame is None and brings_document:
+            self.uncommitted_documents.add(request)
+
+    def _on_request_finished(self, request: Request) -> None:
+        self.event_count += 1
+        self._has_navigated = self._has_navigated or request.is_navigation_request()
+        self._end(request)
+        self._changed.set()
+
+    def _on_request_failed(self, request: Request) -> None:
+        self.event_count += 1
+        self._has_navigated = self._has_navigated or request.is_navigation_request()
+        if request.failure is not None and request.failure != ABORTED_ERROR:
+            self._note_failed(request, request.failure)
+        self.forget(request)
+
+    def _note_failed(self, request: Request, what: str) -> None:
+        if not request.url.startswith(NON_NETWORK_SCHEMES):
+            self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
