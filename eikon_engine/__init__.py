@@ -7,45 +7,76 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eikon_engine.errors import EikonError, ReplayDivergenceError, ReplayError
+    from eikon_engine.errors import EikonError, UsageError
     from eikon_engine.record import AttachOptions, MissionRecorder, RecordOptions, open_recorder, record_mission
-    from eikon_engine.replay import ReplayEngine, ReplayOptions
+    from eikon_engine.replay import (
+        ActionOutcome,
+        Controller,
+        Divergence,
+        Halt,
+        Proceed,
+        ReplayDivergenceError,
+        ReplayEngine,
+        ReplayError,
+        ReplayOptions,
+        ReplayOutcome,
+        SkillOutcome,
+        SubgoalOutcome,
+    )
     from eikon_engine.scenario import AgentRun, RunOptions, Tool, ToolBox, open_run
     from eikon_engine.trace.serializer import ExecutionTraceSerializer
 
 __all__ = [
+    "ActionOutcome",
     "AgentRun",
     "AttachOptions",
+    "Controller",
+    "Divergence",
     "EikonError",
     "ExecutionTraceSerializer",
+    "Halt",
     "MissionRecorder",
+    "Proceed",
     "RecordOptions",
     "ReplayDivergenceError",
     "ReplayEngine",
     "ReplayError",
     "ReplayOptions",
+    "ReplayOutcome",
     "RunOptions",
+    "SkillOutcome",
+    "SubgoalOutcome",
     "Tool",
     "ToolBox",
+    "UsageError",
     "open_recorder",
     "open_run",
     "record_mission",
 ]
 
 _MODULES = {
+    "ActionOutcome": "replay",
     "AgentRun": "scenario",
     "AttachOptions": "record",
+    "Controller": "replay",
+    "Divergence": "replay",
     "EikonError": "errors",
     "ExecutionTraceSerializer": "trace.serializer",
+    "Halt": "replay",
     "MissionRecorder": "record",
+    "Proceed": "replay",
     "RecordOptions": "record",
-    "ReplayDivergenceError": "errors",
+    "ReplayDivergenceError": "replay",
     "ReplayEngine": "replay",
-    "ReplayError": "errors",
+    "ReplayError": "replay",
     "ReplayOptions": "replay",
+    "ReplayOutcome": "replay",
     "RunOptions": "scenario",
+    "SkillOutcome": "replay",
+    "SubgoalOutcome": "replay",
     "Tool": "scenario",
     "ToolBox": "scenario",
+    "UsageError": "errors",
     "open_recorder": "record",
     "open_run": "scenario",
     "record_mission": "record",
@@ -57,3 +88,7 @@ def __getattr__(name: str) -> object:
         return getattr(import_module(f"eikon_engine.{_MODULES[name]}"), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -96,9 +96,6 @@ def cpu_load() -> Iterator[tuple[int, ...]]:
             each.wait()
 
 
-MIN_RUNS: Final = 2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
     """One draft trace with its replays."""
@@ -119,14 +116,10 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 
     Raises:
         RecordedNetworkMissingError: the bundle has no recorded network.
-        UsageError: fewer than two runs are requested, the bundle changed during the replays, or no action uses a
-            supplied variable.
+        UsageError: the bundle changed during the replays, or no action uses a supplied variable.
         VariableMissingError: a variable of the trace has no value.
         EikonError: the trace cannot be read, or a run did not complete.
     """
-    if options.runs < MIN_RUNS:
-        message = f"{bundle.root}: expected at least {MIN_RUNS} runs to compare, got {options.runs}"
-        raise UsageError(message)
     before = _file_digests(bundle)
     original = read_trace(bundle.root)
     _require_recorded_network(bundle, options)

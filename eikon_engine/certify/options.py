@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.files.wall_clock import utc_now
+from eikon_engine.replay.option_checks import OptionChecks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
+
+
+MIN_RUNS: Final = 2
+"""A single run has nothing to agree with."""
+
+CertifyNetwork: TypeAlias = Literal["sealed", "live"]
 
 
 def _ignore_progress(_line: str) -> None:
@@ -19,7 +26,11 @@ def _ignore_progress(_line: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifyOptions:
-    """All options of a certification."""
+    """All options of a certification. A path may be given as text.
+
+    Raises:
+        UsageError: a value is not one that its option accepts.
+    """
 
     runs: int = 5
     """Number of replays that must agree."""
@@ -27,7 +38,7 @@ class CertifyOptions:
     """Number of concurrent replays; live replays always run one after the other."""
     stress: bool = False
     """Run CPU-bound processes during the replays."""
-    network: Literal["sealed", "live"] = "sealed"
+    network: CertifyNetwork = "sealed"
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -39,3 +50,16 @@ class CertifyOptions:
     progress: Callable[[str], None] = _ignore_progress
     """Called with each progress line."""
     now: Callable[[], datetime] = utc_now
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        checks = OptionChecks(self)
+        checks.check_integer("runs", minimum=MIN_RUNS, advice="A single run has nothing to agree with.")
+        checks.check_integer("parallel", minimum=1, advice="Use 1 for one replay after the other.")
+        checks.check_integer("doublings", minimum=0, advice="Use 0 to propose masks and baselines at once.")
+        checks.check_integer("rounds", minimum=1, advice="The first round finds whether the runs agree.")
+        checks.check_flags("stress")
+        checks.check_choices(network=CertifyNetwork)
+        checks.convert_paths("browser_path")
+        checks.check_text_mappings("secrets", "variables")
+        checks.check_callables("progress", "now")

@@ -7,16 +7,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from eikon_engine.errors import ReplayDivergenceError, ReplayError
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome, SkillOutcome, SubgoalOutcome
     from eikon_engine.replay.engine import ReplayEngine
-    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.options import Controller, Halt, Proceed, ReplayOptions
 
-__all__ = ["ReplayEngine", "ReplayOptions"]
+__all__ = [
+    "ActionOutcome",
+    "Controller",
+    "Divergence",
+    "Halt",
+    "Proceed",
+    "ReplayDivergenceError",
+    "ReplayEngine",
+    "ReplayError",
+    "ReplayOptions",
+    "ReplayOutcome",
+    "SkillOutcome",
+    "SubgoalOutcome",
+]
 
-_MODULES = {"ReplayEngine": "engine", "ReplayOptions": "options"}
+_MODULES = {
+    "ActionOutcome": "eikon_engine.outcome.outcomes",
+    "Controller": "eikon_engine.replay.options",
+    "Divergence": "eikon_engine.outcome.divergence",
+    "Halt": "eikon_engine.replay.options",
+    "Proceed": "eikon_engine.replay.options",
+    "ReplayDivergenceError": "eikon_engine.errors",
+    "ReplayEngine": "eikon_engine.replay.engine",
+    "ReplayError": "eikon_engine.errors",
+    "ReplayOptions": "eikon_engine.replay.options",
+    "ReplayOutcome": "eikon_engine.outcome.outcomes",
+    "SkillOutcome": "eikon_engine.outcome.outcomes",
+    "SubgoalOutcome": "eikon_engine.outcome.outcomes",
+}
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return getattr(import_module(f"eikon_engine.replay.{_MODULES[name]}"), name)
+        return getattr(import_module(_MODULES[name]), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

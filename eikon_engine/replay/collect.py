@@ -27,7 +27,7 @@ from eikon_engine.outcome.outcomes import (
     SkillOutcome,
     SubgoalOutcome,
 )
-from eikon_engine.outcome.verdict import combine_verdicts
+from eikon_engine.outcome.verdict import combine_verdicts, run_verdict
 from eikon_engine.replay.plan import plan_digest, stand_ins_as_cause
 from eikon_engine.trace.execution import ActionTrace
 
@@ -131,8 +131,7 @@ class Collector:
         subgoals = tuple(self._subgoal_outcome(each) for each in self.started_subgoals)
         beside = (*late_misses(judged, reported_misses(self.plan, subgoals)), *escape_reasons(judged))
         is_whole = self._is_whole(subgoals, early, beside)
-        found = combine_verdicts(step.verdict for each in subgoals for step in each.steps)
-        verdict = found if found != "faithful" or is_whole else "unverifiable"
+        verdict = run_verdict((step.verdict for each in subgoals for step in each.steps), is_whole=is_whole)
         recorded, observed = trace.environment, self._environment
         possible_causes = self._possible_causes(subgoals)
         return ReplayOutcome(

@@ -194,7 +194,7 @@ async def open_replay_context(
 ) -> AsyncIterator[OpenedContext]:
     """Open a fresh context in a running browser, with the plan's traffic and its own sink.
 
-    `known` names secrets to redact from the start, in addition to those of the recording.
+    `extra_secrets` names secrets to redact from the start, in addition to those of the recording.
 
     Raises:
         TraceError: the recorded network or storage state cannot be read.

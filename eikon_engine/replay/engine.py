@@ -288,8 +288,8 @@ async def replay_many(
 ) -> tuple[Run, ...]:
     """Replay a bundle once for each of `runs`, at most `parallel` at once, each in its own context.
 
-    The browser is launched with the options of the first run. `ended` is called with the index and the result of each
-    finished run. An error of one run is its `error` and does not affect the others.
+    The browser is launched with the options of the first run. `on_run_end` is called with the index and the result of
+    each finished run. An error of one run is its `error` and does not affect the others.
 
     Raises:
         EikonError: the bundle cannot be replayed, no browser was found, or one of `runs` could not start; the others

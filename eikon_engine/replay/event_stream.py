@@ -31,12 +31,11 @@ from eikon_engine.trace.labels import action_label
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
 
-    from eikon_engine.browser.worker import MatchesRecording
     from eikon_engine.outcome.events import RunEnding
     from eikon_engine.outcome.outcomes import SecondPart, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
-    from eikon_engine.replay.step import StepRunner
+    from eikon_engine.replay.step import IsExpected, StepRunner
     from eikon_engine.trace.environment import Environment
 
 
@@ -53,8 +52,8 @@ async def replay_events(
 ) -> AsyncGenerator[Event]:
     """Yield the events of a replay; it proceeds when the consumer asks for the next one.
 
-    `surroundings` is the browser name and the environment of the replay. `go_on` is called before the step to resume
-    at. A divergence before that step ends the run, even with `on_divergence="continue"`.
+    `browser_and_environment` is the browser name and the environment of the replay. `on_resume` is called before the
+    step to resume at. A divergence before that step ends the run, even with `on_divergence="continue"`.
     """
     yield _run_start(plan, options, browser_and_environment)
     ended_early = None
@@ -165,9 +164,9 @@ def subgoal_end(subgoal: PlannedSubgoal, verdicts: Iterable[Verdict]) -> Subgoal
 
 
 async def replay_step(
-    planned: PlannedStep, runner: StepRunner, is_expected: MatchesRecording | None = None
+    planned: PlannedStep, runner: StepRunner, is_expected: IsExpected | None = None
 ) -> AsyncGenerator[Event]:
-    """Replay one step and yield its events; for `agrees` see `StepRunner.action`."""
+    """Replay one step and yield its events; for `is_expected` see `StepRunner.replay_action`."""
     attempt = planned.subgoal.id
     if isinstance(planned.step, SkillUsage):
         skill = runner.rerun_skill(planned, planned.step)

@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from eikon_engine.divergence.effects import PolicyName
 from eikon_engine.files.wall_clock import utc_now
+from eikon_engine.outcome.outcomes import NetworkMode, SecondPartNetwork
+from eikon_engine.replay.option_checks import OptionChecks
 from eikon_engine.skills import SkillRegistry, default_skills
+from eikon_engine.trace.masks import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -15,14 +19,12 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import PerformedAction
-    from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import GateSet
     from eikon_engine.llm import CompletionClient
     from eikon_engine.network.exchange import Moment
     from eikon_engine.outcome.events import EventLine
-    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, SecondPartNetwork
+    from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.plan import PlannedStep
-    from eikon_engine.trace.masks import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,11 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
-    """All options of a replay."""
+    """All options of a replay. A path may be given as text.
+
+    Raises:
+        UsageError: a value is not one that its option accepts.
+    """
 
     headless: bool = True
     browser_path: Path | None = None
@@ -112,7 +118,7 @@ class ReplayOptions:
     reports: tuple[Report, ...] | None = None
     """Reports written next to outcome.json and events.jsonl; None for the standard reports."""
     controller: Controller = field(default_factory=ProceedAlways)
-    """Asked before each step whether the run goes on."""
+    """Decides before each step whether the run proceeds."""
     gates: GateSet | None = None
     """Limits that the replay has to keep to; one that it goes beyond ends it."""
     readers: tuple[Callable[[EventLine], None], ...] = ()
@@ -126,3 +132,35 @@ class ReplayOptions:
     replay waits for the pages even where the recorded agent did not. Used by certify."""
     now: Callable[[], datetime] = utc_now
     """Wall clock for timestamps."""
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        checks = OptionChecks(self)
+        checks.check_flags("headless")
+        checks.convert_paths("browser_path", "artifacts_dir", "har", "responses_from", "storage_state")
+        if self.network is not None:
+            checks.check_choices(network=NetworkMode)
+        checks.check_choices(policy=PolicyName, on_divergence=OnDivergence, then_network=SecondPartNetwork)
+        checks.check_text_mappings("base_urls", "secrets", "variables")
+        if self.from_step is not None:
+            checks.check_integer("from_step", minimum=1, advice="Steps are numbered from 1.")
+        if self.plan_digest is not None:
+            checks.check_digest("plan_digest")
+        if self.timeout_ms is not None:
+            checks.check_duration("timeout_ms", "milliseconds", advice="Omit it to use the recorded timeouts.")
+        checks.convert_items("masks", lambda each: isinstance(each, Mask), "masks of type Mask")
+        self._check_objects(checks)
+
+    def _check_objects(self, checks: OptionChecks) -> None:
+        """Check what is called during the replay."""
+        checks.check_instance("skills", SkillRegistry, advice="Build one with SkillRegistry.of(…).")
+        checks.check_method("controller", "decide", advice="Pass an instance of a Controller.")
+        if self.model_client is not None:
+            checks.check_method("model_client", "complete", advice="Pass a CompletionClient.")
+        if self.gates is not None:
+            checks.check_method("gates", "monitor", advice="Read a file of gates with read_gates_file(…).")
+        if self.reports is not None:
+            checks.convert_items("reports", lambda each: callable(getattr(each, "render", None)), "reports")
+        for name in ("readers", "action_observers", "session_inspectors"):
+            checks.convert_items(name, callable, "functions")
+        checks.check_callables("now", *(("on_delivery",) if self.on_delivery is not None else ()))

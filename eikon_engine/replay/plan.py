@@ -190,7 +190,7 @@ def require_same_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tupl
 def _plan_changed_message(where: str, begun: str, now: str) -> str:
     return (
         f"the plan has changed: expected {begun[:SHOWN_DIGEST_DIGITS]} ({where}), got {now[:SHOWN_DIGEST_DIGITS]}. "
-        f"Replay from the first step, or accept the new plan with --plan-digest {now}."
+        f"Replay from the first step, or add --plan-digest {now} to accept the new plan."
     )
 
 

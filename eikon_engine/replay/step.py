@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.comparison import Comparison, Screenshots, StepPosition
 from eikon_engine.divergence.dependents import find_dependents
@@ -21,6 +22,7 @@ from eikon_engine.files.paths import resolve_inside
 from eikon_engine.files.text import pluralize
 from eikon_engine.outcome.divergence import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.outcome.verdict import step_verdict
 from eikon_engine.replay.collect import unanswered_notes
 from eikon_engine.replay.effects_policy import EffectsPolicy
 from eikon_engine.replay.model_responses import model_client_for
@@ -32,19 +34,20 @@ from eikon_engine.trace.labels import action_label, step_label
 from eikon_engine.trace.steps import MISSING_DOCUMENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.worker import MatchesRecording, PerformedAction, Worker
+    from eikon_engine.browser.worker import PerformedAction, Worker
     from eikon_engine.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange, Verdict
+    from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.actions import Action
     from eikon_engine.trace.environment import Environment
-    from eikon_engine.trace.execution import ActionTrace, PageIntent, Result, SkillUsage
+    from eikon_engine.trace.execution import ActionTrace, PageIntent, RecordedTiming, Result, SkillUsage
     from eikon_engine.trace.observation import Observation
 
 _WITHOUT_EFFECT: Final = frozenset(
@@ -75,6 +78,38 @@ def has_recorded_effects(recorded: ActionTrace, performed: PerformedAction) -> b
         return True
     missing = Counter(before.requests) - Counter(now.requests)
     return not missing and set(before.opened) <= set(now.opened)
+
+
+IsExpected: TypeAlias = "Callable[[PerformedAction], bool]"
+"""Returns whether an action led to the expected observation."""
+
+LATE_TIMEOUT_S: Final = 1.0
+"""Wall time within which a sealed page must reach its expected state while its clock is stopped: a busy browser may
+report a request, or run a loaded script, after the page has reported that it is idle."""
+LATE_POLL_S: Final = 0.02
+
+
+async def perform_until_expected(
+    worker: Worker,
+    action: Action,
+    is_expected: IsExpected,
+    recorded: Observation | None = None,
+    timing: RecordedTiming | None = None,
+) -> PerformedAction:
+    """Perform an action once, and look at the pages until they are as expected, or for a short while.
+
+    Only pages that follow a recorded schedule are looked at again: their clock is stopped, so they can only be late.
+    """
+    performed = await worker.perform(action, recorded, timing)
+    if worker.session.follows_schedule and not is_expected(performed):
+        deadline = time.monotonic() + LATE_TIMEOUT_S
+        while True:
+            await asyncio.sleep(LATE_POLL_S)
+            performed = await worker.observe_again()
+            if is_expected(performed) or time.monotonic() > deadline:
+                break
+    worker.end_action()
+    return performed
 
 
 PAGE_INTENT_SKILL: Final = "detect_page_intent"
@@ -174,20 +209,19 @@ class StepRunner:
         self._compares_pixels = False
 
     async def replay_action(
-        self, planned: PlannedStep, recorded: ActionTrace, is_expected: MatchesRecording | None = None
+        self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None = None
     ) -> ActionOutcome:
         """Perform an action once, and compare everything that was recorded for it.
 
-        Pages that do not satisfy `agrees` may be late: they are observed again until a deadline. The default
-        condition is the recorded observation.
+        Pages that do not satisfy `is_expected` may be late: they are observed again until a deadline. By default, the
+        recorded observation is expected.
         """
         if isinstance(recorded.result, Blocked):
-            return self._blocked_outcome(recorded)
+            note = "the action was blocked in the recording, so the replay does not perform it"
+            return _unperformed_outcome(recorded, (), (note,))
         changed = self._environment_changes(planned)
         if changed and self._options.on_divergence == "stop":
-            return self._blocked_outcome(recorded).model_copy(
-                update={"verdict": "diverged", "divergences": changed, "unverifiable": ()}
-            )
+            return _unperformed_outcome(recorded, changed)
         begin = time.perf_counter()
         performed = self.last_performed = await self._perform(planned, recorded, is_expected)
         await self._notify_observers(planned, performed)
@@ -202,7 +236,7 @@ class StepRunner:
             sequence=recorded.sequence,
             type=recorded.action.type,
             label=action_label(recorded.action),
-            verdict=_verdict(divergences, unverifiable),
+            verdict=step_verdict(divergences, unverifiable),
             expected_result=recorded.result,
             result=performed.result,
             observation=performed.observation,
@@ -242,7 +276,7 @@ class StepRunner:
             id=usage.id,
             sequence=usage.sequence,
             skill=usage.skill,
-            verdict=_verdict(divergences, unverifiable),
+            verdict=step_verdict(divergences, unverifiable),
             expected_output=usage.output,
             output=output,
             result=result,
@@ -283,7 +317,7 @@ class StepRunner:
         return outcome.model_copy(update={"response_changes": (*self._attributed_changes, *later)})
 
     async def _perform(
-        self, planned: PlannedStep, recorded: ActionTrace, agrees: MatchesRecording | None
+        self, planned: PlannedStep, recorded: ActionTrace, is_expected: IsExpected | None
     ) -> PerformedAction:
         action = recorded.action
         if self._options.timeout_ms is not None:
@@ -294,8 +328,10 @@ class StepRunner:
                 return has_recorded_effects(recorded, performed)
             return not self._compare(planned, recorded, performed).divergences
 
-        moved = map_action_urls(action, self._plan.urls)
-        return await self._worker.execute(moved, _recorded_timing(recorded), agrees or is_recorded, recorded.timing)
+        mapped = map_action_urls(action, self._plan.urls)
+        return await perform_until_expected(
+            self._worker, mapped, is_expected or is_recorded, _recorded_timing(recorded), recorded.timing
+        )
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before the first action."""
@@ -368,19 +404,6 @@ class StepRunner:
         new = self._worker.network_outcome().response_changes[len(self._attributed_changes) :]
         return (*self._attributed_changes, *(change.model_copy(update=here) for change in new))
 
-    def _blocked_outcome(self, recorded: ActionTrace) -> ActionOutcome:
-        """Return the outcome of an action that is not performed, because it was blocked in the recording."""
-        return ActionOutcome(
-            id=recorded.id,
-            sequence=recorded.sequence,
-            type=recorded.action.type,
-            label=action_label(recorded.action),
-            verdict="unverifiable",
-            expected_result=recorded.result,
-            result=None,
-            unverifiable=("the action was blocked in the recording, so the replay does not perform it",),
-        )
-
     def _unverifiable_notes(self, recorded: ActionTrace, performed: PerformedAction) -> tuple[str, ...]:
         notes = []
         if recorded.observation is not None and recorded.baseline is None:
@@ -425,6 +448,23 @@ class StepRunner:
             return Failed(code=error.code, message=error.message), None, ()
 
 
+def _unperformed_outcome(
+    recorded: ActionTrace, divergences: tuple[Divergence, ...], unverifiable: tuple[str, ...] = ()
+) -> ActionOutcome:
+    """Return the outcome of an action that is not performed."""
+    return ActionOutcome(
+        id=recorded.id,
+        sequence=recorded.sequence,
+        type=recorded.action.type,
+        label=action_label(recorded.action),
+        verdict=step_verdict(divergences, unverifiable),
+        expected_result=recorded.result,
+        result=None,
+        divergences=divergences,
+        unverifiable=unverifiable,
+    )
+
+
 def _observed_dom(performed: PerformedAction, page: int) -> PageSnapshot | None:
     return None if performed.captured is None else performed.captured.snapshots.get(page)
 
@@ -448,9 +488,3 @@ def _comparable_result(recorded: ActionTrace, performed: PerformedAction) -> Res
 def _place(planned: PlannedStep) -> StepPosition:
     subgoal = planned.subgoal
     return StepPosition(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=planned.step.sequence)
-
-
-def _verdict(divergences: tuple[Divergence, ...], unverifiable: tuple[str, ...]) -> Verdict:
-    if divergences:
-        return "diverged"
-    return "unverifiable" if unverifiable else "faithful"

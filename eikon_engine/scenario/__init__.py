@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.agent_run import AgentRun, RunOptions, open_run
     from eikon_engine.scenario.tool_box import Tool, ToolBox
 
-__all__ = ["AgentRun", "RunOptions", "Tool", "ToolBox", "open_run"]
+__all__ = [
+    "AgentRun",
+    "RunOptions",
+    "Tool",
+    "ToolBox",
+    "open_run",
+]
 
 _MODULES = {
     "AgentRun": "agent_run",
@@ -26,3 +32,7 @@ def __getattr__(name: str) -> object:
         return getattr(import_module(f"eikon_engine.scenario.{_MODULES[name]}"), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

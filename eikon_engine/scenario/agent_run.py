@@ -11,6 +11,7 @@ from eikon_engine.errors import EikonError, InterruptedRunError, ScenarioError, 
 from eikon_engine.files.wall_clock import random_key, utc_now
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.outcome.run_record import FIXTURES_FOLDER, RunRecord, make_run_folder, versions
+from eikon_engine.replay.option_checks import OptionChecks
 from eikon_engine.scenario.calls import CallObservers
 from eikon_engine.scenario.fixtures import FixtureFolder
 from eikon_engine.scenario.recorded_calls import RecordingCalls
@@ -43,7 +44,11 @@ class ToolNotes(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """Options of an agent run."""
+    """Options of an agent run.
+
+    Raises:
+        UsageError: a value is not one that its option accepts.
+    """
 
     goal: str = ""
     """Goal of the run, as text."""
@@ -60,6 +65,18 @@ class RunOptions:
     now: Callable[[], datetime] = utc_now
     new_key: Callable[[], bytes] = random_key
     """Source of the stand-in key, which is never stored."""
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        checks = OptionChecks(self)
+        checks.check_text("goal")
+        if self.allowed is not None:
+            checks.convert_items("allowed", lambda each: isinstance(each, str), "names of tools")
+        if self.mission is not None:
+            checks.check_method("mission", "tool", advice="Pass a mission under recording.")
+        checks.check_text_mappings("secrets")
+        checks.check_flags("redact", "ordered")
+        checks.check_callables("now", "new_key")
 
 
 def open_run(

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.errors import ModelClientMissingError
+from eikon_engine.errors import ModelClientMissingError, UsageError
+from eikon_engine.files.paths import safe_file_name
 from eikon_engine.files.wall_clock import random_id, random_key, utc_now
+from eikon_engine.replay.option_checks import OptionChecks
 from eikon_engine.scenario.tool_box import ToolBox
 
 if TYPE_CHECKING:
@@ -34,13 +36,17 @@ def no_model_client() -> CompletionClient:
     Raises:
         ModelClientMissingError: always.
     """
-    message = "no model client: the scenario calls a model. Set ScenarioOptions.live."
+    message = "no model client: the scenario calls a model. Set ScenarioOptions.make_model_client."
     raise ModelClientMissingError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioOptions:
-    """All options of a scenario run."""
+    """All options of a scenario run. A path may be given as text.
+
+    Raises:
+        UsageError: a value is not one that its option accepts.
+    """
 
     runs: Path = DEFAULT_RUNS_DIR
     """Parent folder of runs."""
@@ -68,6 +74,25 @@ class ScenarioOptions:
     new_id: Callable[[], str] = random_id
     new_key: Callable[[], bytes] = random_key
     """Source of the stand-in key, which is never stored."""
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        checks = OptionChecks(self)
+        checks.convert_paths("runs", "browser_path")
+        if self.run_id is not None:
+            checks.check_text("run_id")
+            if safe_file_name(self.run_id, "") != self.run_id:
+                expected = "at most 100 letters, digits, '.', '_' and '-'"
+                message = f"ScenarioOptions.run_id: expected {expected}, got {self.run_id!r}. It names a folder."
+                raise UsageError(message)
+        checks.check_text_mappings("variables", "secrets")
+        checks.check_flags("redact", "headless")
+        checks.check_instance("tools", ToolBox, advice="Build one with ToolBox.of(…).")
+        if self.skills is not None:
+            checks.check_method("skills", "extended", advice="Build a registry with SkillRegistry.of(…).")
+        checks.convert_items("readers", callable, "functions")
+        optional = ("certify",) if self.certify is not None else ()
+        checks.check_callables("make_model_client", "now", "new_id", "new_key", *optional)
 
 
 def scenario_skills(options: ScenarioOptions) -> SkillRegistry:

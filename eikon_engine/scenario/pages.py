@@ -163,7 +163,7 @@ class RecordingPages:
         events.require_within_limits()
         before = self._recorder.last_action
         try:
-            return await self._recorder.run(action)
+            return await self._recorder.perform(action)
         finally:
             done = self._recorder.last_action
             if done is not None and done is not before:

@@ -507,9 +507,9 @@ def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace
     return done.model_copy(update={"failures": failures})
 
 
-def _filter_steps(attempt: SubgoalTrace, keeps: Callable[[SequencedStep], bool]) -> SubgoalTrace:
+def _filter_steps(attempt: SubgoalTrace, should_keep: Callable[[SequencedStep], bool]) -> SubgoalTrace:
     return attempt.model_copy(
-        update={name: tuple(each for each in getattr(attempt, name) if keeps(each)) for name in SEQUENCED_FIELDS}
+        update={name: tuple(each for each in getattr(attempt, name) if should_keep(each)) for name in SEQUENCED_FIELDS}
     )
 
 

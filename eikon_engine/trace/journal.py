@@ -255,7 +255,7 @@ def read_journal(path: Path) -> ExecutionTrace:
     reading = _JournalState(header.trace)
     for number, line in enumerate(lines[1:], start=2):
         _apply_record(reading, _parse_record(line, _line_label(path, number)), _line_label(path, number))
-    return _build_trace(reading, torn=bool(rest))
+    return _build_trace(reading, is_truncated=bool(rest))
 
 
 def _line_label(path: Path, number: int) -> str:
@@ -352,10 +352,10 @@ def _unexpected_record(place: str, record: JournalRecord, wanted: str) -> TraceF
     return TraceFieldError(f"{place}: expected {wanted}, got {record.record}; restore the file or record again")
 
 
-def _build_trace(reading: _JournalState, *, torn: bool) -> ExecutionTrace:
+def _build_trace(reading: _JournalState, *, is_truncated: bool) -> ExecutionTrace:
     known, ended = reading.trace, reading.ended
     early = []
-    if torn:
+    if is_truncated:
         early.append("recording ended early: the last line of the journal was truncated and is ignored")
     if ended is None:
         early.append("recording ended early: the journal has no mission_ended record")

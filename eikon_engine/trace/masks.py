@@ -202,7 +202,7 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiblingPosition:
-    """The properties of a node that tell it from its siblings."""
+    """The properties of a node that distinguish it from its siblings."""
 
     tag: str
     """`text()` for a text."""

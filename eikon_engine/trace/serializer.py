@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -18,7 +19,6 @@ from eikon_engine.trace.migrations.v3_1 import migrate_v3_1
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from eikon_engine.trace.migrations.fields import JsonObject
 
@@ -49,14 +49,14 @@ class ExecutionTraceSerializer:
     """Reads and writes traces; the functions of this module as a class."""
 
     @staticmethod
-    def read_trace(path: Path) -> ExecutionTrace:
+    def read_trace(path: Path | str) -> ExecutionTrace:
         """Read a trace; see `read_trace`."""
-        return read_trace(path)
+        return read_trace(Path(path))
 
     @staticmethod
-    def write_trace(trace: ExecutionTrace, path: Path) -> None:
+    def write_trace(trace: ExecutionTrace, path: Path | str) -> None:
         """Write a trace; see `write_trace`."""
-        write_trace(trace, path)
+        write_trace(trace, Path(path))
 
 
 def read_trace(path: Path) -> ExecutionTrace:

@@ -159,7 +159,7 @@ def _invalidate(trace: ExecutionTrace, steps: list[Step], known: Step | None) ->
     outdated = {id(each) for each in steps}
     timings = _timings(trace)
 
-    def forget(step: Step) -> Step:
+    def without_recording(step: Step) -> Step:
         if id(step) not in outdated:
             return step
         if isinstance(step, SkillUsage):
@@ -168,7 +168,7 @@ def _invalidate(trace: ExecutionTrace, steps: list[Step], known: Step | None) ->
         update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(step))}
         return step.model_copy(update=update)
 
-    return map_steps(trace, forget)
+    return map_steps(trace, without_recording)
 
 
 def invalidate_step(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:

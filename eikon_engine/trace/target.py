@@ -27,7 +27,7 @@ class Ancestor(FileModel):
 
 
 class Identity(FileModel):
-    """Identity of the element an action acted on: tells it from all others, whatever selector found it."""
+    """Identity of the element an action acted on: distinguishes it from all others, whatever selector found it."""
 
     tag: str
     role: str = ""

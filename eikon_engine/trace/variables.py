@@ -69,11 +69,11 @@ def action_variables(action: actions.Action) -> frozenset[str]:
     """Return the variables referenced by an action, declared or not."""
     found: set[str] = set()
 
-    def look(text: str) -> str:
+    def collect_names(text: str) -> str:
         found.update(referenced_names(text))
         return text
 
-    _map_texts(action, look)
+    _map_texts(action, collect_names)
     return frozenset(found)
 
 

@@ -66,5 +66,5 @@ def change_actions(bundle: Path, change: Callable[[ActionTrace], ActionTrace], *
 
 async def _buy(folder: Path, name: str, url: str) -> None:
     async with open_recorder(folder, mission_text="Buy bread", mission_id=name) as mission, mission.subgoal("Buy"):
-        await mission.run(Navigate(url=url))
-        await mission.run(Click(target=css("button")))
+        await mission.perform(Navigate(url=url))
+        await mission.perform(Click(target=css("button")))

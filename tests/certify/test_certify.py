@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.certification import Certification
     from eikon_engine.trace.execution import ActionTrace
 
+pytestmark = pytest.mark.browser
+
 
 def run_certify(folder: Path, **changes: object) -> Certification:
     """Certify a bundle with two runs; what more page time does is tested without a browser."""
@@ -65,7 +67,7 @@ def test_a_bundle_that_replays_equally_is_certified_as_it_is(bundle: Callable[[s
 
 
 def test_a_random_text_is_masked_and_nothing_else(bundle: Callable[[str], Path], tmp_path: Path) -> None:
-    """Runs disagree on one text: exactly it is masked, and the replay is faithful and tells what it lost."""
+    """Runs disagree on one text: exactly it is masked, and the replay is faithful and reports the reduced coverage."""
     folder = bundle("shows_key")
     assert replay(folder, tmp_path / "run").verdict == "diverged"
 
@@ -148,7 +150,7 @@ def test_a_recording_that_nothing_meets_gets_a_new_baseline(bundle: Callable[[st
     assert reasons[0].startswith("2 of 2 runs agreed against the recording: title-changed")
 
 
-def test_a_mission_that_is_not_done_is_not_certified(bundle: Callable[[str], Path]) -> None:
+def test_a_diverged_mission_is_not_certified(bundle: Callable[[str], Path]) -> None:
     """A target that is not there any more is no new baseline: the bundle is diverged, and nothing can be accepted."""
 
     def misname(action: ActionTrace) -> ActionTrace:
@@ -167,7 +169,7 @@ def test_a_mission_that_is_not_done_is_not_certified(bundle: Callable[[str], Pat
 
     assert (certification.report.status, certification.report.rounds) == ("diverged", 1)
     assert "target-missing" in {finding.code for finding in certification.report.findings}
-    with pytest.raises(UsageError, match="nothing is written"):
+    with pytest.raises(UsageError, match="nothing written"):
         accept(open_bundle(folder), certification)
 
 
@@ -185,7 +187,7 @@ def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -
     assert rule.reason.startswith("differed in 2 of 2 runs: recorded '")
 
 
-def test_no_recorded_network_wants_to_be_told(bundle: Callable[[str], Path]) -> None:
+def test_a_bundle_without_recorded_network_is_refused(bundle: Callable[[str], Path]) -> None:
     """Doing a mission for real several times is not done unasked."""
     folder = bundle("stable")
     change_actions(folder, lambda action: action, network=None)
@@ -206,7 +208,7 @@ def test_stress_ends_with_its_block() -> None:
 
 
 def test_a_mask_that_hides_nothing_is_warned_of(bundle: Callable[[str], Path], tmp_path: Path) -> None:
-    """Coverage that is given away for nothing is told in the outcome; the verdict stays."""
+    """A mask that hides nothing is a warning in the outcome; the verdict is unchanged."""
     folder = bundle("stable")
     mask = Mask(name="clock", reason="it ticks", part=TextPart(path="** > p#clock"))
     change_actions(folder, lambda action: action, masks=(mask,))

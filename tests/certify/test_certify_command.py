@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.certification import CertificationReport
 from tests.certify.conftest import change_actions
@@ -16,6 +18,8 @@ from tests.commands import run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,7 +61,7 @@ def test_proposals_are_shown_and_only_written_when_accepted(bundle: Callable[[st
     assert json.loads((folder / "certificate.json").read_text())["runs"] == 2
 
 
-def test_the_runs_may_come_one_after_the_other(bundle: Callable[[str], Path]) -> None:
+def test_the_runs_may_be_sequential(bundle: Callable[[str], Path]) -> None:
     """`--parallel 1` certifies as ever, and a number that is none is refused."""
     folder = bundle("stable")
 

@@ -30,6 +30,8 @@ from eikon_engine.trace.rules import FormFieldRule, HeaderRule, JsonPathRule, Qu
 from tests.certify.rehearsal import NOW, Stage, page_of
 from tests.network.factories import make_exchange
 
+pytestmark = pytest.mark.browser
+
 KEY = "POST http://shop.test/api?_=1 sha256:00"
 
 
@@ -70,8 +72,8 @@ def test_runs_from_which_something_escaped_are_not_certified() -> None:
     assert "unverifiable at the whole run: cannot be compared" in render_certification(report)
 
 
-def test_what_was_missed_late_is_told_beside_what_escaped() -> None:
-    """An escape does not hide what else keeps a run from proving anything, and is told once."""
+def test_late_misses_are_reported_beside_escaped_requests() -> None:
+    """An escaped request hides no other reason why a run proves nothing, and is reported once."""
     escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
     late = "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared"
     reasons = (late, *escape_reasons(NetworkOutcome(violations=(escaped,))))
@@ -258,7 +260,7 @@ def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Pat
         asyncio.run(certify(open_bundle(tmp_path), CertifyOptions(now=lambda: NOW), run_many))
 
 
-def test_one_run_agrees_with_nothing() -> None:
+def test_a_single_run_is_refused() -> None:
     """A single replay is no proof that replays agree."""
-    with pytest.raises(UsageError, match="at least 2 runs"):
+    with pytest.raises(UsageError, match=r"CertifyOptions\.runs: expected an integer of at least 2, got 1"):
         rehearse(Stage(lambda _run, _budget: page_of("a")), runs=1)

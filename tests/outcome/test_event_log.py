@@ -64,8 +64,8 @@ def test_events_are_numbered_and_read_back(tmp_path: Path) -> None:
     assert [line.sequence for line in read.lines] == list(range(1, len(EVERY_KIND) + 1))
 
 
-def test_large_values_lie_beside_the_events(tmp_path: Path) -> None:
-    """A value over the limit is whole, in a file of its own; readers are given the value itself."""
+def test_large_values_are_stored_in_files(tmp_path: Path) -> None:
+    """A value over the limit is in a file of its own; readers get the value itself."""
     large: JsonValue = ["ü" * INLINE_LIMIT]
     heard: list[EventLine] = []
 
@@ -105,8 +105,8 @@ def test_a_value_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 @settings(deadline=None)
 @given(json_values)
-def test_every_value_comes_back(tmp_path_factory: pytest.TempPathFactory, value: JsonValue) -> None:
-    """Whatever JSON can say is kept exactly, in the line or in a file."""
+def test_every_value_round_trips(tmp_path_factory: pytest.TempPathFactory, value: JsonValue) -> None:
+    """Any JSON value is stored exactly, in the line or in a file."""
     values = ValueStore(tmp_path_factory.getbasetemp())
     large: JsonValue = {"value": value, "filling": "x" * INLINE_LIMIT}
 
@@ -114,8 +114,8 @@ def test_every_value_comes_back(tmp_path_factory: pytest.TempPathFactory, value:
     assert values.load(values.store(InlineValue(value=large))) == large
 
 
-def test_a_gate_that_is_exceeded_asks_the_run_to_stop(tmp_path: Path) -> None:
-    """The result stands after the event that exceeded it, once, and the reason is there to be asked for."""
+def test_an_exceeded_gate_requests_a_stop(tmp_path: Path) -> None:
+    """The result follows the event that exceeded it, once, and the reason can be read."""
     with EventLog(tmp_path, Clock(), watch=OneCall()) as log:
         for event in (START, call(number=1), call(number=2)):
             log.append(event)
@@ -128,7 +128,7 @@ def test_a_gate_that_is_exceeded_asks_the_run_to_stop(tmp_path: Path) -> None:
     assert [result.passed for result in log.gate_results] == [False]
 
 
-def test_gates_that_hold_are_told_before_the_end(tmp_path: Path) -> None:
+def test_passed_gates_are_logged_before_the_end(tmp_path: Path) -> None:
     """The end of the run is the last line, after the results."""
     with EventLog(tmp_path, Clock(), watch=OneCall()) as log:
         log.append(START)
@@ -139,8 +139,8 @@ def test_gates_that_hold_are_told_before_the_end(tmp_path: Path) -> None:
     assert log.stop_reason is None
 
 
-def test_a_run_that_is_cut_off_has_one_end(tmp_path: Path) -> None:
-    """The end says how; a run that has ended is not ended again, and one that never began has none."""
+def test_an_interrupted_run_has_one_end(tmp_path: Path) -> None:
+    """The end has the cause; a finished run is not ended again, and a run that never started has no end."""
     with EventLog(tmp_path / "begun", Clock()) as log:
         log.append(START)
         log.write_interrupted("fault", "internal error")
@@ -163,17 +163,17 @@ def test_two_runs_never_share_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "events.jsonl").read_text() == "mine"
 
 
-def tell(log: EventLog) -> None:
-    """Tell of fifty things."""
+def append_notes(log: EventLog) -> None:
+    """Append fifty notes."""
     for _ in range(50):
         log.append(Note(text="n" * 5000))
 
 
-def test_threads_may_tell_at_once(tmp_path: Path) -> None:
-    """Events of several threads are whole lines with numbers of their own."""
+def test_threads_may_append_at_the_same_time(tmp_path: Path) -> None:
+    """Events of several threads are complete lines with unique numbers."""
     with EventLog(tmp_path, Clock()) as log:
         log.append(START)
-        threads = [threading.Thread(target=tell, args=(log,)) for _ in range(4)]
+        threads = [threading.Thread(target=append_notes, args=(log,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -40,8 +40,8 @@ def test_pieces_of_any_size_read_as_the_whole(cuts: list[int]) -> None:
 
 @settings(deadline=None)
 @given(st.integers(TEXT.index(b"\n") + 1, len(TEXT) - 1))
-def test_a_file_that_was_cut_off_anywhere_reads_up_to_there(length: int) -> None:
-    """A half line is told and left out; a whole one whose line break is missing is read."""
+def test_a_truncated_file_is_read_up_to_its_last_complete_line(length: int) -> None:
+    """A partial line is skipped with a note; a complete one without a line break is read."""
     cut = TEXT[:length]
 
     found = parse_events(cut, "events.jsonl")
@@ -109,6 +109,6 @@ def test_version_1_reads() -> None:
 
 
 def test_a_run_without_an_end_is_seen_as_one() -> None:
-    """The reader says whether the run came to its end."""
+    """The reader reports whether the run has ended."""
     assert parse_events(text_of(lines(START, END)), "e").has_ended
     assert not parse_events(text_of(lines(START)), "e").has_ended

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tests.replay.conftest import Recorded
 
+pytestmark = pytest.mark.browser
+
 
 class Deployed(NamedTuple):
     """A bundle, and where it was recorded."""
@@ -51,15 +53,15 @@ async def _record(base: str, folder: Path, state: Path) -> None:
     options = RecordOptions(storage_state=state)
     async with open_recorder(folder, mission_text="Look around", mission_id="look", options=options) as mission:
         async with mission.subgoal("Look around", subgoal_id="look"):
-            await mission.run(Navigate(url=f"{base}/"))
-            await mission.run(Click(target=Target(selector="#next")))
-            await mission.run(WaitFor(condition=UrlCondition(url=f"{base}/done*")))
-            await mission.run(Click(target=Target(selector="#home")))
-            await mission.run(Click(target=Target(selector=f'form[action="{base}/form"] button')))
-            await mission.run(Assert(expectation=AssertUrl(url=f"{base}/form")))
+            await mission.perform(Navigate(url=f"{base}/"))
+            await mission.perform(Click(target=Target(selector="#next")))
+            await mission.perform(WaitFor(condition=UrlCondition(url=f"{base}/done*")))
+            await mission.perform(Click(target=Target(selector="#home")))
+            await mission.perform(Click(target=Target(selector=f'form[action="{base}/form"] button')))
+            await mission.perform(Assert(expectation=AssertUrl(url=f"{base}/form")))
         async with mission.subgoal("Go elsewhere", subgoal_id="elsewhere"):
-            await mission.run(GoBack())
-            await mission.run(Click(target=Target(selector="text=Elsewhere")))
+            await mission.perform(GoBack())
+            await mission.perform(Click(target=Target(selector="text=Elsewhere")))
 
 
 @pytest.mark.parametrize("path", ["/app", "/next/app", ""], ids=["port", "path", "root"])

@@ -57,14 +57,14 @@ def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
 
 
 def test_whole_run_of_faithful_steps_is_faithful() -> None:
-    """Nothing stands in the way where every request was answered."""
+    """A run is faithful if every request was answered."""
     outcome = outcome_of(NetworkOutcome(served=3))
 
     assert (outcome.verdict, outcome.reasons) == ("faithful", ())
 
 
 def test_miss_after_the_last_action_is_not_a_pass() -> None:
-    """What no step was told of makes a run unverifiable, and the run says what it was."""
+    """A miss that no step reports makes the run unverifiable, and is a reason of its outcome."""
     outcome = outcome_of(NetworkOutcome(misses=(MISS,)))
 
     assert outcome.verdict == "unverifiable"
@@ -73,9 +73,9 @@ def test_miss_after_the_last_action_is_not_a_pass() -> None:
     )
 
 
-def test_miss_that_a_step_was_told_of_is_told_once() -> None:
+def test_a_miss_of_a_step_is_reported_once() -> None:
     """A finding of a step is no late miss; another one of the same key after it is."""
-    told = Divergence(
+    reported = Divergence(
         code="request-not-recorded",
         layer="network",
         subgoal="s__attempt_1",
@@ -86,7 +86,7 @@ def test_miss_that_a_step_was_told_of_is_told_once() -> None:
         message="It was blocked.",
     )
 
-    once, again = (outcome_of(NetworkOutcome(misses=(MISS,) * times), told) for times in (1, 2))
+    once, again = (outcome_of(NetworkOutcome(misses=(MISS,) * times), reported) for times in (1, 2))
 
     assert (once.verdict, again.verdict) == ("diverged", "diverged")
     assert [len(each.reasons) for each in (once, again)] == [1, 2]

@@ -59,7 +59,7 @@ def show(*, terminal: bool) -> str:
 
 
 def test_every_step_is_one_plain_line() -> None:
-    """Print one line a step where nobody watches: no bar, no control characters of the trace, no markup."""
+    """Without a terminal, each step is one line: no bar, no control characters of the trace, no markup."""
     assert show(terminal=False).splitlines() == [
         "[REPLAY] mission m: Do this \\x1b[31mnow [bold]",
         "[REPLAY] chromium 1, network sealed, 1 steps",
@@ -76,7 +76,7 @@ def test_every_step_is_one_plain_line() -> None:
         (9, "sealed", "sealed"),
     ],
 )
-def test_the_heading_says_from_where_on_the_site_answers(step: int, then: SecondPartNetwork, said: str) -> None:
+def test_the_heading_names_the_step_from_which_the_site_responds(step: int, then: SecondPartNetwork, said: str) -> None:
     """A run that really asks the site from a step on is not called sealed."""
     second = SecondPart(step=step, subgoal="s__attempt_1", sequence=1, network=then)
     start = RunStart(

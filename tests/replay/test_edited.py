@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.certification import CertificationReport
 
+pytestmark = pytest.mark.browser
+
 TYPE = "find_banana__attempt_1_action_003"
 SKILLS = ("compare_prices__attempt_1_skill_002", "find_banana__attempt_1_skill_005")
 
@@ -152,7 +154,7 @@ def test_another_value_does_the_mission_on_a_live_site(recorded: Recorded, with_
 
 
 def test_a_mission_is_recorded_anew_with_another_value(recorded: Recorded, with_variable: Path, tmp_path: Path) -> None:
-    """The new bundle keeps the variable, with the value of this time, and is faithful; what it lacks is told."""
+    """The new bundle keeps the variable with its new value, is faithful, and reports what it lacks."""
     source = edit("delete", with_variable, *SKILLS, to=tmp_path / "source")
     recorded.shop.restart()
 
@@ -165,7 +167,7 @@ def test_a_mission_is_recorded_anew_with_another_value(recorded: Recorded, with_
     assert replay(tmp_path / "new", tmp_path / "run").verdict == "faithful"
 
 
-def test_what_is_wrong_with_variables_is_told_before_anything_is_written(
+def test_wrong_variables_are_refused_before_anything_is_written(
     recorded: Recorded, with_variable: Path, tmp_path: Path
 ) -> None:
     """A value for nothing, and a variable without one, end replays and certifications before a browser starts."""

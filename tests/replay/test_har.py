@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:

@@ -84,7 +84,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_is_told_in_one_line(case: str, tmp_path: Path) -> None:
+def test_an_invalid_ignore_file_is_refused_in_one_line(case: str, tmp_path: Path) -> None:
     """With the file and the number of the table."""
     text, message = BAD[case]
     path = tmp_path / "ignore.toml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.labels import action_label
 from eikon_engine.trace.target import Identity, Target
 from tests.trace.trace_values import values_of
+
+pytestmark = pytest.mark.browser
 
 
 @given(recorded=values_of(ActionTrace))

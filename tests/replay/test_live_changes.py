@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from tests.replay.conftest import Recorded
 
+pytestmark = pytest.mark.browser
+
 CHANGED = (
     # change of the site, mission, subgoal and sequence at which it must be found, codes of which the first must be one
     ("renamed-target", "order", "add_to_cart", 1, {"dom-changed"}),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.engine import replay_many
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import EventLine
     from eikon_engine.replay.engine import Run
     from eikon_engine.replay.plan import PlannedStep
+
+pytestmark = pytest.mark.browser
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 AT_ONCE = 2
@@ -32,7 +36,7 @@ class HaltUnless:
         return self._decision
 
 
-def test_so_many_run_at_once_and_come_back_in_order(tmp_path: Path) -> None:
+def test_runs_are_concurrent_and_returned_in_order(tmp_path: Path) -> None:
     """Of five replays two have a context at a time; the long first one ends late, and still comes back first."""
     running: set[int] = set()
     most: list[int] = []

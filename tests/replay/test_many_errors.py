@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from eikon_engine.replay.engine import Run
     from tests.replay.conftest import Recorded
 
+pytestmark = pytest.mark.browser
 
-def test_a_run_that_cannot_begin_is_told_as_itself(recorded: Recorded, tmp_path: Path) -> None:
+
+def test_a_run_that_cannot_start_raises_its_own_error(recorded: Recorded, tmp_path: Path) -> None:
     """A HAR that is not there is the error of its name, raised once the other runs are over."""
     over: dict[int, Run] = {}
     chosen = [ReplayOptions(artifacts_dir=tmp_path / str(number), secrets=SECRETS) for number in range(2)]

@@ -44,7 +44,7 @@ def test_a_client_that_was_given_answers_alone(plan: Plan) -> None:
 
 
 def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:
-    """What was recorded is given; what was not fails in a way that tells two prompts apart, and equal ones not."""
+    """A probe serves recorded responses; other prompts fail, each with its own message."""
     failures = []
     for text in ("changed", "changed", "other"):
         judge = ProbeResponses(plan)
@@ -56,7 +56,7 @@ def test_judging_a_changed_page_uses_no_answer_up(plan: Plan) -> None:
     assert failures[0] == failures[1] != failures[2]
 
 
-def test_stopped_responses_of_a_bundle_are_told_before_a_replay_begins(tmp_path: Path) -> None:
+def test_incomplete_responses_of_a_bundle_are_refused_before_a_replay_starts(tmp_path: Path) -> None:
     """A bundle whose capture was cut off is refused, not replayed as far as it goes."""
     root = Path(shutil.copytree(PASSING, tmp_path / "bundle"))
     used = opened(root / "responses", EchoClient)

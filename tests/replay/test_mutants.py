@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+import pytest
+
 from benchmarks.mutations.mutants import mutants
 from benchmarks.mutations.report import report
 from benchmarks.mutations.results import run
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.mutations.truth import Mutant
+
+pytestmark = pytest.mark.browser
 
 PARALLEL = 2
 MISSION = "dispatch"
@@ -36,7 +40,7 @@ def kind(mutant: Mutant) -> tuple[object, ...]:
     return truth.verdict, truth.layers, truth.causes, *where, *changed
 
 
-def test_each_kind_of_change_comes_to_what_is_right(tmp_path: Path) -> None:
+def test_each_kind_of_change_has_the_right_verdict(tmp_path: Path) -> None:
     """Replay the first mutant of each kind, several at a time, and compare with what is known to be right for it."""
     recorded = SHARED.run(subject(MISSION, tmp_path / "missions"))
     source = Source(name=MISSION, root=recorded.bundle, secrets=recorded.secrets)

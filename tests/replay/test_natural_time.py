@@ -1,4 +1,4 @@
-"""Recordings made while the page's clock ran by itself: a replay steps it, and nothing stands in its way."""
+"""Recordings in natural time: a replay steps the page clock, and is faithful."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from tests.browser.pages import PageSite
+
+pytestmark = pytest.mark.browser
 
 WORKER = Answer(body="postMessage('hi')", content_type="text/javascript")
 PARENT = Answer(body="new Worker('/worker.js').onmessage = e => postMessage(e.data)", content_type="text/javascript")
@@ -60,8 +62,8 @@ async def record(bundle: Path, page: str) -> None:
             open_recorder(bundle, mission_text="m", mission_id="m", options=options) as mission,
             mission.subgoal("Visit"),
         ):
-            await mission.run(Navigate(url=url))
-            await mission.run(Click(target=at("#b")))
+            await mission.perform(Navigate(url=url))
+            await mission.perform(Click(target=at("#b")))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -69,5 +71,5 @@ def test_a_recording_in_natural_time_replays_without_a_note(tmp_path: Path, page
     """What waits for an answer whose time is still to come is not waited for in wall time."""
     outcome = record_and_replay(tmp_path / "bundle", page)
 
-    told = (outcome.verdict, outcome.reasons, outcome.network.notes, outcome.network.misses)
-    assert told == ("faithful", (), (), ())
+    found = (outcome.verdict, outcome.reasons, outcome.network.notes, outcome.network.misses)
+    assert found == ("faithful", (), (), ())

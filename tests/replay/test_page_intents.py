@@ -11,6 +11,8 @@ from eikon_engine.skills import default_skills
 from eikon_engine.trace.execution import PageIntent
 from tests.skills.rerun.recorded import element, page
 
+pytestmark = pytest.mark.browser
+
 PLACE = StepPosition(subgoal="s", subgoal_id="s", sequence=1)
 LOGIN = page(
     element(

@@ -45,7 +45,7 @@ DIGEST = plan_digest(plan_of(TRACE))
 
 
 @given(place=st.sampled_from(PLACES))
-def test_every_action_counts_and_what_it_showed_does_not(place: tuple[int, int]) -> None:
+def test_the_digest_covers_actions_but_not_their_observations(place: tuple[int, int]) -> None:
     """Another action, or one that is not done, is another plan; another effect is not."""
     for update in ({"action": Note(text="else")}, {"result": Blocked(reason="no")}, {"sequence": 99}):
         assert plan_digest(plan_of(with_action(place, **update))) != DIGEST
@@ -53,7 +53,7 @@ def test_every_action_counts_and_what_it_showed_does_not(place: tuple[int, int])
         assert plan_digest(plan_of(with_action(place, **same))) == DIGEST
 
 
-def test_start_environment_and_order_count() -> None:
+def test_the_digest_covers_start_environment_and_order() -> None:
     """What a mission begins with, and in which order its steps come."""
     assert TRACE.environment is not None
     for update in (
@@ -65,8 +65,8 @@ def test_start_environment_and_order_count() -> None:
         assert plan_digest(plan_of(TRACE.model_copy(update=update))) != DIGEST
 
 
-def test_how_a_replay_is_done_does_not_count() -> None:
+def test_options_of_a_replay_do_not_change_the_digest() -> None:
     """Values of secrets, masks, descriptions and options are no part of what is done."""
-    told = TRACE.model_copy(update={"warnings": ("any",), "mission_text": "told otherwise"})
+    changed = TRACE.model_copy(update={"warnings": ("any",), "mission_text": "another text"})
 
-    assert plan_digest(plan_of(told, secrets={"PASSWORD": "any"}, from_step=3, then="live")) == DIGEST
+    assert plan_digest(plan_of(changed, secrets={"PASSWORD": "any"}, from_step=3, then_network="live")) == DIGEST

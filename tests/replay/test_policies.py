@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.replay.conftest import Recorded
 
+pytestmark = pytest.mark.browser
+
 IGNORE = """
 [[ignore]]
 name = "cards"
@@ -61,7 +63,7 @@ def test_a_change_that_touches_the_mission_diverges_under_every_policy(
     assert why in first.message
 
 
-def test_what_is_ignored_is_told_as_lost_coverage(recorded: Recorded, tmp_path: Path) -> None:
+def test_masked_differences_are_reported_as_reduced_coverage(recorded: Recorded, tmp_path: Path) -> None:
     """Ignore the cards, and read in the summary that nothing was compared there."""
     recorded.shop.restart("reordered-list")
     file = tmp_path / "ignore.toml"

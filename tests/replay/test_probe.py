@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.replay.conftest import Recorded
 
+pytestmark = pytest.mark.browser
+
 EXPLAINED = (
     # change of the site, mission, key and value that must be named behind the first finding
     ("other-price", "order", "GET {url}/prices: body line ", "recorded 0.25 €, live 0.35 €"),

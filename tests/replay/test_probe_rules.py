@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Navigate
 from eikon_engine.trace.rules import QueryKeyRule
@@ -15,6 +17,8 @@ from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.browser
 
 PAGE = "<!doctype html><title>t</title><p>Bread</p><script src='/token.js'></script>"
 
@@ -31,7 +35,7 @@ def test_a_value_that_a_rule_frees_is_met_live(tmp_path: Path) -> None:
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Look") as mission, mission.subgoal("Look"):
-                await mission.run(Navigate(url=f"{site.url}/"))
+                await mission.perform(Navigate(url=f"{site.url}/"))
 
         SHARED.run(record())
         without = replay(tmp_path / "b", tmp_path / "run", network="live")

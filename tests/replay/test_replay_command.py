@@ -21,6 +21,8 @@ from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
 from tests.commands import run_here
 
+pytestmark = pytest.mark.browser
+
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "data" / "traces"
 COMMAND = (sys.executable, "-m", "eikon_engine.replay")
@@ -96,7 +98,7 @@ def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
     )
 
 
-def test_a_diverging_mission_says_where_and_why(tmp_path: Path) -> None:
+def test_a_diverging_mission_reports_its_place_and_cause(tmp_path: Path) -> None:
     """Replay the failure demo: exit 1, the flag in both places, the exact action, a diff of exactly what changed."""
     done = run_apart(TRACES / "shop_diverging", tmp_path / "run")
 
@@ -113,7 +115,7 @@ def test_a_diverging_mission_says_where_and_why(tmp_path: Path) -> None:
     assert outcome.ended_early == "stopped at the first divergence"
 
 
-def test_a_mission_that_failed_fails_again_in_the_same_way(tmp_path: Path) -> None:
+def test_a_failed_mission_fails_again_as_recorded(tmp_path: Path) -> None:
     """Replay a mission that failed when it was recorded: the same failure is faithful."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run")
 
@@ -178,7 +180,7 @@ def test_a_second_run_keeps_the_first_one_aside(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "run").rglob("*")) == first
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
     """Refuse to write artifacts among files that are no artifacts."""
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
 
@@ -247,7 +249,7 @@ def test_an_unknown_skill_names_the_known_ones(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_missing_secret_says_how_to_give_it(tmp_path: Path) -> None:
+def test_a_missing_secret_is_reported_with_how_to_supply_it(tmp_path: Path) -> None:
     """Leave a secret out: exit 78, and the three ways to give it."""
     done = run_replay(TRACES / "old_format", tmp_path / "run")
 
@@ -255,7 +257,7 @@ def test_a_missing_secret_says_how_to_give_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["hunter2hunter", "pin47"])
-def test_a_secret_in_a_selector_is_in_nothing_that_is_told(tmp_path: Path, value: str) -> None:
+def test_a_secret_in_a_selector_is_in_no_output(tmp_path: Path, value: str) -> None:
     """The browser looks for the value; the error, the events, the outcome and the summary have its name."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_text())
@@ -300,7 +302,7 @@ def test_actions_that_were_blocked_are_no_pass(tmp_path: Path) -> None:
     assert run_replay(bundle, tmp_path / "run").returncode == 3
 
 
-def test_a_snapshot_of_something_else_is_no_evidence(tmp_path: Path) -> None:
+def test_a_snapshot_of_another_page_is_refused(tmp_path: Path) -> None:
     """Exchange the snapshots of two actions: what was observed is not what they show, and that is said."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_bytes())
@@ -310,7 +312,7 @@ def test_a_snapshot_of_something_else_is_no_evidence(tmp_path: Path) -> None:
 
     done = run_replay(bundle, tmp_path / "run")
 
-    assert_one_line(done, 65, "another one", "attachment-corrupt")
+    assert_one_line(done, 65, "got a different one", "attachment-corrupt")
 
 
 def test_an_unknown_option_is_exit_2(tmp_path: Path) -> None:
@@ -331,7 +333,7 @@ def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_run_can_be_read_back(tmp_path: Path, how: signal.Signals) -> None:
     """Stop a replay in the middle, kindly or not: its events read back, and Ctrl-C leaves a whole outcome, exit 130."""
     command = [*COMMAND, "--trace", str(TRACES / "shop_passing"), "--artifacts-dir", str(tmp_path / "run")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
@@ -356,7 +358,7 @@ def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Sign
         assert outcome.verdict == "unverifiable"
         assert outcome.ended_early == "interrupted"
         stopper = "the user" if how is signal.SIGINT else "SIGTERM"
-        assert f"the replay was stopped by {stopper}; what was done so far" in rest
+        assert f"the replay was stopped by {stopper}; its artifacts cover the steps completed so far" in rest
     else:
         assert status == -signal.SIGKILL
         assert not read.has_ended

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
+pytestmark = pytest.mark.browser
+
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 
 
@@ -67,7 +69,7 @@ def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
     assert outcome.verdict == "unverifiable"
 
 
-def test_a_run_that_a_fault_ends_says_so_in_its_events(tmp_path: Path) -> None:
+def test_the_events_of_a_run_record_an_internal_error(tmp_path: Path) -> None:
     """Let a reader break: the fault is raised, and the events and the outcome end with it all the same."""
 
     def break_at_the_first_action(line: EventLine) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import ReplayOutcome, StepOutcome
     from tests.replay.conftest import Recorded
 
+pytestmark = pytest.mark.browser
+
 PASSING = TRACES / "shop_passing"
 OTHER = "ab" * 32
 
@@ -50,7 +52,7 @@ def earlier(begun: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(begun, tmp_path / "run"))
 
 
-def test_mission_goes_on_sealed_after_what_leads_there(earlier: Path) -> None:
+def test_a_mission_resumes_sealed_after_its_earlier_steps(earlier: Path) -> None:
     """All steps are compared, the earlier run is found to be of the same plan, and the events say where it goes on."""
     first = read_outcome(earlier / "outcome.json")
 
@@ -66,18 +68,18 @@ def test_mission_goes_on_sealed_after_what_leads_there(earlier: Path) -> None:
     events = [line.event for line in read_events(earlier / "events.jsonl").lines]
     assert isinstance(events[0], RunStart)
     assert (events[0].plan_digest, events[0].second_part) == (outcome.plan_digest, place)
-    told = next(number for number, event in enumerate(events) if isinstance(event, Note))
-    assert sum(isinstance(event, ActionPerformed | SkillRun) for event in events[:told]) == 3
+    noted = next(number for number, event in enumerate(events) if isinstance(event, Note))
+    assert sum(isinstance(event, ActionPerformed | SkillRun) for event in events[:noted]) == 3
     summary = (earlier / "replay_summary.txt").read_text(encoding="utf-8")
     assert "Second part  from step 4 (sequence 1 of find_banana__attempt_1), from the recording\n" in summary
     assert f"Plan         {outcome.plan_digest}\n" in summary
 
 
-def test_mission_goes_on_with_its_site(recorded: Recorded, tmp_path: Path) -> None:
+def test_a_mission_resumes_on_its_site(recorded: Recorded, tmp_path: Path) -> None:
     """The site is asked for nothing that leads to the step, and for everything from there on."""
     recorded.shop.restart("download-content")  # at the step before
 
-    outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=4, then="live")
+    outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=4, then_network="live")
 
     assert [divergence.message for divergence in outcome.divergences] == []
     assert outcome.verdict == "faithful", outcome.reasons
@@ -87,9 +89,11 @@ def test_mission_goes_on_with_its_site(recorded: Recorded, tmp_path: Path) -> No
     assert changed == ["cookies set: recorded (absent), live sid"]  # the shop has not seen the first part
 
 
-def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Recorded, tmp_path: Path) -> None:
+def test_what_the_site_lacks_is_reported_before_its_first_request(recorded: Recorded, tmp_path: Path) -> None:
     """Requests of the first part that change something, and what the browser keeps, in the events and the outcome."""
-    outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=18, then="live", on_divergence="continue")
+    outcome = replay(
+        recorded.bundles["banana"], tmp_path / "run", from_step=18, then_network="live", on_divergence="continue"
+    )
 
     place = outcome.second_part
     assert place is not None
@@ -97,7 +101,7 @@ def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Record
         f"POST {recorded.shop.url}/api/reviews",
         f"POST {recorded.shop.url}/api/cart",
     ]
-    assert place.carried == ("cookie sid of 127.0.0.1/, a stand-in for a secret that the site does not know",)
+    assert place.carried == ("cookie sid of 127.0.0.1/, a stand-in for a secret, which the site does not accept",)
     events = [line.event for line in read_events(tmp_path / "run" / "events.jsonl").lines]
     notes = [(number, event.text) for number, event in enumerate(events) if isinstance(event, Note)]
     assert [text for _, text in notes] == [
@@ -111,8 +115,8 @@ def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Record
     assert "Network      sealed until step 17, live from step 18\n" in summary
 
 
-def test_older_recordings_tell_less_of_what_a_site_has_not_seen() -> None:
-    """Writes are found among all requests; a step without an observation is named, as nobody knows what it asked."""
+def test_older_recordings_report_less_of_what_a_site_has_not_received() -> None:
+    """Writes are found among all requests; a step without an observation is named, because its requests are unknown."""
     bundle = open_bundle(PASSING)
     attempt = bundle.trace.subgoal_traces[2]
     old = [
@@ -136,10 +140,10 @@ def test_older_recordings_tell_less_of_what_a_site_has_not_seen() -> None:
 
 
 def test_site_that_changed_diverges_in_the_second_part(recorded: Recorded, tmp_path: Path) -> None:
-    """What the site answers otherwise is found as in a live replay, and explained by the answer."""
+    """A changed response of the site diverges as in a live replay, and explains the divergence."""
     recorded.shop.restart("frame-text")
 
-    outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=4, then="live")
+    outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=4, then_network="live")
 
     first = outcome.divergences[0]
     assert (first.subgoal_id, first.sequence, first.code) == ("find_banana", 6, "dom-changed")
@@ -168,7 +172,7 @@ def test_divergence_on_the_way_ends_the_run(tmp_path: Path) -> None:
     assert "every request sent to the site; not reached" in summary
 
 
-def test_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
+def test_a_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
     """A run does not go on with another plan than the one that was begun, and leaves the artifacts of that one."""
     bundle = copy_bundle("shop_passing", tmp_path)
     before = (earlier / "outcome.json").read_bytes()
@@ -186,7 +190,7 @@ def test_changed_mission_is_refused(earlier: Path, tmp_path: Path) -> None:
         require_same_plan(plan, ReplayOptions(plan_digest=OTHER), earlier / "none")
 
 
-def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
+def test_an_outcome_without_a_digest_is_a_warning(earlier: Path) -> None:
     """An outcome of an older version shows nothing of its plan; a damaged one is refused; another mission's is none."""
     plan, options = plan_replay(open_bundle(PASSING), ReplayOptions(from_step=3)), ReplayOptions(from_step=3)
     outcome, file = read_outcome(earlier / "outcome.json"), earlier / "outcome.json"
@@ -203,20 +207,19 @@ def test_outcome_without_a_digest_is_told(earlier: Path) -> None:
     ("options", "words"),
     [
         (ReplayOptions(from_step=30), "expected a step number from 1 to 29, got 30"),
-        (ReplayOptions(from_step=0), "expected a step number from 1 to 29, got 0"),
         (ReplayOptions(then_network="live"), "--then live requires --from N"),
         (ReplayOptions(from_step=3, network="live"), "got --network live"),
         (ReplayOptions(from_step=3, base_urls={"http://a": "http://b"}), "got --base-url"),
         (ReplayOptions(from_step=3, then_network="live", responses_from=PASSING), "but --responses-from serves them"),
     ],
 )
-def test_what_cannot_be_is_a_matter_of_usage(options: ReplayOptions, words: str) -> None:
+def test_contradicting_options_are_refused(options: ReplayOptions, words: str) -> None:
     """Wrong options are refused before anything is written."""
     with pytest.raises(UsageError, match=words):
         plan_replay(open_bundle(PASSING), options)
 
 
-def test_words_that_are_none_are_refused() -> None:
+def test_malformed_values_are_refused_by_the_command() -> None:
     """Click refuses what is no number of a step, and what is no digest."""
     for wrong in (("--from", "0"), ("--from", "x"), ("--plan-digest", "abc"), ("--then", "snapshot")):
         assert CliRunner().invoke(replay_command, ["--trace", str(PASSING), *wrong]).exit_code == 2
@@ -231,10 +234,10 @@ def test_site_is_not_given_stand_ins_for_named_secrets(recorded: Recorded) -> No
         plan_replay(bundle, ReplayOptions(from_step=2, then_network="live"))
 
 
-def test_bundle_without_network_leads_nowhere() -> None:
+def test_a_bundle_without_network_cannot_be_resumed() -> None:
     """What leads to a step comes from the recording."""
     bundle = open_bundle(PASSING)
     bare = exchanged(bundle, trace=bundle.trace.model_copy(update={"network": None}))
 
-    with pytest.raises(RecordedNetworkMissingError, match="wants a recorded network"):
+    with pytest.raises(RecordedNetworkMissingError, match="expects a recorded network, but the trace has none"):
         plan_replay(bare, ReplayOptions(from_step=2))

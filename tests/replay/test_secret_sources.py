@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_options_come_before_the_file_and_the_file_before_the_environment(tmp_path: Path) -> None:
+def test_options_override_the_file_and_the_file_overrides_the_environment(tmp_path: Path) -> None:
     """Give one secret in all three ways, and each of the others in one."""
     file = tmp_path / "secrets"
     file.write_text("# mine\n\nONE=file\nTWO=file=with=equals\n", encoding="utf-8")

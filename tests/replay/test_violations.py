@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic.sink import Sink
     from eikon_engine.outcome.events import EventLine
 
+pytestmark = pytest.mark.browser
+
 PAGE = """<p id=state></p><script>
 const worker = new Worker(URL.createObjectURL(new Blob([
   `const socket = new WebSocket('ws://127.0.0.1:8099/none'); socket.onclose = () => postMessage('closed')`])));
@@ -37,7 +39,7 @@ BYE = """<b id=closed>closed</b><script>
 for (const going of ['beforeunload', 'pagehide', 'visibilitychange', 'unload'])
   addEventListener(going, () => { new Image().src = '/bye'; navigator.sendBeacon('/bye') });
 </script>"""
-"""Would send something when it is closed, but is not told then: neither when it is recorded nor when it is replayed."""
+"""Sends requests on events of leaving a page, which neither the recording nor the replay fires."""
 
 
 @pytest.mark.parametrize("page", [PAGE, BYE], ids=["escapes", "does not"])
@@ -61,11 +63,11 @@ def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
 
 async def _record(url: str, folder: Path) -> None:
     async with open_recorder(folder, mission_text="Wait for the worker") as mission, mission.subgoal("Wait"):
-        await mission.run(Navigate(url=url))
-        await mission.run(WaitFor(condition=SelectorCondition(target=Target(selector="#closed"))))
+        await mission.perform(Navigate(url=url))
+        await mission.perform(WaitFor(condition=SelectorCondition(target=Target(selector="#closed"))))
 
 
-def test_what_escapes_at_the_very_end_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_escapes_at_the_end_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes to the sink after the last step, while the session ends, keeps the replay from being faithful."""
     with serve_pages() as site:
         SHARED.run(_record(site.put("<b id=closed>closed</b>"), tmp_path / "bundle"))

@@ -19,7 +19,7 @@ NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
 
 
 class Counter:
-    """A tool that answers otherwise each time, and counts what it was asked."""
+    """A tool that returns another result each time, and counts its calls."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Fixtures that somebody changed, mixed or took away are refused by name."""
+"""Changed, mixed and missing fixtures are refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No secret stands in a fixture, and no replay needs one."""
+"""Fixtures contain no secret, and no replay needs one."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_a_named_secret_is_written_nowhere_and_needed_by_no_replay(tmp_path: Pat
     assert work(replayed(folder)[0], "{{eikon-secret:KEY}}") == ["Bearer {{eikon-secret:KEY}}"]
 
 
-def test_a_token_that_a_tool_brings_stands_in_for_itself_in_later_calls(tmp_path: Path) -> None:
-    """A token that a tool brings stands in for itself in later calls."""
+def test_a_token_from_a_tool_has_one_stand_in_in_later_calls(tmp_path: Path) -> None:
+    """A token from a tool result has the same stand-in in later calls."""
 
     def work(box: ToolBox) -> JsonValue:
         token = box.call("log_in")["access_token"]

@@ -69,7 +69,7 @@ def test_hashes_are_those_that_stand_in_the_documents(args: dict[str, JsonValue]
 
 
 @pytest.mark.parametrize("value", [2**53, float("nan"), float("inf"), "\ud800", {"\ud800": 1}, {1: 2}, b"", {1}])
-def test_what_canonical_json_cannot_say_has_no_hash(value: JsonValue) -> None:
+def test_values_without_canonical_json_have_no_hash(value: JsonValue) -> None:
     """What canonical json cannot say has no hash."""
     with pytest.raises(ToolArgumentsError, match="expected arguments that canonical JSON"):
         args_hash({"value": value})
@@ -101,7 +101,7 @@ def test_a_replay_executes_and_writes_nothing(tmp_path: Path) -> None:
     assert {each: each.read_bytes() for each in files(folder)} == before
 
 
-def test_a_fixture_lies_where_its_tool_and_arguments_say(tmp_path: Path) -> None:
+def test_the_path_of_a_fixture_follows_from_its_tool_and_arguments(tmp_path: Path) -> None:
     """A fixture lies where its tool and arguments say."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: [box.call("echo", {"value": 1}) for _ in range(2)])
 
@@ -113,7 +113,7 @@ def test_a_fixture_lies_where_its_tool_and_arguments_say(tmp_path: Path) -> None
     assert fixture["started_at"] == "2026-01-20T12:00:00Z"
 
 
-def test_bytes_come_back_as_they_were(tmp_path: Path) -> None:
+def test_bytes_are_restored_unchanged(tmp_path: Path) -> None:
     """Bytes come back as they were."""
     folder = record(tmp_path, ToolBox.of(picture), lambda box: box.call("picture"))
 
@@ -192,8 +192,8 @@ def test_a_deleted_fixture_is_named(tmp_path: Path) -> None:
         box.call("next_number")
 
 
-def test_unused_fixtures_are_told(tmp_path: Path) -> None:
-    """Unused fixtures are told."""
+def test_unused_fixtures_are_reported(tmp_path: Path) -> None:
+    """A replay that leaves recorded calls unused fails, and names them."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: [box.call("echo", {"value": each}) for each in (1, 2)])
     box, calls = replayed(folder)
     box.call("echo", {"value": 1})
@@ -202,8 +202,8 @@ def test_unused_fixtures_are_told(tmp_path: Path) -> None:
         calls.close()
 
 
-def test_a_changed_order_is_told_unless_none_was_promised(tmp_path: Path) -> None:
-    """A changed order is told unless none was promised."""
+def test_a_changed_order_is_reported_unless_calls_are_unordered(tmp_path: Path) -> None:
+    """Calls in another order fail a replay, unless the run is unordered."""
     folder = record(tmp_path, ToolBox.of(echo), lambda box: [box.call("echo", {"value": each}) for each in (1, 2)])
     box, calls = replayed(folder)
     unordered = ReplayingCalls(FixtureFolder(folder), {}, is_ordered=False)
@@ -217,7 +217,7 @@ def test_a_changed_order_is_told_unless_none_was_promised(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ((1, 2), r"\$: expected a result that a fixture can hold, got a value of type tuple"),
         ({"at": NOON}, r"\$\.at: .* got a value of type datetime"),
@@ -227,13 +227,13 @@ def test_a_changed_order_is_told_unless_none_was_promised(tmp_path: Path) -> Non
         ("\ud800", ".*a lone surrogate"),
     ],
 )
-def test_a_result_that_would_not_come_back_is_refused(tmp_path: Path, value: ToolResultValue, told: str) -> None:
+def test_a_result_that_cannot_be_restored_is_refused(tmp_path: Path, value: ToolResultValue, message: str) -> None:
     """A result that would not come back is refused."""
 
     def give() -> ToolResultValue:
         return value
 
-    with pytest.raises(ResultNotStorableError, match=rf"result of tool give, {told}"):
+    with pytest.raises(ResultNotStorableError, match=rf"result of tool give, {message}"):
         record(tmp_path, ToolBox.of(give), lambda box: box.call("give"))
     assert files(tmp_path) == []
 
@@ -257,9 +257,7 @@ json_values = st.recursive(
 
 @settings(max_examples=60, deadline=None)
 @given(value=json_values)
-def test_every_result_that_is_stored_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, value: ToolResultValue
-) -> None:
+def test_every_stored_result_is_restored(tmp_path_factory: pytest.TempPathFactory, value: ToolResultValue) -> None:
     """Every result that is stored comes back."""
     blobs = BlobStore(tmp_path_factory.mktemp("blobs"))
 

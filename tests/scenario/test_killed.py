@@ -15,6 +15,8 @@ from tests.scenario.workshop import PAGE, Workshop
 from tests.sites.static import serve_folder
 from tests.until import wait_until
 
+pytestmark = pytest.mark.browser
+
 DEADLINE_S = 60.0
 
 ENDLESS = """
@@ -77,16 +79,16 @@ def test_a_stopped_run_has_its_end(shop: Workshop, number: signal.Signals) -> No
     """A stopped run has its end."""
     process = started(shop, "stopped")
     process.send_signal(number)
-    _, told = process.communicate(timeout=30)
+    _, printed = process.communicate(timeout=30)
 
     folder = shop.folder / "runs/stopped"
     last = read_events(folder / "events.jsonl").lines[-1].event
     note = json.loads((folder / "run.json").read_text())
-    assert process.returncode == 130, told
+    assert process.returncode == 130, printed
     assert (last.type, getattr(last, "how", "")) == ("run_end", "interrupted")
     assert (note["state"], note["error"]["code"]) == ("interrupted", "interrupted")
     assert "Recording of endless: interrupted" in (folder / "summary.txt").read_text()
-    assert told.count("\n") == 1
+    assert printed.count("\n") == 1
 
 
 CLICKS = """
@@ -117,9 +119,9 @@ def test_a_stopped_run_with_pages_has_its_end_and_its_mission(shop: Workshop) ->
         wait_until(lambda: _actions(events) >= 3 or process.poll() is not None, "the third action", DEADLINE_S)
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        _, printed = process.communicate(timeout=60)
 
-    assert (process.returncode, told) == (130, "eikon: stopped by SIGTERM (code interrupted)\n")
+    assert (process.returncode, printed) == (130, "eikon: stopped by SIGTERM (code interrupted)\n")
     assert getattr(read_events(events).lines[-1].event, "how", "") == "interrupted"
     trace = read_trace(events.parent / "mission")
     assert trace.status == "aborted"

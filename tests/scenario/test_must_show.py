@@ -117,7 +117,7 @@ def test_outputs_are_equal_to_the_byte(shown: Shown) -> None:
     assert outputs["cheapest"].startswith("WHICH IS CHEAPEST?")
 
 
-def test_answers_of_a_replay_come_from_the_recording_at_once(shown: Shown) -> None:
+def test_a_replay_answers_from_the_recording_at_once(shown: Shown) -> None:
     """Answers of a replay come from the recording at once."""
     for replay in shown.replays:
         results, completions = replay.events("tool_result"), replay.events("completion")
@@ -126,14 +126,14 @@ def test_answers_of_a_replay_come_from_the_recording_at_once(shown: Shown) -> No
         assert max(each["latency_ms"] for each in (*results, *completions)) < 100
 
 
-def test_a_recording_and_its_replay_tell_the_same_events(shown: Shown) -> None:
-    """A recording and its replay tell the same events."""
+def test_a_recording_and_its_replay_have_the_same_events(shown: Shown) -> None:
+    """A recording and its replay write the same events."""
 
-    def told(ran: Ran) -> list[tuple[str, int | None]]:
+    def events_of(ran: Ran) -> list[tuple[str, int | None]]:
         numbered = ((each["type"], each) for each in ran.all_events())
         return [(kind, each.get("sequence", each.get("outcome", {}).get("sequence"))) for kind, each in numbered]
 
-    assert told(shown.recorded) == told(shown.replays[0]) == told(shown.replays[1])
+    assert events_of(shown.recorded) == events_of(shown.replays[0]) == events_of(shown.replays[1])
 
 
 def test_a_changed_step_diverges_and_is_named(shown: Shown) -> None:
@@ -144,7 +144,7 @@ def test_a_changed_step_diverges_and_is_named(shown: Shown) -> None:
 
     assert replay.status == 1
     assert "look__attempt_1_action_003: click" in replay.err
-    assert '$.target.selector was recorded "#find", asked "#search"' in replay.err
+    assert '$.target.selector: expected "#find", got "#search"' in replay.err
     assert "(code scenario-diverged)" in replay.err
 
 
@@ -159,8 +159,8 @@ def test_a_step_that_is_left_out_diverges_and_is_named(shown: Shown) -> None:
     assert "click #find" in replay.err
 
 
-def test_a_changed_prompt_is_told_with_its_difference(shown: Shown) -> None:
-    """A changed prompt is told with its difference."""
+def test_a_changed_prompt_is_reported_with_its_difference(shown: Shown) -> None:
+    """A changed prompt fails the replay with its difference to the recorded one."""
     shown.shop.write(SCENARIO.replace("Which is cheapest?", "Which is dearest?"), "dearest.yaml")
 
     replay = shown.shop.replay(shown.recorded, name="dearest.yaml")

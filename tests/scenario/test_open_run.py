@@ -27,6 +27,8 @@ from eikon_engine.trace.serializer import read_trace
 from tests.browser.pages import serve_pages
 from tests.sites.static import serve_folder
 
+pytestmark = pytest.mark.browser
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -39,14 +41,14 @@ BOX = ToolBox.of(add)
 
 
 class Notes:
-    """What a mission is told."""
+    """A mission that stores the calls noted in it."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, Any, Any, str]] = []
+        self.noted: list[tuple[str, Any, Any, str]] = []
 
     def tool(self, name: str, arguments: Any = None, *, result: Any = None, error: str = "") -> None:  # noqa: ANN401 - as AgentMission
         """Note a call."""
-        self.told.append((name, arguments, result, error))
+        self.noted.append((name, arguments, result, error))
 
 
 def state(folder: Path) -> tuple[str, str]:
@@ -100,7 +102,7 @@ def test_calls_are_noted_in_the_mission_as_well(tmp_path: Path) -> None:
     with open_run(tmp_path / "run", BOX, options=RunOptions(mission=notes)) as run:
         run.call("add", {"left": 1, "right": 2})
 
-    assert notes.told == [("add", {"left": 1, "right": 2}, 3, "")]
+    assert notes.noted == [("add", {"left": 1, "right": 2}, 3, "")]
 
 
 def test_calls_stand_in_a_recorded_mission_among_its_actions(tmp_path: Path) -> None:
@@ -149,7 +151,7 @@ def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> 
     assert state(tmp_path / "second") == ("failed", "failed")
 
 
-def test_a_miss_that_the_agent_goes_on_after_fails_the_replay(tmp_path: Path) -> None:
+def test_a_miss_that_the_agent_ignores_fails_the_replay(tmp_path: Path) -> None:
     """A miss that the agent goes on after fails the replay."""
     with open_run(tmp_path / "first", BOX):
         pass
@@ -163,7 +165,7 @@ def test_a_miss_that_the_agent_goes_on_after_fails_the_replay(tmp_path: Path) ->
     assert state(tmp_path / "second") == ("failed", "failed")
 
 
-def test_a_result_that_cannot_be_kept_fails_the_recording_of_an_agent_that_goes_on(tmp_path: Path) -> None:
+def test_a_result_that_cannot_be_stored_fails_the_recording_of_an_agent_that_ignores_it(tmp_path: Path) -> None:
     """A result that cannot be kept fails the recording of an agent that goes on."""
 
     def pair() -> tuple[int, int]:

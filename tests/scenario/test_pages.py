@@ -72,9 +72,9 @@ def test_the_tool_browser_acts_on_the_page_and_is_replayed(shown: Shown) -> None
     assert (shown.recorded.status, shown.replayed.status) == (0, 0), shown.recorded.err + shown.replayed.err
     outputs = [(each.folder / "outputs.json").read_bytes() for each in (shown.recorded, shown.replayed)]
     assert outputs[0] == outputs[1]
-    told = json.loads(outputs[0])
-    assert told["filled"]["pages"][0]["title"] == "Stock"
-    assert told["missed"]["error"]["code"] == "target-missing"
+    output = json.loads(outputs[0])
+    assert output["filled"]["pages"][0]["title"] == "Stock"
+    assert output["missed"]["error"]["code"] == "target-missing"
 
 
 def test_a_skill_that_asks_a_model_is_answered_from_the_recording(shown: Shown) -> None:

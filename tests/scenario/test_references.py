@@ -46,7 +46,7 @@ def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{{table.rows.2}}", "expected 2 in table.rows, got a list of length 2"),
         ("{{table.columns}}", "expected columns in table, got an object with rows"),
@@ -55,9 +55,9 @@ def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
         ("{{table.rows.-1}}", "expected -1 in table.rows"),
     ],
 )
-def test_a_path_that_leads_nowhere_is_told(text: str, told: str) -> None:
-    """A path that leads nowhere is told."""
-    with pytest.raises(ScenarioError, match=told):
+def test_a_path_that_does_not_exist_is_reported(text: str, message: str) -> None:
+    """A reference to a missing part of a result names the path and what is there."""
+    with pytest.raises(ScenarioError, match=message):
         resolve_references(text, KNOWN)
 
 

@@ -19,7 +19,7 @@ def test_a_run_id_is_used_once(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--mode", "replay"), "expected one of --fixtures-dir DIR and --latest, got none"),
         (("--mode", "replay", "--latest", "--fixtures-dir", "x"), "got --fixtures-dir and --latest"),
@@ -31,17 +31,17 @@ def test_a_run_id_is_used_once(run: Run) -> None:
         (("--tools", "json"), "expected MODULE:NAME of a function or ToolBox"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_done(run: Run, arguments: tuple[str, ...], told: str) -> None:
-    """Wrong usage is told before anything is done."""
+def test_wrong_usage_is_reported_before_anything_is_done(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    """Wrong usage is refused with its reason, and no run folder is created."""
     ended = run(THREE, *arguments)
 
     assert ended.status == 2
-    assert told in ended.err
+    assert message in ended.err
     assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(
-    ("steps", "status", "told"),
+    ("steps", "status", "message"),
     [
         ("- {tool: echo", 65, "invalid YAML"),
         ("- {tol: echo}", 65, "line 7, column 9: subgoals[0].steps[0]: expected exactly one of the keys action, tool"),
@@ -72,17 +72,17 @@ def test_wrong_usage_is_told_before_anything_is_done(run: Run, arguments: tuple[
         ("- {completion: {}}", 65, "expected one of prompt and messages"),
     ],
 )
-def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: int, told: str) -> None:
-    """A wrong scenario is told with its place."""
+def test_a_wrong_scenario_is_reported_with_its_position(run: Run, steps: str, status: int, message: str) -> None:
+    """An error in the steps is one line with its position."""
     ended = run(steps)
 
     assert (ended.status, ended.err.count("\n")) == (status, 1), ended.err
-    assert told in ended.err
+    assert message in ended.err
     assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(
-    ("rest", "status", "told"),
+    ("rest", "status", "message"),
     [
         ("gates: {max_tool_cals: 1}", 65, "line 8, column 9: gates.max_tool_cals: expected the name of a gate"),
         (
@@ -103,16 +103,16 @@ def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: i
         ("colour: red", 65, "line 8, column 1: colour: this field is unknown"),
     ],
 )
-def test_a_wrong_head_is_told_with_its_place(run: Run, rest: str, status: int, told: str) -> None:
-    """A wrong head is told with its place."""
+def test_a_wrong_head_is_reported_with_its_position(run: Run, rest: str, status: int, message: str) -> None:
+    """An error in the head is one line with its position."""
     ended = run("- {tool: echo}", rest=rest)
 
     assert (ended.status, ended.err.count("\n")) == (status, 1), ended.err
-    assert told in ended.err
+    assert message in ended.err
 
 
-def test_a_module_of_tools_that_ends_the_process_is_told(run: Run) -> None:
-    """A module of tools that ends the process is told."""
+def test_a_module_of_tools_that_exits_is_reported(run: Run) -> None:
+    """A tool module that exits on import is a usage error."""
     Path("leaving_at_once.py").write_text("raise SystemExit(0)")
 
     ended = run(THREE, "--tools", "leaving_at_once:tool")

@@ -44,7 +44,7 @@ def test_a_failure_that_is_expected_lets_the_run_go_on(run: Run, expected: str) 
     assert (run(steps).status, replay(run, steps).status) == (0, 0)
 
 
-def test_a_failure_that_is_expected_and_does_not_come_fails_the_run(run: Run) -> None:
+def test_an_expected_failure_that_does_not_occur_fails_the_run(run: Run) -> None:
     """A failure that is expected and does not come fails the run."""
     ended = run("- {tool: echo, expect_error: true}")
 
@@ -118,8 +118,8 @@ def test_a_secret_is_given_to_tools_and_written_nowhere(run: Run, tmp_path: Path
     assert json.loads((replayed.folder / "outputs.json").read_text())["b"] == "key {{eikon-secret:KEY}}"
 
 
-def test_a_secret_that_is_found_late_stands_nowhere_in_the_folder_of_the_run(run: Run) -> None:
-    """A secret that is found late stands nowhere in the folder of the run."""
+def test_a_secret_that_is_found_late_is_nowhere_in_the_run_folder(run: Run) -> None:
+    """A secret that is found late is in no file of the run folder."""
     value = "Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"
     filler = "x" * 70_000
     steps = (

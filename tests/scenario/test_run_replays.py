@@ -81,7 +81,7 @@ def test_latest_passes_over_runs_that_are_not_complete_and_replays(run: Run) -> 
     assert "skipped third, which is newer but incomplete (killed or still running)" in replayed.err
 
 
-def test_without_a_complete_recording_latest_says_what_there_is(run: Run) -> None:
+def test_without_a_complete_recording_latest_lists_the_incomplete_ones(run: Run) -> None:
     """Without a complete recording latest says what there is."""
     run("- {tool: fail, args: {why: not yet}}", "--run-id", "only")
 
@@ -102,8 +102,8 @@ def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
     assert "(code scenario-diverged)" in replayed.err
 
 
-def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
-    """A recording whose outputs are damaged is told."""
+def test_a_recording_with_damaged_outputs_is_reported(run: Run) -> None:
+    """A recording whose outputs are not JSON is refused."""
     (run(THREE).folder / "outputs.json").write_text("{")
 
     replayed = replay(run, THREE)
@@ -112,8 +112,8 @@ def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
     assert "expected the recorded outputs, got invalid JSON" in replayed.err
 
 
-def test_a_recording_whose_outputs_are_gone_is_told(run: Run) -> None:
-    """A recording whose outputs are gone is told."""
+def test_a_recording_with_missing_outputs_is_reported(run: Run) -> None:
+    """A recording without its outputs is refused."""
     (run(THREE).folder / "outputs.json").unlink()
 
     replayed = replay(run, THREE)
@@ -133,8 +133,8 @@ def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
     assert "expected 2 fixtures as in recording.json, got 1. Missing calls: 2" in replayed.err
 
 
-@pytest.mark.parametrize(("state", "told"), [("running", "killed or still running"), ("interrupted", "interr")])
-def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, state: str, told: str) -> None:
+@pytest.mark.parametrize(("state", "message"), [("running", "killed or still running"), ("interrupted", "interr")])
+def test_an_incomplete_recording_is_refused_by_name(run: Run, state: str, message: str) -> None:
     """A recording that was ended while it was certified, its calls all there, is refused where it is named."""
     recorded = run(THREE)
     note = {**recorded.note(), "state": state}
@@ -144,10 +144,10 @@ def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, sta
 
     assert replayed.status == 65
     assert "expected a complete run, got one that is " in replayed.err
-    assert told in replayed.err
+    assert message in replayed.err
 
 
-def test_the_replay_of_a_failed_recording_says_so(run: Run) -> None:
+def test_the_replay_of_a_failed_recording_reports_it(run: Run) -> None:
     """The replay of a failed recording says so, to people and in its events."""
     recorded = run("- {tool: fail, args: {why: not yet}}")
 
@@ -156,9 +156,9 @@ def test_the_replay_of_a_failed_recording_says_so(run: Run) -> None:
         *("--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures")),
     )
 
-    told = f"the recorded run {recorded.folder.name} failed: tool fail failed: LookupError: not yet (code tool-failed)"
-    assert (replayed.status, told in replayed.err) == (0, True), replayed.err
-    assert told in [each.get("text") for each in replayed.events()]
+    text = f"the recorded run {recorded.folder.name} failed: tool fail failed: LookupError: not yet (code tool-failed)"
+    assert (replayed.status, text in replayed.err) == (0, True), replayed.err
+    assert text in [each.get("text") for each in replayed.events()]
 
 
 def test_a_call_that_a_gate_refused_is_no_recorded_one(run: Run) -> None:

@@ -103,7 +103,7 @@ def test_only_known_tools_are_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         ({"left": "2"}, "tool add: left: expected a whole number, got"),
         ({}, "tool add: left"),
@@ -113,9 +113,9 @@ def test_only_known_tools_are_allowed() -> None:
         ({"left": "\ud800"}, "expected JSON arguments"),
     ],
 )
-def test_wrong_arguments_are_told_in_one_line(args: dict[str, object], told: str) -> None:
-    """Wrong arguments are told in one line."""
-    with pytest.raises(ToolArgumentsError, match=told) as caught:
+def test_wrong_arguments_are_reported_in_one_line(args: dict[str, object], message: str) -> None:
+    """Wrong arguments are reported in one line."""
+    with pytest.raises(ToolArgumentsError, match=message) as caught:
         BOX.call("add", args)  # type: ignore[arg-type] # what an agent may get wrong
     assert "\n" not in caught.value.message
 

@@ -90,7 +90,7 @@ def test_a_text_is_read_in_its_charset(site: str, charset: str) -> None:
     assert (answer["status"], answer["text"], answer["redirects"]) == (200, "Grüße", [])
 
 
-def test_what_is_no_text_comes_as_bytes_and_cookies_are_left_out(site: str) -> None:
+def test_binary_content_is_bytes_and_cookies_are_omitted(site: str) -> None:
     """What is no text comes as bytes and cookies are left out."""
     answer = FETCH.call("web_fetch", {"url": f"{site}/bytes"})
 
@@ -105,8 +105,8 @@ def test_every_status_is_a_result(site: str) -> None:
     assert (answer["status"], answer["text"]) == (404, "{}")
 
 
-def test_redirects_are_followed_and_told(site: str) -> None:
-    """Redirects are followed and told."""
+def test_redirects_are_followed_and_reported(site: str) -> None:
+    """Redirects are followed, and the result has the final URL and each redirect."""
     answer = FETCH.call("web_fetch", {"url": f"{site}/hop/1"})
 
     assert answer["url"] == f"{site}/text/"
@@ -114,7 +114,7 @@ def test_redirects_are_followed_and_told(site: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "limits", "told"),
+    ("path", "limits", "message"),
     [
         ("/hop/20", {}, "expected at most 10 redirects"),
         ("/out", {}, "expected an http:// or https:// URL, got 'file:///etc/passwd'"),
@@ -123,11 +123,11 @@ def test_redirects_are_followed_and_told(site: str) -> None:
         ("/cut", {}, "the connection closed with"),
     ],
 )
-def test_what_is_beyond_a_limit_fails(site: str, path: str, limits: dict[str, float], told: str) -> None:
+def test_a_response_beyond_a_limit_fails(site: str, path: str, limits: dict[str, float], message: str) -> None:
     """What is beyond a limit fails."""
     began = time.monotonic()
 
-    with pytest.raises(ToolError, match=told):
+    with pytest.raises(ToolError, match=message):
         FETCH.call("web_fetch", {"url": f"{site}{path}", **limits})
     assert time.monotonic() - began < 3
 
@@ -139,8 +139,8 @@ def test_other_addresses_are_refused(url: str) -> None:
         FETCH.call("web_fetch", {"url": url})
 
 
-def test_a_server_that_is_gone_is_told() -> None:
-    """A server that is gone is told."""
+def test_an_unreachable_server_is_reported() -> None:
+    """An unreachable server is an error of the tool."""
     with served() as url:
         pass
 

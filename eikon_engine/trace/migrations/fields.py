@@ -51,12 +51,12 @@ class MigrationLog:
 class FieldReader:
     """One object of the older format, with typed access to its fields."""
 
-    def __init__(self, data: object, path: str, ledger: MigrationLog) -> None:
+    def __init__(self, data: object, path: str, report: MigrationLog) -> None:
         """Read `data`, found at `path` in the file."""
         if not isinstance(data, dict):
-            raise field_error(ledger.source, path or "trace", "an object", data)
+            raise field_error(report.source, path or "trace", "an object", data)
         self.path = path
-        self.ledger = ledger
+        self.report = report
         self.plain: JsonObject = data
         self._taken: set[str] = set()
 
@@ -74,7 +74,7 @@ class FieldReader:
         value = self.read(name)
         if value is None or isinstance(value, str):
             return value
-        raise field_error(self.ledger.source, self.path_of(name), "a string", value)
+        raise field_error(self.report.source, self.path_of(name), "a string", value)
 
     def read_required_text(self, name: str) -> str:
         """Read a required, non-empty string."""
@@ -90,14 +90,14 @@ class FieldReader:
             return default
         if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
             return value
-        raise field_error(self.ledger.source, self.path_of(name), "a whole number of at least 1", value)
+        raise field_error(self.report.source, self.path_of(name), "a whole number of at least 1", value)
 
     def read_number(self, name: str) -> float | None:
         """Read an optional number."""
         value = self.read(name)
         if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
             return value
-        raise field_error(self.ledger.source, self.path_of(name), "a number", value)
+        raise field_error(self.report.source, self.path_of(name), "a number", value)
 
     def read_list(self, name: str) -> list[object]:
         """Read a list; empty if it is missing."""
@@ -106,16 +106,16 @@ class FieldReader:
             return []
         if isinstance(value, list):
             return value
-        raise field_error(self.ledger.source, self.path_of(name), "a list", value)
+        raise field_error(self.report.source, self.path_of(name), "a list", value)
 
     def nested(self, name: str, value: object) -> FieldReader:
         """Read a value of this object as an object."""
-        return FieldReader(value, self.path_of(name), self.ledger)
+        return FieldReader(value, self.path_of(name), self.report)
 
     def read_objects(self, name: str) -> list[FieldReader]:
         """Read a list of objects."""
         return [
-            FieldReader(each, f"{self.path_of(name)}[{i}]", self.ledger) for i, each in enumerate(self.read_list(name))
+            FieldReader(each, f"{self.path_of(name)}[{i}]", self.report) for i, each in enumerate(self.read_list(name))
         ]
 
     def read_choice(self, name: str, known: Iterable[str]) -> str:
@@ -123,7 +123,7 @@ class FieldReader:
         value = self.read_required_text(name)
         if value in known:
             return value
-        raise field_error(self.ledger.source, self.path_of(name), f"one of {', '.join(known)}", value)
+        raise field_error(self.report.source, self.path_of(name), f"one of {', '.join(known)}", value)
 
     def read_time(self, name: str) -> str | None:
         """Read an ISO 8601 time; without a time zone it is UTC."""
@@ -133,9 +133,9 @@ class FieldReader:
         try:
             time = datetime.fromisoformat(value)
         except ValueError:
-            raise field_error(self.ledger.source, self.path_of(name), "a date and time (ISO 8601)", value) from None
+            raise field_error(self.report.source, self.path_of(name), "a date and time (ISO 8601)", value) from None
         if time.tzinfo is None:
-            self.ledger.count_naive_time()
+            self.report.count_naive_time()
             time = time.replace(tzinfo=UTC)
         return time.isoformat()
 
@@ -143,26 +143,26 @@ class FieldReader:
         """Read start and end; the duration supplies a missing end, and is reported if it contradicts a recorded one."""
         start, end, duration = self.read_time("started_at"), self.read_time("ended_at"), self.read_number("duration_ms")
         if start is None or duration is None:
-            self.ledger.record_dropped(self.path_of("duration_ms"), duration)
+            self.report.record_dropped(self.path_of("duration_ms"), duration)
             return start, end
         try:
             by_duration = datetime.fromisoformat(start) + timedelta(milliseconds=duration)
         except (OverflowError, ValueError):
-            raise field_error(self.ledger.source, self.path_of("duration_ms"), "a duration", duration) from None
+            raise field_error(self.report.source, self.path_of("duration_ms"), "a duration", duration) from None
         if end is None:
             return start, by_duration.isoformat()
         if abs(datetime.fromisoformat(end) - by_duration) > timedelta(milliseconds=1):
-            self.ledger.record_dropped(self.path_of("duration_ms"), duration, "which does not match start and end")
+            self.report.record_dropped(self.path_of("duration_ms"), duration, "which does not match start and end")
         return start, end
 
     def report_unread(self) -> None:
         """Report every field that was not read."""
         for name in self.plain.keys() - self._taken:
-            self.ledger.record_dropped(self.path_of(name), self.plain[name])
+            self.report.record_dropped(self.path_of(name), self.plain[name])
 
     def error(self, name: str, problem: str) -> TraceFieldError:
         """Build the error for a field."""
-        return TraceFieldError(f"{self.ledger.source}: {self.path_of(name)}: {problem}")
+        return TraceFieldError(f"{self.report.source}: {self.path_of(name)}: {problem}")
 
 
 def _entry_count(count: int) -> str:

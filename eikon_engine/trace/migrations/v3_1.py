@@ -126,7 +126,7 @@ def _fill(step: _OldAction) -> JsonObject:
     target = step.target()
     text: str | JsonObject = step.input_data or ""
     if step.input_data is None:
-        step.fields.ledger.warn(f"{step.fields.path_of('input_data')} is missing; assumed to be an empty text")
+        step.fields.report.warn(f"{step.fields.path_of('input_data')} is missing; assumed to be an empty text")
     if text == MASKED_INPUT:
         text = {"secret": step.names.name_for(str(target["selector"]))}
     return {"type": "fill", "target": target, "text": text}
@@ -194,9 +194,9 @@ def _report_unused(step: _OldAction, action: JsonObject) -> None:
     used = str(action)
     for name, value in (("selector", step.selector), ("target", step.place)):
         if value and repr(value)[1:-1] not in used:
-            step.fields.ledger.record_dropped(step.fields.path_of(name), value, f"of a {step.kind}")
+            step.fields.report.record_dropped(step.fields.path_of(name), value, f"of a {step.kind}")
     if step.kind not in {"fill", "navigate"} or (step.kind == "navigate" and step.input_data != action.get("url")):
-        step.fields.ledger.record_dropped(step.fields.path_of("input_data"), step.input_data, f"of a {step.kind}")
+        step.fields.report.record_dropped(step.fields.path_of("input_data"), step.input_data, f"of a {step.kind}")
 
 
 def _result(step: _OldAction, status: str) -> JsonObject:
@@ -206,12 +206,12 @@ def _result(step: _OldAction, status: str) -> JsonObject:
     if metadata is not None:
         inner = step.fields.nested("metadata", metadata)
         error = inner.read_text("error") or ""
-        inner.ledger.record_dropped(inner.path_of("details"), inner.read("details"), "which may quote a masked input")
+        inner.report.record_dropped(inner.path_of("details"), inner.read("details"), "which may quote a masked input")
         inner.report_unread()
     shown = "" if step.input_data == MASKED_INPUT else error
     if error and (not shown or status == "ok"):
         why = "of an action that is ok" if status == "ok" else "which may quote a masked input"
-        step.fields.ledger.record_dropped(step.fields.path_of("metadata.error"), error, why)
+        step.fields.report.record_dropped(step.fields.path_of("metadata.error"), error, why)
     if status == "ok":
         return {"kind": "ok"}
     if status == "blocked":
@@ -259,8 +259,8 @@ def migrate_v3_1(plain: JsonObject, source: str) -> JsonObject:
     Raises:
         TraceFieldError: a field is missing, unknown or invalid.
     """
-    ledger = MigrationLog(source)
-    fields = FieldReader(plain, "", ledger)
+    report = MigrationLog(source)
+    fields = FieldReader(plain, "", report)
     fields.read("trace_version")
     fields.read("type")  # only marks the file as a trace
     usages = fields.read_objects("skills_used")
@@ -268,7 +268,7 @@ def migrate_v3_1(plain: JsonObject, source: str) -> JsonObject:
     names = SecretNamer()
     subgoal_traces = [each.migrate(names, usages) for each in subgoals]
     for usage in usages:
-        ledger.record_dropped(usage.path, usage.plain, "of an unrecorded subgoal attempt")
+        report.record_dropped(usage.path, usage.plain, "of an unrecorded subgoal attempt")
     masked = {each.subgoal_id for each in subgoals if each.masked}
     started_at, ended_at = fields.read_times()
     current: JsonObject = {
@@ -290,7 +290,7 @@ def migrate_v3_1(plain: JsonObject, source: str) -> JsonObject:
         raise fields.error("started_at", "this field is missing")
     recorded = [_as_text(each) for each in fields.read_list("warnings")]
     fields.report_unread()
-    return current | {"warnings": [*recorded, *ledger.warnings()]}
+    return current | {"warnings": [*recorded, *report.warnings()]}
 
 
 class _SubgoalMigration:
@@ -317,7 +317,7 @@ class _SubgoalMigration:
         attempt_id = fields.read_text("id") or f"{self.subgoal_id}__attempt_{self.attempt_number}"
         error = fields.read_text("error")
         if self.masked and error:
-            fields.ledger.record_dropped(fields.path_of("error"), error, _MAY_QUOTE_INPUT)
+            fields.report.record_dropped(fields.path_of("error"), error, _MAY_QUOTE_INPUT)
         subgoal: JsonObject = {
             "id": attempt_id,
             "subgoal_id": self.subgoal_id,
@@ -337,7 +337,7 @@ class _SubgoalMigration:
         if self.fields.read("status") is not None:
             return self.fields.read_choice("status", _STATUSES)
         status = "failed" if error else "complete"
-        self.fields.ledger.warn(f"{self.fields.path_of('status')} is missing; assumed to be {status}")
+        self.fields.report.warn(f"{self.fields.path_of('status')} is missing; assumed to be {status}")
         return status
 
     def _skills(self, attempt_id: str, usages: list[FieldReader], sequence: int) -> list[JsonObject]:
@@ -359,7 +359,7 @@ class _SubgoalMigration:
                 }
             )
         for skill in skills:
-            self.fields.ledger.warn(
+            self.fields.report.warn(
                 f"the position of skill {skill['skill']} in {attempt_id} was not recorded; placed after the actions"
             )
         return skills
@@ -397,7 +397,7 @@ def _migrate_artifacts(fields: FieldReader) -> list[JsonObject]:
         path = each.read_required_text("path")
         name = each.read_text("name") or path
         if escapes_bundle(path):
-            each.ledger.record_dropped(each.path_of("path"), path, "which points outside the bundle")
+            each.report.record_dropped(each.path_of("path"), path, "which points outside the bundle")
         else:
             artifacts.append({"name": name, "path": path})
         each.report_unread()
@@ -436,15 +436,15 @@ def _migrate_failures(fields: FieldReader, masked: set[str]) -> list[JsonObject]
     for number, each in enumerate(fields.read_list("failures")):
         path = f"{fields.path_of('failures')}[{number}]"
         if not isinstance(each, dict):
-            fields.ledger.record_dropped(path, each, _MAY_QUOTE_INPUT) if masked else failures.append(
+            fields.report.record_dropped(path, each, _MAY_QUOTE_INPUT) if masked else failures.append(
                 {"message": _as_text(each)}
             )
             continue
-        inner = FieldReader(each, path, fields.ledger)
+        inner = FieldReader(each, path, fields.report)
         subgoal_id = inner.read_text("subgoal_id")
         texts = [text for name in ("message", "error", "reason") if (text := inner.read_text(name))]
         if masked and (subgoal_id is None or subgoal_id in masked):
-            inner.ledger.record_dropped(path, texts, _MAY_QUOTE_INPUT)
+            inner.report.record_dropped(path, texts, _MAY_QUOTE_INPUT)
             texts = [_MAY_QUOTE_INPUT.replace("which", "not carried over: it")]
         failures.append({"message": "; ".join(texts), "subgoal_id": subgoal_id})
         inner.report_unread()
