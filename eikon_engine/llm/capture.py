@@ -46,7 +46,7 @@ class CapturingClient:
         records_outages: bool = True,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Ask `live`; `watch` receives each stored response, `clock` returns seconds.
+        """Ask `live`; `on_response` receives each stored response, `clock` returns seconds.
 
         `records_outages` records timeouts and unreachable servers too; otherwise the recording becomes incomplete, so
         that the request is repeated and no replay reproduces a temporary outage.
@@ -143,7 +143,7 @@ class AppendingClient:
     """Serve recorded responses first; a recorded failure is raised and not requested again."""
 
     def __init__(self, recorded: ReplayClient, live: CompletionClient) -> None:
-        """Ask `capturing` when `recorded` has no response left for a prompt."""
+        """Ask `live` when `recorded` has no response left for a prompt."""
         self._recorded = recorded
         self._live = live
 
@@ -161,7 +161,7 @@ class LazyClient:
     """Create a client on first use: a run without requests needs neither key nor library."""
 
     def __init__(self, create: Callable[[], CompletionClient]) -> None:
-        """Create the client with `make`, once."""
+        """Call `create` once, on first use."""
         self._create = create
         self._client: CompletionClient | None = None
         self._lock = threading.Lock()

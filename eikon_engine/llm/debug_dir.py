@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, assert_never
 
 from eikon_engine.errors import EikonError, UsageError
@@ -28,7 +29,6 @@ from eikon_engine.outcome.terminal import escape_control_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from types import TracebackType
 
     from eikon_engine.llm.completion import CompletionClient, RedactText
@@ -39,7 +39,7 @@ _MAX_FILES_SHOWN: Final = 5
 
 
 def opening_lines(debug_dir: DebugDir, stale_count: int) -> Iterator[str]:
-    """Yield the lines for opening; `left` is the number of responses of an interrupted refresh."""
+    """Yield the lines for opening; `stale_count` is the number of responses of an interrupted refresh."""
     yield escape_control_characters(_mode_line(debug_dir))
     if stale_count:
         yield escape_control_characters(
@@ -153,7 +153,7 @@ class DebugDir:
     """An open folder of responses, until its block ends or `close` is called."""
 
     def __init__(self, setup: DebugDirSetup, options: DebugDirOptions, resources: ExitStack) -> None:
-        """Use a folder as chosen by `open_debug_dir`; `held` is closed at the end."""
+        """Use a folder as chosen by `open_debug_dir`; `resources` are closed at the end."""
         self.root = setup.root
         self.mode: Final[DebugDirMode] = setup.mode
         self.client: Final = setup.client
@@ -179,7 +179,7 @@ class DebugDir:
     def close(self, *, finished: bool = True) -> tuple[ModelResponse, ...]:
         """End the recording, report the result, and return the recorded responses that were not requested.
 
-        `whole` says whether the run finished; the folder of an interrupted run is rejected next time, and an
+        `finished` says whether the run came to its end; the folder of an interrupted run is rejected next time, and an
         interrupted refresh leaves the old responses in place. Later calls have no effect.
 
         Raises:
@@ -217,7 +217,7 @@ class DebugDir:
 
 
 def open_debug_dir(
-    path: Path,
+    path: str | Path,
     live: Callable[[], CompletionClient],
     *,
     refresh: bool = False,
@@ -237,30 +237,31 @@ def open_debug_dir(
     if refresh and append:
         message = "--refresh captures every response again, --append only missing ones; use one of them"
         raise UsageError(message)
+    root = Path(path)
     chosen = options or DebugDirOptions()
     with ExitStack() as stack:
-        if refresh or append or is_refresh_ready(path) or read_folder(path).is_empty:
-            stack.enter_context(exclusive_writer(path))
-            finish_refresh(path)
-        left = count_stale_responses(path)
-        is_refresh = refresh and bool(response_files(path))
+        if refresh or append or is_refresh_ready(root) or read_folder(root).is_empty:
+            stack.enter_context(exclusive_writer(root))
+            finish_refresh(root)
+        stale_count = count_stale_responses(root)
+        is_refresh = refresh and bool(response_files(root))
         setup = (
-            _refresh_setup(path, live, chosen)
+            _refresh_setup(root, live, chosen)
             if is_refresh
-            else _setup_for_content(read_folder(path), live, chosen, append=append)
+            else _setup_for_content(read_folder(root), live, chosen, append=append)
         )
         opened = DebugDir(setup, chosen, stack.pop_all())
-    for line in opening_lines(opened, left):
+    for line in opening_lines(opened, stale_count):
         chosen.report(line)
     return opened
 
 
-def _refresh_setup(path: Path, live: Callable[[], CompletionClient], options: DebugDirOptions) -> DebugDirSetup:
-    writer = ResponseWriter(start_refresh(path), options.new_id())
+def _refresh_setup(root: Path, live: Callable[[], CompletionClient], options: DebugDirOptions) -> DebugDirSetup:
+    writer = ResponseWriter(start_refresh(root), options.new_id())
     writer.start()
     client = _create_capturing_client(live, writer, options)
     return DebugDirSetup(
-        root=path, mode="refresh", client=client, executor=_create_executor((), options), writer=writer
+        root=root, mode="refresh", client=client, executor=_create_executor((), options), writer=writer
     )
 
 

@@ -233,7 +233,7 @@ def ignore_response(_served: ServedResponse) -> None:
 
 
 def report_response(served: ServedResponse, on_response: Callable[[ServedResponse], None]) -> None:
-    """Log a served response and pass it to `watch`."""
+    """Log a served response and pass it to `on_response`."""
     _logger.debug("%s", served)
     on_response(served)
 

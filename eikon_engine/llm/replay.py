@@ -140,7 +140,7 @@ class ReplayClient:
         advice: str = RECORD_AGAIN_ADVICE,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Serve `responses`; `clean` is the redaction of the recording, `watch` receives each served response.
+        """Serve `responses`; `redact` is the redaction of the recording, `on_response` receives each served response.
 
         `advice` ends the message of a request without a recorded response.
         """

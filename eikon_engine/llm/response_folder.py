@@ -302,7 +302,7 @@ class ResponseWriter:
     def end(self, *, finished: bool, ignore_pending: bool = False) -> bool:
         """End the recording; return whether it is complete: the run finished and no response is pending or missing.
 
-        A recording that never started keeps its state. `abandons` ignores pending responses.
+        A recording that never started keeps its state. `ignore_pending` ignores pending responses.
 
         Raises:
             OutputError: the state cannot be written.

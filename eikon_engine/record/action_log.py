@@ -82,7 +82,7 @@ class ActionLog(Generic[OpenActionT]):
     ) -> None:
         """Start without open actions.
 
-        `mission_text` describes steps outside any subgoal; `remarks` returns the warnings of a written action.
+        `mission_text` describes steps outside any subgoal; `warnings_for` returns the warnings of a written action.
         """
         self._capture = attached.capture
         self._session = attached.session
@@ -148,24 +148,22 @@ class ActionLog(Generic[OpenActionT]):
         if page in self._known_pages:
             return
         self.mark_page_known(page)
-        rest = self._session.stabilizer
-        rest.mark_begin()
-        rest.end_action()
+        self._session.timeline.mark_begin()
+        self._session.timeline.end_action()
         attempt = self.current_attempt()
         self._write_instant_action(attempt, attempt.next_sequence(), SwitchPage(page=page))
 
     def insert_dialog_answer(self, action: OpenActionT, answer: AnswerDialog) -> None:
         """Record the answer to a dialog before the action that opened it; that action starts over."""
-        rest = self._session.stabilizer
-        rest.end_action()
+        self._session.timeline.end_action()
         self._write_instant_action(action.attempt, action.sequence, answer)
         action.sequence = action.attempt.next_sequence()
-        rest.mark_begin()
-        rest.mark_acting()
+        self._session.timeline.mark_begin()
+        self._session.timeline.mark_acting()
 
     def close_action(self, action: OpenActionT, events: PageEvents) -> None:
         """Close an action."""
-        self._session.stabilizer.end_action()
+        self._session.timeline.end_action()
         action.observation = observe_without_waiting(self._session, events)
         loop = asyncio._get_running_loop()  # noqa: SLF001 - None instead of an error once the agent's loop has ended
         if loop is None and events.downloads:
@@ -198,23 +196,23 @@ class ActionLog(Generic[OpenActionT]):
     async def settle(self, at_least_s: float = 0.0) -> None:
         """Wait until the pages are idle after the last action, within a bound."""
         ledger, begun = self._session.tracker, time.monotonic()
-        request_count, idle_since, patience_s = ledger.request_events, begun, FINAL_TIMEOUT_S
+        request_count, idle_since, patience_s = ledger.event_count, begun, FINAL_TIMEOUT_S
         while (now := time.monotonic()) < begun + patience_s and not ledger.is_dead:
             patience_s = max(patience_s, self._settle_timeout_s())
-            if ledger.in_flight or ledger.request_events != request_count:
-                request_count, idle_since = ledger.request_events, now
+            if ledger.requests.in_flight or ledger.event_count != request_count:
+                request_count, idle_since = ledger.event_count, now
             elif now > max(idle_since + IDLE_S, begun + at_least_s):
                 return
             await asyncio.sleep(POLL_INTERVAL_S)
 
     def _settle_timeout_s(self) -> float:
         """Return how long requests may take; files loaded for download links get longer."""
-        answers = (request.existing_response for request in self._session.tracker.in_flight)
+        answers = (request.existing_response for request in self._session.tracker.requests.in_flight)
         is_loading = any(is_attachment(answer) for answer in answers if answer is not None)
         return DOWNLOAD_TIMEOUT_S if is_loading else FINAL_TIMEOUT_S
 
     async def flush(self, timeout_s: float) -> None:
-        """Write open actions: downloads get `DOWNLOAD_TIMEOUT_S`, other replies `patience_s` after the previous one."""
+        """Write open actions: downloads get `DOWNLOAD_TIMEOUT_S`, other replies `timeout_s` after the previous one."""
         if self._downloads:
             await asyncio.wait(tuple(self._downloads), timeout=DOWNLOAD_TIMEOUT_S)
         while self._open_actions:

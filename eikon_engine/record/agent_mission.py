@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from anyio import to_thread
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.attach.call_interceptor import CallInterceptor
-from eikon_engine.browser.attach.client_views import impl_of
 from eikon_engine.browser.attach.context import (
     attach,
     detach,
-    is_loop_closed,
     require_context,
     start_options,
     take_snapshot,
+)
+from eikon_engine.browser.playwright_internals import (
+    connection_of,
+    is_loop_closed,
+    is_synchronous,
+    run_synchronously,
 )
 from eikon_engine.errors import EikonError, UsageError
 from eikon_engine.record.agent_recorder import AgentRecorder
@@ -29,7 +33,7 @@ from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import AttachOptions
 from eikon_engine.record.recorder import describe_error
 from eikon_engine.record.redaction import redact_recording
-from eikon_engine.record.skill_runs import CompletionCapture, SkillCall, SkillRunner
+from eikon_engine.record.skill_runs import CompletionCapture, SkillCall, SkillRunner, tool_usage
 from eikon_engine.record.start_state import redact_environment, write_start_state
 from eikon_engine.redact.secret_detector import SecretDetector
 from eikon_engine.skills import default_skills
@@ -40,7 +44,6 @@ from eikon_engine.trace.execution import (
     Failure,
     NetworkPart,
     Succeeded,
-    ToolUsage,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.outcome.certification import CertificationReport
     from eikon_engine.record.bundle_writer import Attempt
-    from eikon_engine.trace.execution import MissionStatus, Result, StartState
+    from eikon_engine.trace.execution import MissionStatus, StartState
 
 
 class AgentMission:
@@ -90,16 +93,8 @@ class AgentMission:
         self, name: str, arguments: Mapping[str, JsonValue] | None = None, *, result: JsonValue = None, error: str = ""
     ) -> None:
         """Record a tool call with its result or error."""
-        attempt, clean = self._current_attempt(), self._recording.redact_value
-        sequence = attempt.next_sequence()
-        usage = ToolUsage(
-            id=f"{attempt.id}_tool_{sequence:03d}",
-            sequence=sequence,
-            tool=name,
-            arguments=cast("dict[str, JsonValue]", clean(dict(arguments or {}))),
-            result=self._result("tool-failed", error),
-            output=clean(result),
-        )
+        attempt, redactor = self._current_attempt(), self._recording.session.redactor
+        usage = tool_usage(attempt, redactor, name, arguments, result=result, error=error)
         self._recording.writer.add_tool(attempt, usage)
 
     def completion(
@@ -114,7 +109,7 @@ class AgentMission:
             model=model,
             prompt=clean(prompt),
             response=clean(response),
-            result=self._result("completion-failed", error),
+            result=Failed(code="completion-failed", message=self._recording.redact(error)) if error else Succeeded(),
         )
         self._recording.writer.add_completion(attempt, usage)
 
@@ -132,9 +127,6 @@ class AgentMission:
 
     def _current_attempt(self) -> Attempt:
         return self._recording.current_attempt()
-
-    def _result(self, code: str, error: str) -> Result:
-        return Failed(code=code, message=self._recording.redact(error)) if error else Succeeded()
 
     async def _skill(self, name: str, page: int, frame: str, parameters: dict[str, JsonValue]) -> JsonValue:
         call = SkillCall(skill=self._recording.skills.get(name), page=page, frame=frame, parameters=parameters)
@@ -185,7 +177,7 @@ class AgentRecording:
     @property
     def is_synchronous(self) -> bool:
         """Return whether the agent uses the synchronous API."""
-        return hasattr(self._client_object, "_sync")
+        return is_synchronous(self._client_object)
 
     @property
     def is_loop_closed(self) -> bool:
@@ -204,7 +196,7 @@ class AgentRecording:
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the work gives, or where it will be
         """Run a coroutine in the agent's loop: at once for a synchronous agent, else to be awaited."""
-        return self._client_object._sync(work) if self.is_synchronous else work  # noqa: SLF001 - the loop has no public name
+        return run_synchronously(self._client_object, work) if self.is_synchronous else work
 
     async def start(self) -> None:
         """Start recording.
@@ -258,7 +250,7 @@ class AgentRecording:
     def _start_listening(self, mission_text: str) -> None:
         self._recorder = AgentRecorder(self._attached, self.writer, self.attempts, self._options.now, mission_text)
         self._interceptor = CallInterceptor(
-            impl_of(self._client_object)._connection,  # noqa: SLF001 - has no public name
+            connection_of(self._client_object),
             self._recorder,
             self._errors.append,
         )

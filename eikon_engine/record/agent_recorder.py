@@ -22,15 +22,15 @@ from eikon_engine.browser.attach.call_interceptor import (
     frame_path,
     page_of_call,
 )
-from eikon_engine.browser.attach.client_views import impl_of
+from eikon_engine.browser.playwright_internals import context_options, impl_of
 from eikon_engine.record.action_log import SETTLE_S, ActionLog
 from eikon_engine.record.pending_action import UNKNOWN_RESULT, PendingAction
 from eikon_engine.record.playwright_calls import UnsupportedCallError, action_for_call, has_no_deadline
 from eikon_engine.record.target_probe import TargetProbe, is_mouse_button_call
+from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.trace.actions import UNBOUNDED_TIMEOUT_MS, AnswerDialog, FileInput
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.observation import ObservedDialog
-from eikon_engine.trace.target import identity_weakness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ class AgentRecorder:
         self._log: ActionLog[PendingAction] = ActionLog(attached, writer, attempts, now, mission_text, _action_warnings)
         self.target_probe = TargetProbe(self._session, self._on_probe_result)
         self._context = impl_of(attached.session.context)
-        self._base_url = self._context._options.get("baseURL")  # noqa: SLF001 - options have no public name
+        self._base_url = context_options(attached.session.context).get("baseURL")
         self._pending: dict[PlaywrightCall, PendingAction] = {}
         self._current: PendingAction | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -86,7 +86,7 @@ class AgentRecorder:
         self._ensure_page_known(page, name)
         if "url" in params:
             self._session.detect_in_text(str(params["url"]), by_page=True)
-        self._session.stabilizer.mark_begin()
+        self._session.timeline.mark_begin()
         attempt = self._log.current_attempt()
         pending = self._current = self._pending[call] = PendingAction(
             call=call,
@@ -117,7 +117,7 @@ class AgentRecorder:
         pending.response = response or {}
         pending.result = self._result(pending, response, error)
         if pending is self._current:
-            self._session.stabilizer.mark_acting()
+            self._session.timeline.mark_acting()
             self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._close_current)
         self.target_probe.probe_after_call(pending)
         self._log.write_if_complete(pending)
@@ -213,13 +213,13 @@ class AgentRecorder:
         """Probe the target; an action without a target acts at once."""
         self.target_probe.probe(pending)
         if not pending.pending_replies or pending.method.startswith("Page.keyboard"):
-            self._session.stabilizer.mark_acting()
+            self._session.timeline.mark_acting()
 
     def _on_probe_result(self, pending: PendingAction, element: ElementSnapshot | None) -> None:
         """Process a probe result; an actionable element is acted on now."""
         is_ready = element is not None and element.is_actionable and pending is self._current
         if is_ready and pending.method != "Frame.waitForSelector":
-            self._session.stabilizer.mark_acting()
+            self._session.timeline.mark_acting()
         self._log.write_if_complete(pending)
 
     def _close_current(self) -> None:
@@ -262,15 +262,4 @@ class AgentRecorder:
 
 
 def _action_warnings(pending: PendingAction, trace: ActionTrace) -> tuple[str, ...]:
-    return (*pending.warnings, *_weak_target_warnings(trace))
-
-
-def _weak_target_warnings(trace: ActionTrace) -> list[str]:
-    """Return a warning for each target that may match another element."""
-    found = []
-    for target in (getattr(trace.action, name, None) for name in ("target", "to")):
-        identity = getattr(target, "identity", None)
-        why = None if identity is None else identity_weakness(identity)
-        if why is not None:
-            found.append(f"{trace.id}: the target {target} is weak: {why}")
-    return found
+    return (*pending.warnings, *map(str, find_weak_targets(trace)))

@@ -20,7 +20,7 @@ class Attempts:
     """Start and end subgoal attempts, one at a time, and write them to the journal."""
 
     def __init__(self, writer: BundleWriter, redact: Callable[[str], str], now: Callable[[], datetime]) -> None:
-        """Start without an attempt; `clean` redacts a text."""
+        """Start without an attempt; `redact` redacts a text."""
         self._writer = writer
         self._redact = redact
         self._now = now

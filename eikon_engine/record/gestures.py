@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_n
 from pydantic import Field
 
 from eikon_engine.files.models import FileModel
+from eikon_engine.record.weak_targets import WeakTarget
 from eikon_engine.trace.actions import (
     Check,
     Click,
@@ -305,7 +306,7 @@ class ChosenTarget:
 
 
 def choose_target(element: ElementDescription, verified: Collection[str], frames: tuple[str, ...] = ()) -> ChosenTarget:
-    """Return the best selector that matches only this element; `proven` selectors were counted by Playwright.
+    """Return the best selector that matches only this element; `verified` selectors were counted by Playwright.
 
     The other matching selectors become alternatives, which are displayed and never tried.
     """
@@ -328,16 +329,6 @@ def _weakness_of(best: SelectorCandidate, element: ElementDescription) -> str | 
     if best.kind == "place":
         return POSITION_ONLY
     return identity_weakness(element.identity) if element.identity is not None else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeakTarget:
-    """A target that may match another element, and why."""
-
-    action: str
-    """Action id."""
-    selector: str
-    reason: str
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

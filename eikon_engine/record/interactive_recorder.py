@@ -18,7 +18,6 @@ from eikon_engine.record.gestures import (
     INCOMPLETE_KINDS,
     Gesture,
     InteractiveAction,
-    WeakTarget,
     has_unknown_direction,
     history_gesture,
     merge,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.bundle_writer import BundleWriter
     from eikon_engine.record.gestures import ElementDescription
+    from eikon_engine.record.weak_targets import WeakTarget
     from eikon_engine.trace.execution import ActionTrace
     from eikon_engine.trace.observation import ObservedDialog
 
@@ -180,11 +180,12 @@ class InteractiveRecorder:
         if current is None:
             return
         self._redact_password(current)
-        ledger, rest = self._session.tracker, self._session.stabilizer
-        events = ledger.take_events()
-        if _has_no_effect(current, events) and not current.sequence and rest.moments_issued == self._state_before.order:
-            rest.phase = self._state_before.phase  # nothing happened since, so the phase can be restored
-            ledger.restore_events(events)
+        tracker, timeline = self._session.tracker, self._session.timeline
+        events = tracker.take_events()
+        has_moments = timeline.moments_issued != self._state_before.order
+        if _has_no_effect(current, events) and not current.sequence and not has_moments:
+            timeline.phase = self._state_before.phase  # nothing happened since, so the phase can be restored
+            tracker.restore_events(events)
             self._log.discard(current)
             return
         current.assign_sequence()
@@ -226,10 +227,10 @@ class InteractiveRecorder:
         if gesture.kind not in {"open", "close"}:
             self._log.record_page_switch(page)
         self._log.mark_page_known(page)
-        rest = self._session.stabilizer
-        self._state_before = _RecordingState(phase=rest.phase, order=rest.moments_issued)
-        rest.mark_begin()
-        rest.mark_acting()
+        timeline = self._session.timeline
+        self._state_before = _RecordingState(phase=timeline.phase, order=timeline.moments_issued)
+        timeline.mark_begin()
+        timeline.mark_acting()
         current = self._current = InteractiveAction(
             gesture=gesture, page=page, attempt=self._log.current_attempt(), started_at=self._now()
         )
@@ -302,7 +303,7 @@ class InteractiveRecorder:
     def _action_warnings(self, action: InteractiveAction, trace: ActionTrace) -> tuple[str, ...]:
         weak = action.weak_targets()
         self.weak_targets.extend(weak)
-        remarks = tuple(f"{each.action}: the target {each.selector} is weak: {each.reason}" for each in weak)
+        remarks = tuple(map(str, weak))
         if has_unknown_direction(action.gesture):
             remarks += (f"{trace.id}: the direction of the history step is unknown; recorded as go_back",)
         return remarks

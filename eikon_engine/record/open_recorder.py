@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.attach.context import NATURAL_TICK_MS
 from eikon_engine.browser.environment import (
     browser_kind,
     fonts_digest,
@@ -35,7 +37,6 @@ from eikon_engine.trace.variables import SecretValues, require_variable_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.browser.page_tracker import PageTracker
@@ -44,13 +45,12 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import SessionStorage, StorageState
 
 TICK_MS: Final = 500.0
-NATURAL_TICK_MS: Final = 50.0
-"""Longest clock step, in ms, of a replay of a natural-clock recording."""
+"""Longest clock step, in ms, of a replay of a stepped-clock recording."""
 
 
 @asynccontextmanager
 async def open_recorder(
-    directory: Path,
+    directory: str | Path,
     *,
     mission_text: str,
     mission_id: str | None = None,
@@ -72,11 +72,11 @@ async def open_recorder(
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
         session_options = _session_options(chosen, await _environment(launched, chosen), given)
         worker = await _open_worker(stack, launched, session_options)
-        writer = BundleWriter(directory)
+        writer = BundleWriter(Path(directory))
         worker.session.uploads = writer.files
         capture = NetworkCapture(worker.session, writer.network)
         await capture.start()
-        responses = _open_capture(directory, worker, chosen)
+        responses = _open_capture(writer.directory, worker, chosen)
         ask = chosen.completion_client if responses is None else responses.client
         recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen, ask)
         start = await store_start_state(worker, writer, session_options)

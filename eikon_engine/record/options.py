@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.errors import UsageError
 from eikon_engine.files.wall_clock import random_id, random_key, utc_now
+from eikon_engine.replay.option_checks import OptionChecks
 from eikon_engine.secrets.search import RedactionRules
-from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
+from eikon_engine.skills.registry import SkillRegistry
+from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Geolocation, Viewport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
     from pathlib import Path
 
     from eikon_engine.llm import CompletionClient
-    from eikon_engine.skills.registry import SkillRegistry
-    from eikon_engine.trace.environment import Geolocation
+
+ColorScheme: TypeAlias = Literal["light", "dark", "no-preference"]
+ReducedMotion: TypeAlias = Literal["reduce", "no-preference"]
+ForcedColors: TypeAlias = Literal["active", "none"]
+ClockMode: TypeAlias = Literal["stepped", "natural"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
-    """Options of `open_recorder`."""
+    """Options of `open_recorder`. A path may be given as text.
+
+    Raises:
+        UsageError: a value is not one that its option accepts.
+    """
 
     headless: bool = True
     browser_path: Path | None = None
@@ -30,11 +41,11 @@ class RecordOptions:
     device_scale_factor: float = 1.0
     locale: str = "en-US"
     timezone: str = "UTC"
-    color_scheme: Literal["light", "dark", "no-preference"] = "light"
+    color_scheme: ColorScheme = "light"
     user_agent: str | None = None
     """Override of the browser's own user agent."""
-    reduced_motion: Literal["reduce", "no-preference"] = "no-preference"
-    forced_colors: Literal["active", "none"] = "none"
+    reduced_motion: ReducedMotion = "no-preference"
+    forced_colors: ForcedColors = "none"
     has_touch: bool = False
     is_mobile: bool = False
     """Whether the viewport meta tag of a page applies, as on a phone."""
@@ -45,7 +56,7 @@ class RecordOptions:
     """Sent with every request; list confidential values in `secrets` as well."""
     clock_start: datetime | None = None
     """Start time of the page clock; defaults to the time of the recording."""
-    clock: Literal["stepped", "natural"] = "stepped"
+    clock: ClockMode = "stepped"
     """`stepped`: the page clock only advances with actions; `natural`: it runs in real time. See `docs/recording.md`.
     """
     random_seed: int = 1
@@ -74,10 +85,55 @@ class RecordOptions:
     new_key: Callable[[], bytes] = random_key
     """Generates the key for stand-ins, which is never stored."""
 
+    def __post_init__(self) -> None:
+        """Check every value."""
+        checks = OptionChecks(self)
+        checks.check_flags("headless", "has_touch", "is_mobile", "redact", "should_store_responses")
+        checks.check_choices(
+            color_scheme=ColorScheme, reduced_motion=ReducedMotion, forced_colors=ForcedColors, clock=ClockMode
+        )
+        checks.convert_paths("browser_path", "storage_state", "session_storage")
+        checks.check_instance("viewport", Viewport, advice="Pass a Viewport(width=…, height=…).")
+        checks.check_duration("device_scale_factor", "device pixels per CSS pixel", advice="Use 1.0 for no scaling.")
+        checks.check_text("locale")
+        checks.check_text("timezone")
+        if self.user_agent is not None:
+            checks.check_text("user_agent")
+        checks.convert_items("permissions", lambda each: isinstance(each, str), "names of permissions")
+        if self.geolocation is not None:
+            checks.check_instance("geolocation", Geolocation, advice="Pass a Geolocation(latitude=…, longitude=…).")
+        if self.clock_start is not None:
+            checks.check_instance("clock_start", datetime, advice="Omit it to start at the current time.")
+        checks.check_integer("random_seed", minimum=1, advice="Any such number makes the pages repeatable.")
+        _check_settle_ms(self.settle_ms)
+        checks.check_text_mappings("extra_http_headers", "secrets", "variables")
+        _check_shared_options(self, checks)
+
+
+def _check_settle_ms(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        message = (
+            f"RecordOptions.settle_ms: expected a finite number of milliseconds of at least 0, got {value!r}. "
+            "Omit it for 500."
+        )
+        raise UsageError(message)
+
+
+def _check_shared_options(options: RecordOptions | AttachOptions, checks: OptionChecks) -> None:
+    """Check the options that both kinds of recordings have."""
+    checks.check_instance("redaction", RedactionRules, advice="Pass a RedactionRules(…).")
+    if options.completion_client is not None:
+        checks.check_method("completion_client", "complete", advice="Pass a CompletionClient.")
+    checks.check_callables("now", "new_id", "new_key")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachOptions:
-    """Options for recording an agent."""
+    """Options for recording an agent.
+
+    Raises:
+        UsageError: a value is not one that its option accepts.
+    """
 
     mission_id: str | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -96,3 +152,18 @@ class AttachOptions:
     new_id: Callable[[], str] = random_id
     new_key: Callable[[], bytes] = random_key
     """Generates the key for stand-ins, which is never stored."""
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        checks = OptionChecks(self)
+        checks.check_flags("redact")
+        if self.mission_id is not None:
+            checks.check_text("mission_id")
+        checks.check_text_mappings("secrets")
+        if self.certify is not None:
+            checks.check_instance(
+                "certify", CertifyOptions, advice="Pass CertifyOptions(…), or None to skip certifying."
+            )
+        if self.skills is not None:
+            checks.check_instance("skills", SkillRegistry, advice="Build one with SkillRegistry.of(…).")
+        _check_shared_options(self, checks)

@@ -203,8 +203,8 @@ class TargetCandidates:
     def resolve(self, final: TargetSnapshot | None, *, must_be_hit: bool) -> ElementSnapshot | None:
         """Return the element the call acted on; None if that is ambiguous.
 
-        `last` is the probe after the call, None if it failed. `is_felt` means that a successful call always dispatches
-        an event to its element, so an element that is still there without one was not the target.
+        `final` is the probe after the call, None if it failed. `must_be_hit` means that a successful call always
+        dispatches an event to its element, so an element that is still there without one was not the target.
         """
         if final is not None:
             self._add_hit(final)

@@ -28,7 +28,7 @@ Fields = dict[str, Any]
 
 
 class UnsupportedCallError(Exception):
-    """A call with an effect that no action can express; the message says which."""
+    """A call that cannot be recorded as an action; the message says why."""
 
 
 def action_for_call(
@@ -45,7 +45,7 @@ def action_for_call(
     `timeout_ms` is 0 for a call without a deadline and for a call that cannot have one.
 
     Raises:
-        UnsupportedCallError: no action can express the call.
+        UnsupportedCallError: no action can express the call, or the call is unknown.
     """
     if name in _ACTION_CALLS:
         kind, read = _ACTION_CALLS[name]
@@ -58,6 +58,11 @@ def action_for_call(
         return _validate({"type": kind, "page": page, "timeout_ms": deadline, **fields}, name)
     if name in _UNSUPPORTED_CALLS:
         raise UnsupportedCallError(_UNSUPPORTED_CALLS[name])
+    kind, _, method = name.partition(".")
+    is_client_note = method.startswith("__")  # such as __waitInfo__, which describes a wait for the log
+    if kind in _NO_EFFECT and method not in _NO_EFFECT[kind] and not is_client_note:
+        message = "this version of Eikon Engine does not know the call; its effect, if any, is not replayed"
+        raise UnsupportedCallError(message)
     return None
 
 
@@ -291,6 +296,7 @@ _UNSUPPORTED_CALLS: Final[Mapping[str, str]] = {
     "Frame.tap": "a tap is not replayed; use click",
     "Page.touchscreenTap": "a tap is not replayed; use click",
     "Page.emulateMedia": _STATE_REASON,
+    "Page.runBeforeUnload": "the page stays open in a replay; close it without run_before_unload",
     "Page.addInitScript": "the added init script is missing in a replay",
     "BrowserContext.addInitScript": "the added init script is missing in a replay",
     "Page.exposeBinding": "the exposed function is missing in a replay",
@@ -319,3 +325,119 @@ _UNSUPPORTED_CALLS: Final[Mapping[str, str]] = {
     "Page.webStorageClear": _STATE_REASON,
 }
 """Calls with an effect that no action expresses, and the consequence in a replay."""
+
+_NO_EFFECT: Final[Mapping[str, frozenset[str]]] = {
+    "BrowserContext": frozenset(
+        {
+            "close",
+            "cookies",
+            "createTempFiles",
+            "credentialsGet",
+            "exposeConsoleApi",
+            "newCDPSession",
+            "pause",
+            "registerSelectorEngine",
+            "setNetworkInterceptionPatterns",
+            "setTestIdAttributeName",
+            "showRecorder",
+            "startRecording",
+            "stopRecording",
+            "storageState",
+            "updateSubscription",
+        }
+    ),
+    "Page": frozenset(
+        {
+            "cancelPickLocator",
+            "clearConsoleMessages",
+            "clearPageErrors",
+            "consoleMessages",
+            "expectScreenshot",
+            "hideHighlight",
+            "pageErrors",
+            "pdf",
+            "pickLocator",
+            "registerLocatorHandler",
+            "requestGC",
+            "requests",
+            "resolveLocatorHandlerNoReply",
+            "screencastChapter",
+            "screencastFrameAck",
+            "screencastHideActions",
+            "screencastRemoveOverlay",
+            "screencastSetOverlayVisible",
+            "screencastShowActions",
+            "screencastShowOverlay",
+            "screencastStart",
+            "screencastStop",
+            "setDockTile",
+            "setNetworkInterceptionPatterns",
+            "startCSSCoverage",
+            "startJSCoverage",
+            "stopCSSCoverage",
+            "stopJSCoverage",
+            "unregisterLocatorHandler",
+            "updateSubscription",
+            "webStorageGetItem",
+            "webStorageItems",
+        }
+    ),
+    "Frame": frozenset(
+        {
+            "ariaSnapshot",
+            "ariaSnapshotJSON",
+            "content",
+            "expect",
+            "frameElement",
+            "getAttribute",
+            "hideHighlight",
+            "highlight",
+            "innerHTML",
+            "innerText",
+            "inputValue",
+            "isChecked",
+            "isDisabled",
+            "isEditable",
+            "isEnabled",
+            "isHidden",
+            "isVisible",
+            "queryCount",
+            "querySelector",
+            "querySelectorAll",
+            "resolveSelector",
+            "textContent",
+            "title",
+            "waitForTimeout",
+            "webmcpTools",
+        }
+    ),
+    "ElementHandle": frozenset(
+        {
+            "boundingBox",
+            "contentFrame",
+            "dispose",
+            "getAttribute",
+            "getProperty",
+            "getPropertyList",
+            "innerHTML",
+            "innerText",
+            "inputValue",
+            "isChecked",
+            "isDisabled",
+            "isEditable",
+            "isEnabled",
+            "isHidden",
+            "isVisible",
+            "jsonValue",
+            "ownerFrame",
+            "querySelector",
+            "querySelectorAll",
+            "textContent",
+            "waitForElementState",
+            "waitForSelector",
+        }
+    ),
+    "JSHandle": frozenset({"dispose", "getProperty", "getPropertyList", "jsonValue"}),
+    "Worker": frozenset({"disconnect", "updateSubscription"}),
+}
+"""Calls by class that change no page, or nothing that a replay misses. Calls of other classes never do."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.interactive.page_monitor import NavigationKind
     from eikon_engine.browser.interactive.window import ReportingFrame, Window
     from eikon_engine.outcome.certification import CertificationReport
-    from eikon_engine.record.gestures import WeakTarget
+    from eikon_engine.record.weak_targets import WeakTarget
     from eikon_engine.trace.environment import Viewport
     from eikon_engine.trace.observation import ObservedDialog
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import mimetypes
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
 from eikon_engine.dom import render_plain_html
@@ -13,22 +14,18 @@ from eikon_engine.files.paths import safe_file_name
 from eikon_engine.llm.completion_usage import usage_from_response
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.redaction import redact_action
-from eikon_engine.record.skill_runs import SkillCall, SkillRunner, find_document
+from eikon_engine.record.skill_runs import SkillCall, SkillRunner, find_document, tool_usage
+from eikon_engine.record.weak_targets import find_weak_targets
 from eikon_engine.secrets.redaction import Redaction
 from eikon_engine.trace.actions import FileInput, Navigate
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
-    Failed,
-    Succeeded,
-    ToolUsage,
 )
-from eikon_engine.trace.target import identity_weakness
 from eikon_engine.trace.variables import resolve_action
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -56,7 +53,7 @@ class MissionRecorder:
         options: RecordOptions,
         client: CompletionClient | None,
     ) -> None:
-        """Record what `worker` does; skills use the model client `ask`. Created by `open_recorder`."""
+        """Record what `worker` does; skills use the model `client`. Created by `open_recorder`."""
         self._worker = worker
         self._writer = writer
         self._capture = capture
@@ -89,7 +86,7 @@ class MissionRecorder:
         else:
             self._attempts.end()
 
-    async def run(self, action: Action) -> Observation:
+    async def perform(self, action: Action) -> Observation:
         """Perform one action, record it and return its observation.
 
         Variables are performed with their values and recorded by name.
@@ -127,11 +124,8 @@ class MissionRecorder:
 
     def _warn_of_weak_targets(self, trace: ActionTrace) -> None:
         """Warn about weak targets while the author can still choose better selectors."""
-        for target in (getattr(trace.action, name, None) for name in ("target", "to")):
-            identity = getattr(target, "identity", None)
-            why = None if identity is None else identity_weakness(identity)
-            if why is not None:
-                self.warn(f"{trace.id}: the target {target} is weak: {why}")
+        for each in find_weak_targets(trace):
+            self.warn(str(each))
 
     async def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
@@ -151,16 +145,8 @@ class MissionRecorder:
     def tool(self, name: str, arguments: dict[str, JsonValue], *, result: JsonValue = None, error: str = "") -> None:
         """Record a tool call with its result or error."""
         attempt = self._require_attempt()
-        sequence = attempt.next_sequence()
-        usage = ToolUsage(
-            id=f"{attempt.id}_tool_{sequence:03d}",
-            sequence=sequence,
-            tool=name,
-            arguments=cast("dict[str, JsonValue]", self.redact_value(arguments)),
-            result=Failed(code="tool-failed", message=self.redact_text(error)) if error else Succeeded(),
-            output=self.redact_value(result),
-        )
-        self._writer.add_tool(attempt, usage)
+        redactor = self._worker.session.redactor
+        self._writer.add_tool(attempt, tool_usage(attempt, redactor, name, arguments, result=result, error=error))
 
     def completion(self, response: ModelResponse) -> None:
         """Record the response of a language model."""
@@ -191,8 +177,13 @@ class MissionRecorder:
         """
         return render_plain_html(find_document(await self._worker.snapshot(page), page, frame))
 
-    def attach_file(self, path: Path) -> FileInput:
-        """Store a file in the bundle for an upload field."""
+    def attach_file(self, path: str | Path) -> FileInput:
+        """Store a file in the bundle for an upload field.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        path = Path(path)
         try:
             content = path.read_bytes()
         except OSError as error:

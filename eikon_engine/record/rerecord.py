@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 async def rerun_skill(
     mission: MissionRecorder, usage: SkillUsage, last_observation: Observation | None, secrets: Mapping[str, str]
 ) -> None:
-    """Re-run a skill on the page it was used on; `seen` is the last observation recorded before it.
+    """Re-run a skill on the page it was used on; `last_observation` is the last one recorded before it.
 
     A skill that was recorded as failed may fail again.
 
@@ -186,7 +186,7 @@ def _used_values(trace: ExecutionTrace) -> dict[str, str]:
 
 async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle) -> None:
     try:
-        await mission.run(_with_files(mission, step.action, bundle))
+        await mission.perform(_with_files(mission, step.action, bundle))
     except ActionError:
         if not isinstance(step.result, Failed):
             raise

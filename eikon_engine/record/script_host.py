@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from eikon_engine.browser.attach.client_views import impl_of
 from eikon_engine.browser.attach.context_hooks import observe_contexts, override_launch
 from eikon_engine.browser.executable import find_browser
+from eikon_engine.browser.playwright_internals import impl_of
 from eikon_engine.record.agent_mission import AgentRecording
 from eikon_engine.record.options import AttachOptions
 from eikon_engine.record.record_script import RecordedContext, ScriptRequest, ScriptResult

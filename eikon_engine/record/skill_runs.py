@@ -1,4 +1,4 @@
-"""Run skills during a recording, and capture the completions they request."""
+"""Run skills during a recording, capture the completions they request, and describe tool calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from eikon_engine.errors import CompletionError, SkillError, UsageError
 from eikon_engine.llm.capture import CapturingClient
 from eikon_engine.llm.response_folder import RESPONSES_FOLDER, ResponseWriter
 from eikon_engine.skills.skill import SkillInput
-from eikon_engine.trace.execution import Failed, SkillInputRef, SkillUsage, Succeeded
+from eikon_engine.trace.execution import Failed, SkillInputRef, SkillUsage, Succeeded, ToolUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.llm.completion import RedactText
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.bundle_writer import Attempt, BundleWriter
+    from eikon_engine.secrets.redaction import Redactor
     from eikon_engine.skills.skill import Skill
 
 
@@ -109,6 +110,27 @@ def find_document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapsho
         message = f"page {page} has no frame {frame!r}; its frames: {listing}"
         raise UsageError(message)
     return document
+
+
+def tool_usage(
+    attempt: Attempt,
+    redactor: Redactor,
+    name: str,
+    arguments: Mapping[str, JsonValue] | None,
+    *,
+    result: JsonValue,
+    error: str,
+) -> ToolUsage:
+    """Return the next step of an attempt: a redacted tool call with its result, or its error if there is one."""
+    sequence = attempt.next_sequence()
+    return ToolUsage(
+        id=f"{attempt.id}_tool_{sequence:03d}",
+        sequence=sequence,
+        tool=name,
+        arguments=cast("dict[str, JsonValue]", redactor.redact_json(dict(arguments or {}))),
+        result=Failed(code="tool-failed", message=redactor.redact_text(error)) if error else Succeeded(),
+        output=redactor.redact_json(result),
+    )
 
 
 class CompletionCapture:

@@ -72,7 +72,7 @@ class TargetProbe:
     """Probe elements and store the results in their actions."""
 
     def __init__(self, session: Session, on_result: Callable[[PendingAction, ElementSnapshot | None], None]) -> None:
-        """Call `taken` after each reply with the element of the action, if it is known."""
+        """Call `on_result` after each reply with the element of the action, if it is known."""
         self._session = session
         self._on_result = on_result
         self.interceptor: CallInterceptor | None = None

@@ -38,7 +38,7 @@ class BundleSecrets:
     """The secrets of a bundle; mutable while the bundle is read."""
 
     def __init__(self, detector: SecretDetector) -> None:
-        """Collect into `found`."""
+        """Collect into `detector`."""
         self._detector = detector
         self._values: set[str] = set()
         self._http_only_cookies: set[tuple[str, str]] = set()

@@ -49,7 +49,7 @@ class ExportSummary:
 
 
 def export_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes, *, is_redacted: bool) -> ExportSummary:
-    """Write the bundle at `source` as a zip file; `redacted` applies stricter rules than recordings do.
+    """Write the bundle at `source` as a zip file; `is_redacted` applies stricter rules than recordings do.
 
     Raises:
         TraceError: the bundle cannot be read.

@@ -233,10 +233,9 @@ def redact_bundle(
 ) -> bool:
     """Rewrite everything that contains a known secret; return whether anything changed.
 
-    `found` also replaces values in headers and cookies in place, which recordings do themselves. `changed_digests`
-    maps written
-    digests and keys to their new values. Files are written atomically, and blobs before the files that refer to them;
-    unreferenced blobs are removed last.
+    `detector` also replaces values in headers and cookies in place, which recordings do themselves. `digests` maps
+    written digests and keys to their new values. Files are written atomically, and blobs before the files that refer to
+    them; unreferenced blobs are removed last.
 
     Raises:
         TraceError: the bundle cannot be read.

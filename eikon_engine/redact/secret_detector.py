@@ -41,7 +41,7 @@ class SecretDetector:
     ) -> None:
         """Find secrets by `rules`; `key` is drawn for this recording and never stored.
 
-        `strict` treats every value that cannot be guessed as a secret, whatever its name; `known` are existing
+        `is_strict` treats every value that cannot be guessed as a secret, whatever its name; `known` are existing
         stand-ins; `stand_ins` is the replacement table to extend.
         """
         self.search: Final = SecretSearch(rules, is_strict=is_strict)
@@ -69,7 +69,7 @@ class SecretDetector:
         return value in self._replaced
 
     def add(self, matches: Iterable[SecretMatch], *, by_page: bool = False) -> None:
-        """Replace the findings from now on; `made` means that a page sent or stored them first."""
+        """Replace the findings from now on; `by_page` means that a page sent or stored them first."""
         for each in matches:
             self._add(each, by_page=by_page)
 

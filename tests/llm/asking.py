@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def request(text: str = "one", metric: str = "title", **fields: Any) -> CompletionRequest:  # noqa: ANN401 - as in the model
-    """Make a question of one message."""
+    """Make a request of one message."""
     return CompletionRequest(metric_id=metric, messages=(Message(role="user", content=text),), **fields)
 
 
 class CountingClient:
-    """Answer each prompt with its text and how often it was asked before, as in `one 0` and `one 1`."""
+    """Respond to each prompt with its text and the number of earlier requests, as in `one 0` and `one 1`."""
 
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
@@ -48,21 +48,21 @@ class CountingClient:
 
 
 def never() -> CompletionClient:
-    """Be what is asked where nobody may be."""
+    """Fail the test: no model may be requested."""
     raise AssertionError("a model was asked")
 
 
 def opened(
     folder: Path,
     live: Callable[[], CompletionClient] = EchoClient,
-    told: list[str] | None = None,
+    lines: list[str] | None = None,
     /,
     **chosen: Any,  # noqa: ANN401 - modes and options
 ) -> DebugDir:
     """Open a folder with counted ids."""
     modes = {name: chosen.pop(name) for name in ("refresh", "append") if name in chosen}
-    tell = (lambda _line: None) if told is None else told.append
-    options = DebugDirOptions(report=tell, new_id=chosen.pop("new_id", fresh_ids()), **chosen)
+    report = (lambda _line: None) if lines is None else lines.append
+    options = DebugDirOptions(report=report, new_id=chosen.pop("new_id", fresh_ids()), **chosen)
     return open_debug_dir(folder, live, options=options, **modes)
 
 
@@ -73,7 +73,7 @@ def fresh_ids() -> Callable[[], str]:
 
 
 def capture(folder: Path, *texts: str, client: CompletionClient | None = None) -> list[str]:
-    """Record the answers to some texts, and return them."""
+    """Record the responses to some texts and return them."""
     live = client or CountingClient()
     with opened(folder, lambda: live) as used:
         return [used.client.complete(request(text)).text for text in texts]

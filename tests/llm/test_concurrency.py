@@ -37,7 +37,7 @@ def test_threads_with_one_prompt_get_each_answer_once(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == len(prompts)
 
 
-def test_threads_that_ask_too_often_are_told_exactly_so_often(tmp_path: Path) -> None:
+def test_each_surplus_request_of_a_thread_fails(tmp_path: Path) -> None:
     """Of 40 calls for 25 answers, 15 have none."""
     capture(tmp_path, *["a"] * 25)
     executor = ReplayClient(read_complete_folder(tmp_path))
@@ -54,8 +54,8 @@ def test_threads_that_ask_too_often_are_told_exactly_so_often(tmp_path: Path) ->
     assert set(given.values()) == {1}
 
 
-def test_threads_append_what_is_missing_once(tmp_path: Path) -> None:
-    """10 answers are there and 30 are asked for: 20 are new, and all places are taken without a gap."""
+def test_threads_append_each_missing_response_once(tmp_path: Path) -> None:
+    """With 10 of 30 responses recorded, 20 are new, and the numbering has no gap."""
     capture(tmp_path, *["a"] * 10)
     live = CountingClient()
     with opened(tmp_path, lambda: live, append=True) as used:

@@ -1,4 +1,4 @@
-"""A folder of responses is captured once and answers from then on."""
+"""A folder of responses is captured once and replayed from then on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eikon_engine.errors import (
     SkillError,
     UsageError,
 )
-from eikon_engine.llm import CapturingClient, EchoClient, ReplayClient, ServedResponse
+from eikon_engine.llm import CapturingClient, EchoClient, ReplayClient, ServedResponse, open_debug_dir
 from tests.llm.asking import CountingClient, capture, files, fresh_ids, never, opened, request
 from tests.llm.killed_capture import kill_capture
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 def test_the_first_run_captures_and_the_second_replays(tmp_path: Path) -> None:
-    """The same answers come in the same order, and no model is asked."""
-    told: list[str] = []
-    with opened(tmp_path / "d", CountingClient, told) as first:
+    """Responses arrive in the same order, and no model is requested."""
+    lines: list[str] = []
+    with opened(tmp_path / "d", CountingClient, lines) as first:
         captured = [first.client.complete(request(text)).text for text in ("a", "b", "a")]
-    with opened(tmp_path / "d", never, told) as second:
+    with opened(tmp_path / "d", never, lines) as second:
         replayed = [second.client.complete(request(text)).text for text in ("a", "a", "b")]
 
     assert (first.mode, second.mode) == ("capture", "replay")
     assert captured == ["a 0", "b 0", "a 1"]
     assert replayed == ["a 0", "a 1", "b 0"]
-    assert told == [
+    assert lines == [
         f"Capture mode: 0 responses recorded; new responses are saved to {tmp_path / 'd'}",
         f"Capture mode: 3 responses saved to {tmp_path / 'd'}",
         f"Replay mode: 3 responses from {tmp_path / 'd'}; no model is asked",
@@ -48,8 +48,8 @@ def test_the_first_run_captures_and_the_second_replays(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_replayed_is_all_that_the_model_said(tmp_path: Path) -> None:
-    """Model, tokens and reason come back with the text."""
+def test_a_replayed_completion_equals_the_captured_one(tmp_path: Path) -> None:
+    """Model, tokens and finish reason are replayed with the text."""
     with opened(tmp_path, CountingClient) as used:
         captured = used.client.complete(request())
     with opened(tmp_path, never) as used:
@@ -95,24 +95,24 @@ def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> Non
     assert json.loads(files(tmp_path)[0].read_text())["error"] == {"code": "completion-limited", "message": "odd"}
 
 
-def test_responses_that_nobody_asked_for_are_told_and_returned(tmp_path: Path) -> None:
-    """A run that asks less than the recording says so."""
-    told: list[str] = []
+def test_unused_responses_are_reported_and_returned(tmp_path: Path) -> None:
+    """A run that requests less than the recording reports the rest."""
+    lines: list[str] = []
     capture(tmp_path, "a", "b", "a")
-    used = opened(tmp_path, never, told)
+    used = opened(tmp_path, never, lines)
     used.client.complete(request("a"))
 
     unused = used.close()
 
     assert sorted((each.prompt[0].content, each.sample_index) for each in unused) == [("a", 1), ("b", 0)]
-    assert told[1] == "Replay mode: 1 of 3 responses used"
-    assert told[2].startswith("Replay mode: 2 responses not used: ")
-    assert all(each.file_name in told[2] for each in unused)
+    assert lines[1] == "Replay mode: 1 of 3 responses used"
+    assert lines[2].startswith("Replay mode: 2 responses not used: ")
+    assert all(each.file_name in lines[2] for each in unused)
     assert used.close() == unused
-    assert len(told) == 3
+    assert len(lines) == 3
 
 
-def test_a_killed_capture_reads_back_and_is_not_taken_for_whole(tmp_path: Path) -> None:
+def test_a_killed_capture_is_readable_and_incomplete(tmp_path: Path) -> None:
     """What was answered is there, the folder is refused, and --append goes on from it."""
     kill_capture(tmp_path)
 
@@ -131,8 +131,8 @@ def test_a_killed_capture_reads_back_and_is_not_taken_for_whole(tmp_path: Path) 
     [(SkillError("no"), True), (BrowserDiedError("gone"), False), (InterruptedRunError("stopped"), False)],
     ids=["failed", "cut off", "interrupted"],
 )
-def test_a_run_that_was_cut_off_is_marked(tmp_path: Path, stop: Exception, *, is_whole: bool) -> None:
-    """A run that failed came to its end; one that was stopped did not."""
+def test_an_interrupted_run_is_marked_incomplete(tmp_path: Path, stop: Exception, *, is_whole: bool) -> None:
+    """A failed run is complete, an interrupted one is not."""
     used = opened(tmp_path)
     used.client.complete(request())
     used.__exit__(type(stop), stop, None)
@@ -144,8 +144,18 @@ def test_a_run_that_was_cut_off_is_marked(tmp_path: Path, stop: Exception, *, is
             opened(tmp_path, never)
 
 
+def test_the_folder_may_be_given_as_text(tmp_path: Path) -> None:
+    """Text and path name the same folder."""
+    with open_debug_dir(str(tmp_path / "d"), EchoClient) as first:
+        first.client.complete(request())
+
+    with open_debug_dir(tmp_path / "d", never) as second:
+        assert second.client.complete(request()).text == request().messages[-1].content
+    assert first.root == second.root == tmp_path / "d"
+
+
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
-    """The second is told; when the first has ended it may."""
+    """The second run is rejected until the first has ended."""
     first = opened(tmp_path)
     with pytest.raises(ResponseFolderError, match="another run is writing responses"):
         opened(tmp_path)
@@ -154,7 +164,7 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
     assert opened(tmp_path).mode == "capture"
 
 
-def test_a_run_that_asks_nothing_leaves_a_folder_to_capture_into(tmp_path: Path) -> None:
+def test_a_run_without_requests_leaves_an_empty_folder(tmp_path: Path) -> None:
     """Neither key nor library is needed for it, and the next run captures."""
     with opened(tmp_path, never) as used:
         pass
@@ -163,7 +173,7 @@ def test_a_run_that_asks_nothing_leaves_a_folder_to_capture_into(tmp_path: Path)
     assert opened(tmp_path, never).mode == "capture"
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_before_any_request(tmp_path: Path) -> None:
     """A file in the place of the folder, for example."""
     (tmp_path / "f").write_text("")
 
@@ -171,8 +181,8 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_asked(tmp_pa
         opened(tmp_path / "f", never)
 
 
-def test_an_answer_after_the_end_is_refused(tmp_path: Path) -> None:
-    """A recording that says it is whole does not grow."""
+def test_a_response_after_the_end_is_rejected(tmp_path: Path) -> None:
+    """A complete recording does not grow."""
     used = opened(tmp_path)
     used.close()
 
@@ -181,8 +191,8 @@ def test_an_answer_after_the_end_is_refused(tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
-def test_an_end_before_an_answer_came_is_not_whole(tmp_path: Path) -> None:
-    """A thread that still waits for its model is not forgotten: the recording says that it was stopped."""
+def test_closing_before_a_response_arrives_is_incomplete(tmp_path: Path) -> None:
+    """A response still pending in another thread makes the recording incomplete."""
     asked, released = threading.Event(), threading.Event()
 
     class Slow(EchoClient):
@@ -191,8 +201,8 @@ def test_an_end_before_an_answer_came_is_not_whole(tmp_path: Path) -> None:
             released.wait()
             return super().complete(request)
 
-    told: list[str] = []
-    used = opened(tmp_path, Slow, told)
+    lines: list[str] = []
+    used = opened(tmp_path, Slow, lines)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(used.client.complete, request())
         asked.wait()
@@ -201,19 +211,19 @@ def test_an_end_before_an_answer_came_is_not_whole(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="a response arrived after the recording ended"):
             answer.result()
 
-    assert told[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is marked as incomplete"
+    assert lines[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is marked as incomplete"
 
 
 def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:
-    """Texts are cleaned before they are written, and in the same way before they are looked for."""
+    """Texts are redacted before they are written and, likewise, before they are matched."""
 
-    def clean(text: str) -> str:
+    def redact(text: str) -> str:
         return text.replace("hunter2", "stand-in")
 
-    with opened(tmp_path, clean=clean) as used:
+    with opened(tmp_path, redact=redact) as used:
         assert used.client.complete(_secret_request("hunter2")).text == "my hunter2"
         assert not any("hunter2" in path.read_text() + path.name for path in tmp_path.iterdir())
-    with opened(tmp_path, never, clean=clean) as used:
+    with opened(tmp_path, never, redact=redact) as used:
         assert used.client.complete(_secret_request("hunter2")).text == "my stand-in"
     with opened(tmp_path, never) as used:
         assert used.client.complete(_secret_request("stand-in")).text == "my stand-in"
@@ -221,12 +231,12 @@ def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:
     assert not any("hunter2" in path.read_text() + path.name for path in tmp_path.iterdir())
 
 
-def test_the_watcher_hears_of_each_response(tmp_path: Path) -> None:
-    """Who writes events knows what came from where, and how long it took then and now."""
+def test_the_callback_receives_each_response(tmp_path: Path) -> None:
+    """It gets the source of each response and its latency, recorded and current."""
     heard: list[ServedResponse] = []
-    with opened(tmp_path, watch=heard.append) as used:
+    with opened(tmp_path, on_response=heard.append) as used:
         used.client.complete(request())
-    with opened(tmp_path, never, watch=heard.append) as used:
+    with opened(tmp_path, never, on_response=heard.append) as used:
         used.client.complete(request())
 
     assert [each.source for each in heard] == ["captured", "replayed"]
@@ -234,8 +244,8 @@ def test_the_watcher_hears_of_each_response(tmp_path: Path) -> None:
     assert heard[1].latency_seconds < 0.05
 
 
-def test_both_clients_do_without_a_folder_in_use(tmp_path: Path) -> None:
-    """The parts can be put together by hand: what one writes the other gives."""
+def test_both_clients_work_without_an_open_folder(tmp_path: Path) -> None:
+    """The clients can be combined directly: one serves what the other wrote."""
     from eikon_engine.llm.response_folder import ResponseWriter, read_complete_folder
 
     writer = ResponseWriter(tmp_path, fresh_ids()())

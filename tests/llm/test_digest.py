@@ -40,7 +40,7 @@ def test_the_digest_of_a_prompt_is_fixed(asked: CompletionRequest, text: str, di
     assert prompt_digest(asked) == digest
 
 
-def test_what_an_answer_is_for_is_no_part_of_its_prompt() -> None:
+def test_the_purpose_of_a_request_is_not_in_its_digest() -> None:
     """Metric and file do not reach the model."""
     assert prompt_digest(request("one", "a", file_path="x")) == prompt_digest(request("one", "b"))
 

@@ -54,7 +54,7 @@ def test_a_file_without_a_field_is_named_with_it(tmp_path: Path, field: str) -> 
     ids=["text", "role", "model", "parameters", "digest"],
 )
 def test_an_edited_prompt_is_found_by_its_digest(tmp_path: Path, edit: dict[str, object]) -> None:
-    """A file that says another prompt than was asked answers nothing."""
+    """A file with another prompt than the request serves no response."""
     capture(tmp_path, "a")
     (bad,) = files(tmp_path)
     _change(bad, **edit)
@@ -77,7 +77,9 @@ def test_an_edited_prompt_is_found_by_its_digest(tmp_path: Path, edit: dict[str,
         ({"metric_id": "other"}, "expected other-"),
     ],
 )
-def test_a_file_that_says_something_else_is_named(tmp_path: Path, edit: dict[str, object], fault: str) -> None:
+def test_a_file_of_another_format_is_reported_with_its_fault(
+    tmp_path: Path, edit: dict[str, object], fault: str
+) -> None:
     """Versions, codes, types and names that are not of this format."""
     capture(tmp_path, "a")
     (bad,) = files(tmp_path)
@@ -112,7 +114,7 @@ def test_a_folder_with_something_else_is_refused_in_every_mode(tmp_path: Path, n
 
 
 def test_a_link_is_no_response(tmp_path: Path) -> None:
-    """A folder that came from elsewhere does not make us read files outside of it."""
+    """A foreign folder cannot make us read files outside of it."""
     capture(tmp_path / "d", "a")
     (first,) = files(tmp_path / "d")
     first.rename(tmp_path / "outside")
@@ -144,7 +146,7 @@ def test_responses_of_two_recordings_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_a_response_that_is_gone_is_missed(tmp_path: Path) -> None:
-    """A deleted file is told when the folder is opened, and asked for with --append."""
+    """A deleted file is reported when the folder is opened, and requested with --append."""
     capture(tmp_path, "a", "b")
     gone = files(tmp_path)[0]
     text = json.loads(gone.read_text())["prompt"][0]["content"]
@@ -177,7 +179,7 @@ def test_an_earlier_answer_that_is_gone_is_named(tmp_path: Path, mode: dict[str,
         opened(tmp_path, never, **mode)
 
 
-def test_responses_without_a_mark_are_not_taken_for_whole(tmp_path: Path) -> None:
+def test_responses_without_a_state_file_are_incomplete(tmp_path: Path) -> None:
     """Nobody knows whether all of them are there."""
     capture(tmp_path, "a")
     (tmp_path / STATE_FILE).unlink()

@@ -74,7 +74,7 @@ def test_the_name_of_a_file_suits_every_file_system(response: ModelResponse) -> 
 
 @pytest.mark.parametrize("pair", [("a", "A"), ("a b", "a/b"), ("x" * 200, "x" * 201), ("../a", "a"), ("CON", "con.")])
 def test_two_metrics_never_share_a_file(pair: tuple[str, str]) -> None:
-    """Names that look alike, or differ in case alone, are told apart also where case does not count."""
+    """Similar names, or names that differ only in case, get different files even on case-insensitive systems."""
     names = {_named(metric).file_name.lower() for metric in pair}
 
     assert len(names) == 2
@@ -82,8 +82,8 @@ def test_two_metrics_never_share_a_file(pair: tuple[str, str]) -> None:
 
 @settings(max_examples=40)
 @given(responses())
-def test_a_trace_tells_the_same_facts(response: ModelResponse) -> None:
-    """A response, told as a completion of a trace, written and read there, is the response again."""
+def test_a_trace_holds_the_same_facts(response: ModelResponse) -> None:
+    """A response written to a trace and read from it is unchanged."""
     usage = usage_from_response(response, "c1", 3)
     read = CompletionUsage.model_validate_json(usage.model_dump_json())
 
@@ -91,8 +91,8 @@ def test_a_trace_tells_the_same_facts(response: ModelResponse) -> None:
     assert response_from_usage(read, "r") == response
 
 
-def test_a_completion_that_was_noted_by_hand_is_no_response() -> None:
-    """What an agent says of a model has not all facts of a response, and is not taken for one."""
+def test_a_completion_noted_by_the_mission_is_no_response() -> None:
+    """A completion noted by an agent lacks facts of a response and is not used as one."""
     assert response_from_usage(CompletionUsage(id="c", sequence=1, prompt="Hello", result=Succeeded()), "r") is None
 
 

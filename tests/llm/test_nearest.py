@@ -53,7 +53,7 @@ def test_a_changed_setting_is_named_alone(tmp_path: Path) -> None:
 
 
 def test_another_metric_is_named(tmp_path: Path) -> None:
-    """A step that was renamed is told apart from one whose prompt changed."""
+    """A renamed step is distinguished from one whose prompt changed."""
     capture(tmp_path, "a")
 
     assert "the same prompt was recorded for title" in _miss(tmp_path, request("a", "heading")).message
@@ -63,7 +63,7 @@ def test_another_metric_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_long_difference_is_cut_and_says_so(tmp_path: Path) -> None:
+def test_a_long_difference_is_shortened_visibly(tmp_path: Path) -> None:
     """A page of thousands of lines does not fill the terminal."""
     capture(tmp_path, "\n".join(f"line {number}" for number in range(5000)))
 
@@ -81,7 +81,7 @@ def test_control_characters_of_a_prompt_reach_no_terminal(tmp_path: Path) -> Non
     assert "\x1b" not in _miss(tmp_path, request("a\x1b[3Jb")).difference
 
 
-def test_messages_are_told_apart_by_their_roles(tmp_path: Path) -> None:
+def test_messages_are_distinguished_by_role(tmp_path: Path) -> None:
     """A text that moved from the user to the system is seen in the difference."""
     capture(tmp_path, "a")
     asked = CompletionRequest(metric_id="title", messages=(Message(role="system", content="a"),))

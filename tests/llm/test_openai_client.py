@@ -47,8 +47,8 @@ def client(model: ModelServer) -> Iterator[OpenAIClient]:
         yield asked
 
 
-def test_a_request_goes_out_as_it_is(model: ModelServer, client: OpenAIClient) -> None:
-    """Messages, model and parameters stand in the body, the key in its header."""
+def test_a_request_is_sent_unchanged(model: ModelServer, client: OpenAIClient) -> None:
+    """Messages, model and parameters are in the body, the key in its header."""
     answer = client.complete(request("two words", model="gpt-test", parameters={"temperature": 0.5, "top_k": 3}))
 
     assert answer == Completion(
@@ -91,7 +91,7 @@ FAILURES = (
 
 
 @pytest.mark.parametrize(("answer", "error", "said"), FAILURES)
-def test_every_failure_is_one_of_ours_and_is_asked_once(
+def test_every_failure_is_an_eikon_error_and_is_not_retried(
     model: ModelServer, client: OpenAIClient, answer: Scripted, error: type[CompletionError], said: str
 ) -> None:
     """Nothing is tried again, and no message holds the key."""
@@ -105,8 +105,8 @@ def test_every_failure_is_one_of_ours_and_is_asked_once(
     assert KEY not in caught.value.message
 
 
-def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(model: ModelServer) -> None:
-    """The deadline ends it, and it is asked once."""
+def test_a_missing_response_times_out(model: ModelServer) -> None:
+    """The deadline ends the request, which is not retried."""
     never = threading.Event()
     model.script = [Scripted(body=b"", waits=never)]
     try:
@@ -120,7 +120,7 @@ def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(model: ModelSer
         never.set()
 
 
-def test_a_server_that_is_gone_is_told_with_its_address() -> None:
+def test_an_unreachable_server_is_reported_with_its_address() -> None:
     """The address is shown without what may be a password."""
     with serve_model() as model:
         url = model.url.replace("http://", "http://user:pass@")
@@ -132,7 +132,7 @@ def test_a_server_that_is_gone_is_told_with_its_address() -> None:
 
 
 def test_counts_and_names_that_are_odd_are_left_out(model: ModelServer, client: OpenAIClient) -> None:
-    """Servers that speak the API nearly answer too; what they do not say is not made up."""
+    """Responses of almost compatible servers are accepted; missing fields stay empty."""
     model.script = [
         answer_json({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "7", "extra": 1}})
     ]
@@ -141,15 +141,17 @@ def test_counts_and_names_that_are_odd_are_left_out(model: ModelServer, client: 
 
 
 @pytest.mark.parametrize("name", ["messages", "model", "n", "stream", "stream_options"])
-def test_what_the_client_sets_is_no_parameter(client: OpenAIClient, model: ModelServer, name: str) -> None:
+def test_a_field_set_by_the_client_is_rejected_as_parameter(
+    client: OpenAIClient, model: ModelServer, name: str
+) -> None:
     """One question has one answer, whole."""
     with pytest.raises(UsageError, match=f"parameter {name} is set by the client"):
         client.complete(request(model="m", parameters={name: 2}))
     assert model.asked == []
 
 
-def test_the_environment_says_whom_to_ask(model: ModelServer) -> None:
-    """Key, address and model come from variables."""
+def test_the_environment_configures_the_client(model: ModelServer) -> None:
+    """Key, address and model are read from variables."""
     environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "gpt-mine"}
 
     with OpenAIClient.from_environment(environ) as client:
@@ -158,7 +160,7 @@ def test_the_environment_says_whom_to_ask(model: ModelServer) -> None:
     assert model.asked[0].body["model"] == "gpt-mine"
 
 
-def test_what_is_not_here_is_asked_for_by_name() -> None:
+def test_missing_configuration_is_named() -> None:
     """Each line names the variable."""
     with pytest.raises(ModelClientMissingError, match="OPENAI_API_KEY is not set"):
         OpenAIClient.from_environment({})
@@ -170,7 +172,7 @@ def test_what_is_not_here_is_asked_for_by_name() -> None:
         client.complete(request())
 
 
-def test_without_the_extra_one_line_says_what_to_install() -> None:
+def test_without_the_extra_the_error_names_the_package() -> None:
     """Importing the package needs no library; asking does."""
     program = (
         "import sys; sys.modules['openai'] = None\n"
@@ -199,7 +201,7 @@ def test_the_key_is_in_no_file_and_no_traceback(tmp_path: Path, model: ModelServ
     assert len(files(tmp_path)) == 2
 
 
-def test_what_was_captured_is_replayed_with_the_server_stopped(tmp_path: Path) -> None:
+def test_captured_responses_replay_without_the_server(tmp_path: Path) -> None:
     """The whole road: a server, a capture, no server, the same answers and failures."""
     texts = ("a", "a", "b")
     with (

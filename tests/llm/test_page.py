@@ -1,4 +1,4 @@
-"""The page of the documentation is true."""
+"""The documentation page matches the code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_page_has_exactly_the_fields_of_the_files() -> None:
         assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(model.model_fields)
 
 
-def test_the_page_names_every_failure_and_every_public_name() -> None:
+def test_the_page_lists_every_failure_and_public_name() -> None:
     """Nobody has to read the code to know what can be caught and imported."""
     assert [code for code in ERRORS_BY_CODE if f"](errors.md#{code})" not in PAGE] == []
     assert [name for name in package.__all__ if name not in PAGE] == []

@@ -1,4 +1,4 @@
-"""A folder of responses is asked for anew, or for what is missing."""
+"""A folder of responses is refreshed, or extended by missing ones."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: type[Com
             raise outage("away")
 
     capture(tmp_path / "old", "one")
-    told: list[str] = []
+    lines: list[str] = []
     for folder, refresh in ((tmp_path / "old", True), (tmp_path / "new", False)):
-        with opened(folder, Away, told, refresh=refresh) as used, pytest.raises(outage):
+        with opened(folder, Away, lines, refresh=refresh) as used, pytest.raises(outage):
             used.client.complete(request("one"))
 
     with opened(tmp_path / "old", never) as used:
         assert used.client.complete(request("one")).text == "one 0"
-    assert "are unchanged" in told[1]
+    assert "are unchanged" in lines[1]
     assert capture(tmp_path / "new", "one") == ["one 0"]
 
 
-def test_an_answer_that_never_came_is_asked_for_by_append(tmp_path: Path) -> None:
+def test_append_requests_a_response_that_never_arrived(tmp_path: Path) -> None:
     """What was answered before the server went away is kept; the folder is refused until the rest is there."""
 
     class LeavesAfterOne(CountingClient):
@@ -80,14 +80,14 @@ def test_refresh_replaces_everything_at_the_end(tmp_path: Path) -> None:
 
 
 def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
-    """The old responses stay, and what it left is told and not used."""
-    told: list[str] = []
+    """The old responses stay; the leftovers are reported and not used."""
+    lines: list[str] = []
     capture(tmp_path, "prompt 0")
     kill_capture(tmp_path, "refresh")
 
-    with opened(tmp_path, never, told) as used:
+    with opened(tmp_path, never, lines) as used:
         assert used.client.complete(request("prompt 0")).text == "prompt 0 0"
-    assert "3 responses of an interrupted refresh" in told[1]
+    assert "3 responses of an interrupted refresh" in lines[1]
     with opened(tmp_path, EchoClient, refresh=True) as used:
         used.client.complete(request("prompt 0"))
     assert len(files(tmp_path)) == 1
@@ -114,7 +114,7 @@ def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tm
 
 
 def test_refresh_takes_corrupt_responses_away(tmp_path: Path) -> None:
-    """It is the way out of a folder that cannot be read."""
+    """A refresh repairs a folder that cannot be read."""
     capture(tmp_path, "a")
     files(tmp_path)[0].write_text("{")
 
@@ -124,17 +124,17 @@ def test_refresh_takes_corrupt_responses_away(tmp_path: Path) -> None:
     assert opened(tmp_path, never).counts.recorded == 1
 
 
-def test_append_asks_only_for_what_is_missing(tmp_path: Path) -> None:
+def test_append_requests_only_missing_responses(tmp_path: Path) -> None:
     """Recorded answers are given first, and repeated prompts go on where they ended."""
-    told: list[str] = []
+    lines: list[str] = []
     capture(tmp_path, "a", "b")
     live = CountingClient()
-    with opened(tmp_path, lambda: live, told, append=True) as used:
+    with opened(tmp_path, lambda: live, lines, append=True) as used:
         texts = [used.client.complete(request(text)).text for text in ("a", "a", "c")]
 
     assert texts == ["a 0", "a 0", "c 0"]
     assert live.asked == 2
-    assert told[-1] == f"Capture mode: 2 responses saved to {tmp_path}"
+    assert lines[-1] == f"Capture mode: 2 responses saved to {tmp_path}"
     with opened(tmp_path, never) as used:
         assert used.counts.recorded == 4
         assert [used.client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 0"]
@@ -153,20 +153,20 @@ def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path:
 
 
 def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> None:
-    """What is missing is still missing, and nothing else has changed; it is told so."""
+    """The missing response is still missing, nothing else has changed, and the report says so."""
 
     class Away:
         def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
             raise CompletionUnreachableError("away")
 
-    told: list[str] = []
+    lines: list[str] = []
     capture(tmp_path, "a")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with opened(tmp_path, Away, told, append=True) as used, pytest.raises(CompletionUnreachableError):
+    with opened(tmp_path, Away, lines, append=True) as used, pytest.raises(CompletionUnreachableError):
         used.client.complete(request("b"))
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert told[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is unchanged"
+    assert lines[-1] == f"Capture mode: interrupted after 0 responses; {tmp_path} is unchanged"
 
 
 def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from tests.sites.model_server import serve_model
 if TYPE_CHECKING:
     from tests.sites.model_server import ModelServer
 
+pytestmark = pytest.mark.browser
+
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "data" / "traces" / "shop_passing"
 PROGRAM = "python -m eikon_engine.replay"
@@ -35,7 +37,7 @@ ANSWER = "0.25 €"
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a mission of the one in the repository: a page is opened, and a model asked about it twice."""
+    """Derive a bundle from a stored one: it opens a page and sends two model requests about it."""
     folder = Path(shutil.copytree(RECORDED, tmp_path_factory.mktemp("asking") / "bundle"))
     trace = read_trace(folder)
     first = trace.subgoal_traces[0]
@@ -76,10 +78,10 @@ def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None 
         timeout=120,
         env=environ,
     )
-    return done.returncode, told(done.stderr)
+    return done.returncode, report_lines(done.stderr)
 
 
-def told(stderr: str) -> list[str]:
+def report_lines(stderr: str) -> list[str]:
     """Return the lines that are no steps."""
     assert "Traceback" not in stderr
     return [line for line in stderr.splitlines() if not line.startswith("[REPLAY]")]
@@ -97,7 +99,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
             monkeypatch.setenv("OPENAI_API_KEY", "sk-none-of-your-business")
         arguments = [*OPTIONS, "--trace", str(bundle), "--artifacts-dir", str(artifacts), *options]
         status = run_command(replay_command, arguments, PROGRAM)
-        return status, told(capsys.readouterr().err)
+        return status, report_lines(capsys.readouterr().err)
 
     return run
 
@@ -118,8 +120,8 @@ def captured(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_second_run_asks_nobody(bundle: Path, captured: Path, tmp_path: Path) -> None:
-    """With the server stopped and no key, the answers come in their order, and the skills return what they did."""
+def test_the_second_run_requests_no_model(bundle: Path, captured: Path, tmp_path: Path) -> None:
+    """Without server and key, responses arrive in order, and the skills return the same output."""
     status, lines = run(bundle, tmp_path, "--debug-dir", str(captured))
 
     assert status == 0, lines
@@ -165,10 +167,10 @@ def test_one_corrupt_file_is_named_before_anything_is_done(
     assert not (tmp_path / "run").exists()
 
 
-def test_without_a_folder_the_bundle_answers_and_nobody_else(
+def test_without_a_folder_the_bundle_serves_all_responses(
     run_here: Run, bundle: Path, captured: Path, tmp_path: Path
 ) -> None:
-    """The key of the environment is of no use: a replay that was not told so asks no model."""
+    """Even with a key in the environment, a replay requests no model by itself."""
     with serve_model() as model:
         status, lines = run_here(bundle, tmp_path / "none", model=model)
         assert status == 78
@@ -192,14 +194,14 @@ def test_without_a_folder_the_bundle_answers_and_nobody_else(
 def test_modes_that_make_no_sense_are_refused(
     run_here: Run, bundle: Path, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
-    """Usage errors: nothing is asked, and no folder is made."""
+    """On a usage error no request is sent and no folder is created."""
     status, lines = run_here(bundle, tmp_path / "run", *options)
 
     assert (status, len(lines)) == (2, 1)
     assert said in lines[0]
 
 
-def test_no_key_is_told_when_a_model_is_to_be_asked(run_here: Run, bundle: Path, tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_when_a_model_is_needed(run_here: Run, bundle: Path, tmp_path: Path) -> None:
     """The line names the variable, and nothing pretends to be a recording."""
     status, lines = run_here(bundle, tmp_path / "run", "--debug-dir", str(tmp_path / "debug"))
 

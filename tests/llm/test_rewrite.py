@@ -51,7 +51,7 @@ def test_prompts_that_become_equal_keep_all_their_answers(tmp_path: Path) -> Non
     assert [each.sample_index for each in read_folder(tmp_path).responses] == [0, 1]
 
 
-def test_a_stopped_recording_is_cleaned_and_stays_stopped(tmp_path: Path) -> None:
+def test_an_interrupted_recording_is_redacted_and_stays_incomplete(tmp_path: Path) -> None:
     """Cleaning makes nothing whole."""
     used = opened(tmp_path, EchoClient)
     used.client.complete(request("hunter2"))
@@ -64,25 +64,25 @@ def test_a_stopped_recording_is_cleaned_and_stays_stopped(tmp_path: Path) -> Non
     assert mark.state == "stopped"
 
 
-def test_a_recording_that_is_under_way_is_cleaned_by_itself_at_its_end(tmp_path: Path) -> None:
-    """What was written before a secret was known is rewritten when the run closes; nobody else touches it before."""
+def test_an_open_recording_redacts_itself_at_its_end(tmp_path: Path) -> None:
+    """Files written before a secret was known are rewritten when the run closes, and not earlier by others."""
     known: list[str] = []
 
     def learning(text: str) -> str:
         return _clean(text) if known else text
 
-    with opened(tmp_path, EchoClient, clean=learning) as used:
+    with opened(tmp_path, EchoClient, redact=learning) as used:
         used.client.complete(request("hunter2"))
         assert not redact_responses(tmp_path, _clean)
         assert "hunter2" in files(tmp_path)[0].read_text()
         known.append("hunter2")
 
     assert "hunter2" not in "".join(path.read_text() for path in tmp_path.iterdir())
-    with opened(tmp_path, never, clean=learning) as used:
+    with opened(tmp_path, never, redact=learning) as used:
         assert used.client.complete(request("hunter2")).text == "standin"
 
 
-def test_a_refresh_is_cleaned_before_it_takes_the_place_of_the_old_responses(tmp_path: Path) -> None:
+def test_a_refresh_is_redacted_before_it_replaces_the_old_responses(tmp_path: Path) -> None:
     """The new responses are as clean as the old ones."""
     known: list[str] = []
 
@@ -92,7 +92,7 @@ def test_a_refresh_is_cleaned_before_it_takes_the_place_of_the_old_responses(tmp
     new_id = fresh_ids()
     for refresh in (False, True):
         known.clear()
-        used = opened(tmp_path, EchoClient, clean=learning, new_id=new_id, refresh=refresh)
+        used = opened(tmp_path, EchoClient, redact=learning, new_id=new_id, refresh=refresh)
         used.client.complete(request("hunter2"))
         known.append("hunter2")
         used.close()
@@ -102,8 +102,8 @@ def test_a_refresh_is_cleaned_before_it_takes_the_place_of_the_old_responses(tmp
     assert len(files(tmp_path)) == 1
 
 
-def test_an_exported_bundle_has_clean_responses(tmp_path: Path) -> None:
-    """`eikon export bundle --redacted` finds a token that only a model was told, and `eikon scan` finds none after."""
+def test_an_exported_bundle_has_redacted_responses(tmp_path: Path) -> None:
+    """`eikon export bundle --redacted` replaces a token that only a prompt has; `eikon scan` finds none then."""
     bundle = Path(shutil.copytree(TRACES / "shop_passing", tmp_path / "bundle"))
     with opened(bundle / RESPONSES_FOLDER, EchoClient) as used:
         used.client.complete(request(f"use {TOKEN}"))

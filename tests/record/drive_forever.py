@@ -17,9 +17,9 @@ async def main(directory: Path, url: str) -> None:
         open_recorder(directory, mission_text="Walk in circles", mission_id="circles") as mission,
         mission.subgoal("Walk", subgoal_id="walk"),
     ):
-        await mission.run(Navigate(url=f"{url}/"))
+        await mission.perform(Navigate(url=f"{url}/"))
         while True:
-            await mission.run(Click(target=css("#home")))
+            await mission.perform(Click(target=css("#home")))
             print("walked", flush=True)  # noqa: T201 - read by the test
 
 

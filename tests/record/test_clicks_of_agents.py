@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.actions import Click
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import deeds, warnings, watched
+from tests.record.recorded_page import recorded_actions, recorded_page, warnings
+
+pytestmark = pytest.mark.browser
 
 TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE = """<input id=name value="an old name"> <p id=said></p> <p id=typed></p>
@@ -31,7 +34,7 @@ def test_three_presses_and_a_click_by_force_are_repeated(chromium: Browser, site
     The page asks for each, and replays for nothing else.
     """
     site.answers["/over"] = site.answers["/typed"] = Answer(body="noted")
-    with watched(chromium, tmp_path / "b", TWICE) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         page = agent.page
         page.goto(site.put(PAGE))
         page.click("#name", click_count=3)
@@ -39,7 +42,7 @@ def test_three_presses_and_a_click_by_force_are_repeated(chromium: Browser, site
         page.locator("#under").click(force=True)
         assert page.inner_text("#typed") + page.inner_text("#said") == "newover"
 
-    first, _, last = deeds(tmp_path / "b")
+    first, _, last = recorded_actions(tmp_path / "b")
     assert isinstance(first, Click)
     assert isinstance(last, Click)
     assert (first.click_count, first.force, last.click_count, last.force) == (3, False, 1, True)

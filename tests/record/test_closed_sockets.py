@@ -1,4 +1,4 @@
-"""Who ends a WebSocket of a watched page, and how, is recorded as it was, and a sealed replay ends it so."""
+"""Who ends a WebSocket of a recorded page, and how, is recorded as it was, and a sealed replay ends it so."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from eikon_engine.network.store import read_network
 from eikon_engine.network.websocket import SocketClosed, SocketMessage
 from eikon_engine.record import AttachOptions
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import warnings, watched
+from tests.record.recorded_page import recorded_page, warnings
 from tests.sites.torture import serve_torture
+
+pytestmark = pytest.mark.browser
 
 TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE = """<p id=end>open</p><script>
@@ -40,7 +42,7 @@ def test_a_socket_ends_as_it_was_ended(chromium: Browser, site: PageSite, tmp_pa
     path, then, closes, shown = ENDS[way]
     with serve_torture() as torture:
         url = site.put(PAGE.format(url=torture.url.replace("http", "ws") + path, then=then))
-        with watched(chromium, tmp_path / "b", TWICE) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             agent.page.goto(url)
             expect(agent.page.locator("#end")).not_to_have_text("open")
             assert agent.page.locator("#end").text_content() == shown
@@ -56,7 +58,7 @@ def test_a_page_that_is_left_ends_its_sockets(chromium: Browser, site: PageSite,
     with serve_torture() as torture:
         shown = "end.textContent = 'connected'"
         url = site.put(PAGE.format(url=torture.url.replace("http", "ws") + "/ws/echo", then=shown))
-        with watched(chromium, tmp_path / "b", TWICE) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             agent.page.goto(url)
             expect(agent.page.locator("#end")).to_have_text("connected")
             agent.page.goto(site.put("<h1>Elsewhere</h1>"))
@@ -77,18 +79,18 @@ socket.onopen = () => {{
 </script>"""
 
 
-def test_what_a_page_sends_as_a_blob_is_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_a_blob_sent_by_a_page_is_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Messages keep their order, and each its bytes, though a Blob is read only after it was sent."""
     with serve_torture() as torture:
         url = site.put(SENDER.format(url=torture.url.replace("http", "ws") + "/ws/echo"))
-        with watched(chromium, tmp_path / "b", TWICE) as agent:
+        with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
             agent.page.goto(url)
             expect(agent.page.locator("#end")).not_to_have_text("open")
 
     network = read_network(tmp_path / "b" / "network")
     messages = [each for each in network.sockets if isinstance(each, SocketMessage)]
-    told = [network.body(each.body) if each.body is not None else (each.text or "").encode() for each in messages]
-    assert told[:3] == [b"in a blob \0\xff", b"\1\2", b"a text"]
+    contents = [network.body(each.body) if each.body is not None else (each.text or "").encode() for each in messages]
+    assert contents[:3] == [b"in a blob \0\xff", b"\1\2", b"a text"]
     assert [each.sender for each in messages] == ["page", "page", "page", "server"]
     assert warnings(tmp_path / "b") == ""
     assert agent.mission.report is not None
@@ -112,7 +114,7 @@ document.body.append(JSON.stringify([
 </script>"""
 
 
-def test_a_page_does_not_see_who_hears_its_sockets(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_a_page_cannot_detect_that_its_sockets_are_observed(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Names, classes, constants and errors are those of an unwatched page."""
     with serve_torture() as torture:
         url = site.put(SELF.format(url=torture.url.replace("http", "ws") + "/ws/echo"))
@@ -120,7 +122,7 @@ def test_a_page_does_not_see_who_hears_its_sockets(chromium: Browser, site: Page
         page.goto(url)
         alone = page.inner_text("body")
         page.close()
-        with watched(chromium, tmp_path / "b") as agent:
+        with recorded_page(chromium, tmp_path / "b") as agent:
             agent.page.goto(url)
             seen = agent.page.inner_text("body")
 

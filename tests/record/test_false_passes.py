@@ -15,6 +15,8 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import certificate_state
 from tests.browser.pages import Answer, PageSite
 
+pytestmark = pytest.mark.browser
+
 FORM = "<form method=post action=/sent><input name=a value=1><button>Send</button></form>"
 UNRECORDED = AttachOptions(certify=None)
 
@@ -32,7 +34,7 @@ def submit_by_handle(page: Page) -> None:
 
 
 @pytest.mark.parametrize("send", [submit_by_script, submit_by_handle])
-def test_what_no_replay_does_is_not_certified(
+def test_an_effect_that_no_replay_repeats_prevents_certification(
     chromium: Browser, site: PageSite, tmp_path: Path, send: Callable[[Page], None]
 ) -> None:
     """The form was sent in the recording, and no replay sends it: all of them agree, and that proves nothing."""
@@ -60,7 +62,7 @@ def test_an_error_of_the_agents_own_listener_reaches_the_agent(
     page = chromium.new_page()
 
     def check(_: object) -> None:
-        raise AssertionError("an answer that nobody wanted")
+        raise AssertionError("an unexpected response")
 
     def look() -> None:
         with record_mission(page, mission_text="Look", directory=tmp_path / "b", options=UNRECORDED):
@@ -70,7 +72,7 @@ def test_an_error_of_the_agents_own_listener_reaches_the_agent(
             for _ in range(3):
                 page.fill("#a", "x")
 
-    with pytest.raises(AssertionError, match="nobody wanted"):
+    with pytest.raises(AssertionError, match="an unexpected response"):
         look()
 
     page.context.close()
@@ -92,10 +94,8 @@ def test_a_password_typed_with_its_enter_is_in_no_file(chromium: Browser, site: 
     assert find_in_files(tmp_path / "b", {b"plum-orchard-77"}) == set()
 
 
-def test_a_password_for_a_field_that_never_came_is_in_no_file(
-    chromium: Browser, site: PageSite, tmp_path: Path
-) -> None:
-    """The selector says what it is for, whether anything matches it or not."""
+def test_a_password_for_a_missing_field_is_in_no_file(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The selector names the field, whether anything matches it or not."""
     url = site.put("<h1>No form here</h1>")
     page = chromium.new_page()
 

@@ -35,7 +35,7 @@ def imported(tmp_path: Path, *network: Line, files: dict[str, bytes] | None = No
 
 
 def warnings(tmp_path: Path) -> str:
-    """Return what the bundle says of what is missing."""
+    """Return the warnings of the bundle about missing parts."""
     return "\n".join(open_bundle(tmp_path / "bundle").trace.warnings)
 
 
@@ -50,7 +50,7 @@ def content(**fields: object) -> dict[str, object]:
     return {"content": {"mimeType": "text/plain", **fields}}
 
 
-def test_exchanges_stand_in_the_action_that_caused_them(tmp_path: Path) -> None:
+def test_exchanges_belong_to_the_action_that_caused_them(tmp_path: Path) -> None:
     """Their order is that of their ends, their phase that of the last action that had acted."""
     recording = imported(
         tmp_path,
@@ -71,8 +71,8 @@ def test_exchanges_stand_in_the_action_that_caused_them(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.lists(st.floats(0, 1e6)))
-def test_what_comes_later_is_never_of_an_earlier_phase(acts: list[float], times: list[float]) -> None:
-    """Moments keep the order of what came."""
+def test_a_later_exchange_is_never_in_an_earlier_phase(acts: list[float], times: list[float]) -> None:
+    """Moments keep the order of arrival."""
     known = tuple(ActionTime(at_ms=at_ms, phase=2 * place + 1, page_ms=0.0) for place, at_ms in enumerate(sorted(acts)))
     mission = ImportedMission(source="x", text="x", subgoals=(), action_times=known)
 
@@ -81,7 +81,7 @@ def test_what_comes_later_is_never_of_an_earlier_phase(acts: list[float], times:
     assert phases == sorted(phases)
 
 
-def test_bodies_come_from_the_archive(tmp_path: Path) -> None:
+def test_bodies_are_read_from_the_archive(tmp_path: Path) -> None:
     """Newer versions name files, older ones digests; what is sent has files too."""
     sent = {"method": "POST", "postData": {"mimeType": "text/plain", "_sha1": "cc.txt"}}
     recording = imported(
@@ -96,7 +96,7 @@ def test_bodies_come_from_the_archive(tmp_path: Path) -> None:
     assert [recording.body(each) for each in (*answers, *requests)] == [b"A", b"B", b"C"]
 
 
-def test_what_the_network_lacks_is_told(tmp_path: Path) -> None:
+def test_missing_parts_of_the_network_are_warnings(tmp_path: Path) -> None:
     """Missing files, scripts, uploads, downloads and sockets are named; requests of the test are left out."""
     upload = {"method": "POST", "headers": [{"name": "content-type", "value": "multipart/form-data; boundary=x"}]}
     attached = [{"name": "content-disposition", "value": "attachment; filename=a.txt"}]
@@ -111,17 +111,17 @@ def test_what_the_network_lacks_is_told(tmp_path: Path) -> None:
         entry(115, f"{URL}api", _apiRequest=True),
     )
 
-    told = warnings(tmp_path)
+    missing = warnings(tmp_path)
     assert [each.request.url.removeprefix(URL) for each in recording.exchanges] == ["gone", "a.js", "upload", "file"]
-    assert "line 1 (GET http://shop.test/gone): the attached file resources/gone.txt is missing" in told
-    assert "line 2 (GET http://shop.test/a.js): Playwright stores script bodies only in traces" in told
-    assert "line 3 (POST http://shop.test/upload): the trace does not contain the body of the upload" in told
-    assert "line 4 (GET http://shop.test/file): its download is not in the HAR" in told
-    assert "line 5 is the WebSocket ws://shop.test/live" in told
-    assert "1 requests of the test itself" in told
+    assert "line 1 (GET http://shop.test/gone): the attached file resources/gone.txt is missing" in missing
+    assert "line 2 (GET http://shop.test/a.js): Playwright stores script bodies only in traces" in missing
+    assert "line 3 (POST http://shop.test/upload): the trace does not contain the body of the upload" in missing
+    assert "line 4 (GET http://shop.test/file): its download is not in the HAR" in missing
+    assert "line 5 is the WebSocket ws://shop.test/live" in missing
+    assert "1 requests of the test itself" in missing
 
 
-def test_warnings_of_one_kind_are_told_three_times(tmp_path: Path) -> None:
+def test_at_most_three_warnings_of_a_kind_are_shown(tmp_path: Path) -> None:
     """The others are counted."""
     imported(tmp_path, *(entry(110 + n, f"{URL}{n}", response=content(_file="resources/x")) for n in range(9)))
 
@@ -129,7 +129,7 @@ def test_warnings_of_one_kind_are_told_three_times(tmp_path: Path) -> None:
     assert "6 more exchanges: the attached file resources/x" in warnings(tmp_path)
 
 
-def test_what_is_next_depends_on_what_is_there(tmp_path: Path) -> None:
+def test_the_suggested_next_step_depends_on_the_import(tmp_path: Path) -> None:
     """A whole network is certified; without one, or without its scripts, the mission is done once more."""
     script = entry(120, f"{URL}a.js", kind="script", response=content(size=-1))
     whole = write_zip(tmp_path / "whole.zip", VISIT, [entry(110)])
@@ -144,7 +144,7 @@ def test_what_is_next_depends_on_what_is_there(tmp_path: Path) -> None:
     )
 
 
-def test_a_har_gives_any_recording_its_network(tmp_path: Path) -> None:
+def test_a_har_adds_the_network_to_any_recording(tmp_path: Path) -> None:
     """Formats that hold none can be replayed sealed with it."""
     (tmp_path / "flow.json").write_bytes(devtools_flow("http://shop.test", "pass"))
     path = har(tmp_path / "a.har", entry(110), entry(120, f"{URL}data", kind="fetch"))
@@ -216,7 +216,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "bundle").exists()
 
 
-def test_a_folder_keeps_what_was_in_it(tmp_path: Path) -> None:
+def test_a_folder_keeps_its_other_files(tmp_path: Path) -> None:
     """What an import that failed had begun is taken away again, and nothing else."""
     har(tmp_path / "bad.har", entry(110), entry(111, startedDateTime="yesterday"))
     (tmp_path / "bundle").mkdir()

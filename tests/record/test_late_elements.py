@@ -15,8 +15,10 @@ from eikon_engine.record import target_probe as asking
 from eikon_engine.trace.actions import Drag
 from eikon_engine.trace.target import Identity
 from tests.browser.pages import PageSite
-from tests.record.watching import deeds, warnings, watched
+from tests.record.recorded_page import recorded_actions, recorded_page, warnings
 from tests.replay.conftest import replay
+
+pytestmark = pytest.mark.browser
 
 TWICE: Final = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 PAGE: Final = """<script>
@@ -41,7 +43,7 @@ DRAGGED: Final = """late(450, `<div id=here draggable=true ondragstart="this.tex
 
 def hit(folder: Path, place: int = 0) -> Identity:
     """Return what the element of an action was."""
-    target = getattr(deeds(folder)[place], "target", None)
+    target = getattr(recorded_actions(folder)[place], "target", None)
     assert target is not None
     assert target.identity is not None, warnings(folder)
     identity: Identity = target.identity
@@ -64,7 +66,7 @@ ACTS: Final[dict[str, tuple[str, Callable[[Page], object], str]]] = {
 def test_a_late_element_is_recorded_as_it_was(chromium: Browser, site: PageSite, tmp_path: Path, name: str) -> None:
     """What the action changes of its element is not in its identity."""
     script, act, was = ACTS[name]
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % script))
         act(agent.page)
 
@@ -82,7 +84,7 @@ def test_a_late_link_is_recorded_though_its_page_is_gone(
 ) -> None:
     """Neither nothing nor the namesake on the page that it leads to is taken for what was clicked."""
     url = site.put(PAGE % (LEADING % site.put(f"<h1>Basket</h1>{other}")))
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
         agent.page.click("#next")
         agent.page.wait_for_selector("h1")
@@ -93,7 +95,7 @@ def test_a_late_link_is_recorded_though_its_page_is_gone(
 def test_the_call_may_be_older_than_the_document(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A call that waits across a navigation is recorded with the element of the document that it acted in."""
     there = site.put(PAGE % RENAMED)
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(f"<script>setTimeout(() => location = '{there}', 200)</script>"))
         agent.page.click("button")
 
@@ -102,11 +104,11 @@ def test_the_call_may_be_older_than_the_document(chromium: Browser, site: PageSi
 
 def test_both_ends_of_a_late_drag_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The element that is dragged, and the one it is dropped on."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % DRAGGED))
         agent.page.drag_and_drop("#here", "#there")
 
-    (drag,) = deeds(tmp_path / "b")
+    (drag,) = recorded_actions(tmp_path / "b")
     assert isinstance(drag, Drag)
     assert drag.target.identity is not None
     assert drag.to.identity is not None
@@ -120,14 +122,14 @@ def test_both_ends_of_a_late_drag_are_recorded(chromium: Browser, site: PageSite
 def test_an_element_that_was_not_seen_in_time_is_remembered(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, was: str | None
 ) -> None:
-    """Its document knows what was hit; which element of it was meant is known where the selector still tells."""
+    """Its document knows what was hit; the target is known where the selector still matches."""
     monkeypatch.setattr(asking, "POLL_INTERVAL_S", 60)
     script, act, _ = ACTS[name]
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(PAGE % script))
         act(agent.page)
 
-    target = getattr(deeds(tmp_path / "b")[0], "target", None)
+    target = getattr(recorded_actions(tmp_path / "b")[0], "target", None)
     assert target is not None
     assert (target.identity and target.identity.name) == was
     assert ("could not be identified: it appeared late" in warnings(tmp_path / "b")) == (was is None)
@@ -139,7 +141,7 @@ def test_late_elements_replay(chromium: Browser, site: PageSite, tmp_path: Path)
     chain = f"""{FIELD}
       addEventListener('input', ({{ target }}) => {{ if (target.id) {{ {BOX} }} else {{ {RENAMED} }} }});
       addEventListener('click', ({{ target }}) => {{ if (target.localName === 'button') {{ {link} }} }});"""
-    with watched(chromium, tmp_path / "b", TWICE) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(site.put(PAGE % chain))
         agent.page.get_by_label("Code").fill("ab1")
         agent.page.get_by_role("checkbox").check()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import sync_playwright
 
 from eikon_engine.browser.executable import find_browser
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import PageSite
 
+pytestmark = pytest.mark.browser
 
-def test_the_languages_of_somebodys_browser_are_told_again(site: PageSite, tmp_path: Path) -> None:
-    """A browser with a window tells pages of more languages than its locale; a replay is told of the same."""
+
+def test_the_languages_of_a_headed_browser_are_replayed(site: PageSite, tmp_path: Path) -> None:
+    """A headed browser reports more languages than its locale, and a replay reports the same ones."""
     url = site.put("<p></p><script>document.querySelector('p').textContent = navigator.languages.join()</script>")
     options = AttachOptions(certify=CertifyOptions(runs=2))
     with sync_playwright() as playwright:

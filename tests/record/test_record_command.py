@@ -1,4 +1,4 @@
-"""`eikon record --script`: somebody's script or test, unchanged, becomes a bundle."""
+"""`eikon record --script` turns an unchanged script or test into a bundle."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from eikon_engine.cli.shell import run_command
 from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import kinds, steps
+from tests.record.recorded_page import kinds, steps
 from tests.replay.conftest import replay
+
+pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 USAGE = 2
@@ -73,7 +75,7 @@ def button(site: PageSite) -> str:
 
 
 def test_a_script_is_recorded_and_certified(button: str, tmp_path: Path) -> None:
-    """A script of nobody's making ends as a certified bundle that replays without its site."""
+    """An unchanged script becomes a certified bundle that replays without its site."""
     script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
 
     done = record("--script", script, "-o", tmp_path / "b", "--mission", "Press the button", "--", button)
@@ -136,7 +138,7 @@ def test_the_end_of_a_script_is_that_of_the_command(
         assert f"agent.py exited with status {status}; everything before that is recorded" in done.stderr
 
 
-def test_a_script_that_dies_keeps_what_it_did(button: str, tmp_path: Path) -> None:
+def test_a_script_that_fails_keeps_its_completed_actions(button: str, tmp_path: Path) -> None:
     """A process that ends without a word is one line; its journal opens as a bundle."""
     script = written(
         tmp_path, "agent.py", FAILING.format(end="import os; page.title(); page.hover('button'); os._exit(9)")
@@ -166,7 +168,7 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
     ("arguments", "wanted"),
     [
         (["--script", "missing.py"], "missing.py: no such Python script or pytest test"),
-        (["--script", "missing.py", "--trace", "b"], "found --trace and --script"),
+        (["--script", "missing.py", "--trace", "b"], "got --trace and --script"),
         ([], "expected one of --trace, --script and --url, got none"),
         (["--script", "a.py", "--clock", "stepped"], "--clock does not apply to --script; remove it"),
         (["--script", "a.py", "--var", "a=b"], "--var does not apply to --script; remove it"),
@@ -175,13 +177,13 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
 def test_wrong_usage_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], wanted: str
 ) -> None:
-    """What cannot be recorded is told, with what would do."""
+    """The error names what was given and what is expected."""
     status = run_command(eikon, ["record", *arguments, "-o", str(tmp_path / "b")], "eikon")
 
-    told = capsys.readouterr().err
+    error_text = capsys.readouterr().err
     assert status == USAGE
-    assert wanted in told
-    assert len(told.splitlines()) == 1
+    assert wanted in error_text
+    assert len(error_text.splitlines()) == 1
 
 
 SENDER = """
@@ -197,7 +199,7 @@ with sync_playwright() as playwright:
 
 
 def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Path) -> None:
-    """What a name, a pattern or their absence says of secrets holds for a script as for any other recording."""
+    """The redaction options apply to a script as to any other recording."""
     button = f"{site.url}/button"
     site.answers["/button"] = Answer(body="<p>here", headers=(("X-Widget", "q7Kd92mLx0pVz3Wt"),))
     script = written(tmp_path, "agent.py", SENDER)
@@ -221,8 +223,8 @@ def test_a_pattern_that_is_none_is_refused(button: str, tmp_path: Path) -> None:
     assert "malformed redaction pattern '('" in done.stderr
 
 
-def test_why_a_recording_is_not_certified_is_told_as_a_diagnostic(button: str, tmp_path: Path) -> None:
-    """The reason stands on standard error, what was made on standard output."""
+def test_the_reason_why_a_recording_is_not_certified_is_a_diagnostic(button: str, tmp_path: Path) -> None:
+    """The reason is on standard error, the result on standard output."""
     browser = find_browser(None, environ=os.environ).path
     text = FAILING.replace("launch()", f"launch(executable_path={str(browser)!r})").format(end="browser.close()")
     script = written(tmp_path, "agent.py", text)
@@ -237,7 +239,7 @@ def test_why_a_recording_is_not_certified_is_told_as_a_diagnostic(button: str, t
     ]
 
 
-def test_a_folder_that_is_taken_is_refused(button: str, tmp_path: Path) -> None:
+def test_a_folder_with_a_recording_is_rejected(button: str, tmp_path: Path) -> None:
     """A second recording into one folder leaves the first as it was."""
     script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
     asked = ("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)

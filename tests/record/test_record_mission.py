@@ -1,4 +1,4 @@
-"""The block around an agent: what it says of its mission, how it ends, and what it refuses."""
+"""The block around an agent: what it records about its mission, how it ends, and what it rejects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from eikon_engine.record import AttachOptions, record_mission
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed, Succeeded
 from tests.browser.pages import PageSite
-from tests.record.watching import QUICK, deeds, kinds, steps, warnings, watched
+from tests.record.recorded_page import QUICK, kinds, recorded_actions, recorded_page, steps, warnings
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
+
+pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,12 +34,12 @@ WIDGETS = """<input id=text aria-label=Name> <input type=file id=file aria-label
 <script>second.onclick = () => second.textContent = text.value + ' clicked'</script>"""
 
 
-def test_what_goes_by_handles_and_places_replays(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_calls_on_handles_and_coordinates_replay(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Keys, the buttons of the mouse, handles and file choosers do the same again, to the last element."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name\n")
     options = AttachOptions(certify=CertifyOptions(runs=2))
-    with watched(chromium, tmp_path / "b", options) as agent:
+    with recorded_page(chromium, tmp_path / "b", options) as agent:
         page = agent.page
         page.goto(site.put(WIDGETS))
         page.focus("#text")
@@ -59,10 +61,10 @@ def test_what_goes_by_handles_and_places_replays(chromium: Browser, site: PageSi
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
 
 
-def test_subgoals_group_what_is_done_in_them(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_subgoals_group_their_steps(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Actions inside of a subgoal are its own; those before, between and after are the mission's."""
     page_url = site.put("<button>Go</button>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page, mission = agent.page, agent.mission
         page.goto(page_url)
         with mission.subgoal("Press it", subgoal_id="press"):
@@ -83,10 +85,10 @@ def test_subgoals_group_what_is_done_in_them(chromium: Browser, site: PageSite, 
     assert open_bundle(tmp_path / "b").trace.status == "complete"
 
 
-def test_what_an_agent_says_is_written(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_tools_completions_and_extractions_are_recorded(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Skills give their output; tools, completions, extractions, warnings and the end are noted."""
     table = "<table id=t><tr><th>Name</th></tr><tr><td>Banana</td></tr></table>"
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         mission = agent.mission
         agent.page.goto(site.put(table))
         rows = mission.skill("extract_table", parameters={"selector": "#t"})
@@ -113,11 +115,11 @@ def test_what_an_agent_says_is_written(chromium: Browser, site: PageSite, tmp_pa
 
 def test_a_skill_that_fails_is_recorded_and_raised(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The agent gets the error of the skill, and the trace its message."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put("<p>no table"))
         with pytest.raises(SkillError):
             agent.mission.skill("extract_table", parameters={"selector": "#t"})
-        with pytest.raises(UsageError, match="wanted frame 'x' of page 0, found frames: ''"):
+        with pytest.raises(UsageError, match="page 0 has no frame 'x'; its frames: ''"):
             agent.mission.skill("extract_table", frame="x", parameters={"selector": "#t"})
 
     (used,) = open_bundle(tmp_path / "b").trace.subgoal_traces[0].skills_used
@@ -125,13 +127,13 @@ def test_a_skill_that_fails_is_recorded_and_raised(chromium: Browser, site: Page
     assert used.result.code == "skill-failed"
 
 
-def test_an_error_of_the_agent_is_recorded_and_goes_on(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_an_error_of_the_agent_is_recorded_and_reraised(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """What leaves the block leaves it unchanged; the mission has failed by it, and what was done is kept."""
     error = RuntimeError("the model gave up")
     page_url = site.put("<button>Go</button>")
 
     def give_up() -> None:
-        with watched(chromium, tmp_path / "b") as agent:
+        with recorded_page(chromium, tmp_path / "b") as agent:
             agent.page.goto(page_url)
             with agent.mission.subgoal("Press it"):
                 agent.page.click("button")
@@ -150,7 +152,7 @@ def test_an_error_of_the_agent_is_recorded_and_goes_on(chromium: Browser, site: 
 def test_an_attempt_that_fails_may_be_made_good(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """An error that leaves a subgoal and no more fails that attempt; the next one at it decides."""
     page_url = site.put("<button>Go</button>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(page_url)
         with pytest.raises(Error), agent.mission.subgoal("Press it", subgoal_id="press"):
             agent.page.click("#none", timeout=100)
@@ -165,7 +167,7 @@ def test_an_attempt_that_fails_may_be_made_good(chromium: Browser, site: PageSit
 def test_subgoals_do_not_nest(chromium: Browser, tmp_path: Path) -> None:
     """A subgoal inside of another is refused, in one line that names both."""
     with (
-        watched(chromium, tmp_path / "b") as agent,
+        recorded_page(chromium, tmp_path / "b") as agent,
         agent.mission.subgoal("outer"),
         pytest.raises(UsageError, match=r"^subgoal 'inner' started inside subgoal subgoal_1; end that subgoal first$"),
     ):
@@ -175,7 +177,7 @@ def test_subgoals_do_not_nest(chromium: Browser, tmp_path: Path) -> None:
 def test_a_base_url_is_the_contexts(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A path that an agent goes to is recorded whole."""
     url = site.put("<p>here")
-    with watched(chromium, tmp_path / "b", base_url=site.url) as agent:
+    with recorded_page(chromium, tmp_path / "b", base_url=site.url) as agent:
         agent.page.goto(url.removeprefix(site.url))
 
     action = steps(tmp_path / "b")[0].action
@@ -187,7 +189,7 @@ def test_a_base_url_is_the_contexts(chromium: Browser, site: PageSite, tmp_path:
 def test_a_browser_may_be_closed_inside(chromium: Browser, site: PageSite, tmp_path: Path, what: str) -> None:
     """An agent that closes its page or context leaves a recording that opens, with all that it did."""
     url = site.put("<button>Go</button>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
         agent.page.click("button")
         (agent.page if what == "page" else agent.page.context).close()
@@ -197,7 +199,7 @@ def test_a_browser_may_be_closed_inside(chromium: Browser, site: PageSite, tmp_p
 
 
 def test_a_page_that_shows_something_is_too_late(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """What was loaded before is not in a recording: one line says so, and nothing is left behind."""
+    """A page with a loaded document is rejected in one line, and nothing is left behind."""
     url = site.put("<p>here")
     page = chromium.new_page()
     page.goto(url)
@@ -212,7 +214,7 @@ def test_a_page_that_shows_something_is_too_late(chromium: Browser, site: PageSi
     assert not (tmp_path / "b").exists()
 
 
-def test_what_others_put_into_a_folder_stays(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_files_of_others_stay_in_the_folder(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A recording that does not begin takes away what it wrote, and nothing else; the folder is as good as before."""
     (tmp_path / "b" / "network").mkdir(parents=True)
     (tmp_path / "b" / "network" / "notes.txt").write_text("mine")
@@ -225,12 +227,12 @@ def test_what_others_put_into_a_folder_stays(chromium: Browser, site: PageSite, 
     page.close()
     files = [each.relative_to(tmp_path / "b").as_posix() for each in (tmp_path / "b").rglob("*") if each.is_file()]
     assert files == ["network/notes.txt"]
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put("<p>again"))
 
 
-def test_what_is_no_page_is_refused(chromium: Browser, tmp_path: Path) -> None:
-    """A browser, or anything else, is no context: one line says what is."""
+def test_an_object_that_is_no_page_is_rejected(chromium: Browser, tmp_path: Path) -> None:
+    """The error for anything but a context or page names what is expected."""
     for wrong, name in ((chromium, "Browser"), ("page", "str")):
         with pytest.raises(UsageError, match=rf"^cannot record {name}: expected a Playwright BrowserContext or Page$"):
             record_mission(wrong, mission_text="Wrong", directory=tmp_path / "b", options=QUICK)
@@ -253,20 +255,20 @@ def test_the_block_is_of_the_agents_kind(chromium: Browser, tmp_path: Path) -> N
 def test_a_recording_is_never_written_over(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A folder that holds a recording is refused, and the recording stays; the agent's page stays usable."""
     url = site.put("<p>here")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
     before = (tmp_path / "b" / "trace.json").read_bytes()
 
-    with pytest.raises(OutputError, match="already"), watched(chromium, tmp_path / "b"):
+    with pytest.raises(OutputError, match="already"), recorded_page(chromium, tmp_path / "b"):
         pass
 
     assert (tmp_path / "b" / "trace.json").read_bytes() == before
 
 
-def test_a_killed_process_leaves_what_it_did(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_its_completed_actions(tmp_path: Path) -> None:
     """Kill an agent in the middle: its journal opens as a bundle, with every action that had ended."""
     with serve_shop() as shop:
-        command = [sys.executable, str(ROOT / "tests" / "attach" / "walk_forever.py"), str(tmp_path / "b"), shop.url]
+        command = [sys.executable, str(ROOT / "tests" / "record" / "walk_forever.py"), str(tmp_path / "b"), shop.url]
         environ = {**os.environ, "PYTHONPATH": str(ROOT)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
             assert process.stdout is not None
@@ -276,5 +278,5 @@ def test_a_killed_process_leaves_what_it_did(tmp_path: Path) -> None:
 
     assert open_bundle(tmp_path / "b").trace.status == "aborted"
     assert set(kinds(tmp_path / "b")) == {"click"}
-    assert len(deeds(tmp_path / "b")) >= 3
+    assert len(recorded_actions(tmp_path / "b")) >= 3
     assert "ended early" in warnings(tmp_path / "b")

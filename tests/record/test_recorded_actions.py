@@ -1,4 +1,4 @@
-"""Whatever an agent does through Playwright stands in the recording: what, to which element, and how it went."""
+"""Every Playwright call of an agent is recorded with its action, target and result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from eikon_engine.trace.actions import Drag, FileInput, Mouse, SelectOption, Set
 from eikon_engine.trace.execution import Succeeded
 from tests.browser.pages import Answer, PageSite
 from tests.record.forms import FORM
-from tests.record.watching import deeds, kinds, steps, warnings, watched
+from tests.record.recorded_page import kinds, recorded_actions, recorded_page, steps, warnings
+
+pytestmark = pytest.mark.browser
 
 
 def fill_and_clear(page: Page) -> None:
@@ -89,7 +91,7 @@ def test_each_call_is_an_action(
     chromium: Browser, site: PageSite, tmp_path: Path, do: Callable[[Page], None], wanted: list[str]
 ) -> None:
     """Calls on pages, locators, keyboard and mouse are recorded in their order, and all of them as they went."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         do(agent.page)
 
@@ -100,7 +102,7 @@ def test_each_call_is_an_action(
 
 def test_options_are_recorded_as_they_were_chosen(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """By value, label or place; a text that is either is recorded as the value that it chose."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(FORM))
         page.select_option("#one", "Beta")
@@ -108,7 +110,7 @@ def test_options_are_recorded_as_they_were_chosen(chromium: Browser, site: PageS
         page.select_option("#one", index=1)
         page.select_option("#many", ["a", "Beta"])
 
-    chosen = [deed for deed in deeds(tmp_path / "b") if isinstance(deed, SelectOption)]
+    chosen = [deed for deed in recorded_actions(tmp_path / "b") if isinstance(deed, SelectOption)]
     assert [(each.by, each.options) for each in chosen] == [
         ("value", ("b",)),
         ("label", ("Alpha",)),
@@ -119,7 +121,7 @@ def test_options_are_recorded_as_they_were_chosen(chromium: Browser, site: PageS
 
 def test_a_drag_is_recorded_however_it_is_done(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """One call of two elements, or the buttons of the mouse between two hovers: pressed and released where they lie."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(FORM))
         page.drag_and_drop("#here", "#there")
@@ -129,7 +131,7 @@ def test_a_drag_is_recorded_however_it_is_done(chromium: Browser, site: PageSite
         page.mouse.up()
         middle = page.locator("#here").bounding_box()
 
-    drag, _, down, _, up = deeds(tmp_path / "b")
+    drag, _, down, _, up = recorded_actions(tmp_path / "b")
     assert middle is not None
     assert isinstance(drag, Drag)
     assert (drag.target.selector, drag.to.selector) == ("#here", "#there")
@@ -145,7 +147,7 @@ def test_a_drag_is_recorded_however_it_is_done(chromium: Browser, site: PageSite
 
 def test_dialogs_are_answered_before_they_open(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """What an agent accepts is an action of its own before the one that asks; what it dismisses needs none."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put("<button onclick=\"window.said = prompt('Name?', 'x')\">Ask</button>"))
         page.once("dialog", lambda dialog: dialog.accept("Ada"))
@@ -156,7 +158,7 @@ def test_dialogs_are_answered_before_they_open(chromium: Browser, site: PageSite
         page.click("button")
         assert page.evaluate("said") is None
 
-    answer, *clicks = deeds(tmp_path / "b")
+    answer, *clicks = recorded_actions(tmp_path / "b")
     assert answer.type == "answer_dialog"
     assert (answer.accept, answer.text) == (True, "Ada")
     assert [click.type for click in clicks] == ["click"] * 3
@@ -165,7 +167,7 @@ def test_dialogs_are_answered_before_they_open(chromium: Browser, site: PageSite
 def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A popup is switched to before it is used; a page of the agent's own is opened; both are closed."""
     other = site.put("<button id=other>Other</button>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(f"<button onclick=\"window.open('{other}')\">Open</button>"))
         with page.expect_popup() as opening:
@@ -176,7 +178,7 @@ def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_
         own.goto(other)
         own.close()
 
-    assert [(deed.type, deed.page) for deed in deeds(tmp_path / "b")] == [
+    assert [(deed.type, deed.page) for deed in recorded_actions(tmp_path / "b")] == [
         ("click", 0),
         ("switch_page", 1),
         ("click", 1),
@@ -190,7 +192,7 @@ def test_pages_are_waited_for_and_opened(chromium: Browser, site: PageSite, tmp_
 def test_a_download_belongs_to_the_click_that_began_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The agent gets its file, and the recording knows name and content."""
     site.answers["/file.bin"] = Answer(body=b"\0\1\2", content_type="application/octet-stream")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put("<a href=/file.bin download>Load</a>"))
         with page.expect_download() as loading:
@@ -228,15 +230,15 @@ def choose_by_chooser(page: Page, file: Path) -> None:
 def test_an_upload_is_in_the_bundle(
     chromium: Browser, site: PageSite, tmp_path: Path, choose: Callable[[Page, Path], None]
 ) -> None:
-    """Files that an agent gives to a field are kept, by whichever way, as what the page took them for."""
+    """Uploaded files are stored however they were passed, with the type the page got."""
     file = tmp_path / "list.csv"
     file.write_bytes(b"name,price\n")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(UPLOAD))
         choose(agent.page, file)
         taken_for = agent.page.evaluate("said")
 
-    upload = deeds(tmp_path / "b")[-1]
+    upload = recorded_actions(tmp_path / "b")[-1]
     assert isinstance(upload, SetInputFiles)
     assert upload.target.selector == "#file"
     assert upload.target.identity is not None

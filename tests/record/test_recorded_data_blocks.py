@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 TOKEN = "kJ83hdPq0zLmWv7TnXy2Rb5c"
 TOO_LONG = 262_145
 
@@ -76,16 +78,16 @@ def bundle(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def record() -> None:
         async with open_recorder(folder, mission_text="Read it") as mission, mission.subgoal("Read"):
-            await mission.run(Navigate(url=shop.url))
+            await mission.perform(Navigate(url=shop.url))
             await mission.skill("extract_metadata")
-            await mission.run(Click(target=css("button")))
+            await mission.perform(Click(target=css("button")))
 
     SHARED.run(record())
     return folder
 
 
 def test_a_skill_finds_json_ld_while_it_is_recorded(bundle: Path) -> None:
-    """The output has the block as the page says it, and tells of the one that was too long to be kept."""
+    """The output has the block as in the page, and reports the one that was too long to store."""
     (subgoal,) = open_bundle(bundle).trace.subgoal_traces
     output: Any = subgoal.skills_used[0].output
     (product,) = output["json_ld"]
@@ -106,15 +108,15 @@ def test_snapshots_keep_data_and_nothing_that_runs(bundle: Path) -> None:
     assert [[row[1] for row in rows][1:] for rows in data] == [['{"step": 1}', TOO_LONG], ['{"step": 2}', TOO_LONG]]
 
 
-def test_a_sealed_replay_gives_the_same(bundle: Path, tmp_path: Path) -> None:
+def test_a_sealed_replay_produces_the_same_output(bundle: Path, tmp_path: Path) -> None:
     """The skill is run again on the stored page, and the pages are those of the recording."""
     outcome = replay(bundle, tmp_path / "run", secrets={})
 
     assert outcome.verdict == "faithful"
 
 
-def test_rerunning_skills_gives_the_same(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`eikon skills rerun`, which makes the page in another way, finds what the mission found."""
+def test_rerunning_skills_produces_the_same_output(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`eikon skills rerun`, which rebuilds the page differently, returns the same output."""
     assert run_command(eikon, ["skills", "rerun", str(bundle)], "eikon") == 0
     assert "1 unchanged, 0 changed, 0 not rerun" in capsys.readouterr().err
 
@@ -124,7 +126,7 @@ def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) ->
 
     async def record() -> str:
         async with open_recorder(tmp_path / "b", mission_text="Read it") as mission, mission.subgoal("Read"):
-            await mission.run(Navigate(url=f"{shop.url}many"))
+            await mission.perform(Navigate(url=f"{shop.url}many"))
             return await mission.html()
 
     scripts = LexborHTMLParser(SHARED.run(record())).css("script")
@@ -134,7 +136,7 @@ def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) ->
 
 
 def test_a_token_in_json_ld_is_in_no_file(bundle: Path, tmp_path: Path) -> None:
-    """It is found as in every text, and a stand-in is in its place; in what a replay leaves, too."""
+    """It is found as in every text and replaced by a stand-in, also in the files of a replay."""
     replay(bundle, tmp_path / "run", secrets={})
 
     assert left_in(bundle, {"token": TOKEN}) == set()
@@ -144,7 +146,7 @@ def test_a_token_in_json_ld_is_in_no_file(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_changed_json_ld_diverges_and_is_shown(shop: Shop, bundle: Path, tmp_path: Path) -> None:
-    """A live replay on a site with another price says which value is another one."""
+    """A live replay on a site with another price names the changed value."""
     shop.price = "1.35"
     try:
         outcome = replay(bundle, tmp_path / "run", secrets={}, network="live")
@@ -158,7 +160,7 @@ def test_changed_json_ld_diverges_and_is_shown(shop: Shop, bundle: Path, tmp_pat
 
 
 def test_a_token_in_a_stored_block_is_found(tmp_path: Path) -> None:
-    """Where it stands in a snapshot in clear, and nowhere else, `eikon scan` finds it."""
+    """`eikon scan` finds it even if only a snapshot has it in plain text."""
     extras = FrameExtras(data=((0, json.dumps({"access_token": TOKEN})),))
     root = DomNode(tag="script", attributes=(("type", "application/json"),))
     frame = FrameSnapshot(path="", url="", name="", doctype="", root=root, extras=extras)

@@ -1,4 +1,4 @@
-"""What an agent types into a password field is in no file, by whichever way it got there."""
+"""A password that an agent types is in no file, however it was typed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from eikon_engine.redact.scan import find_in_files
 from eikon_engine.trace.actions import Fill, InsertText, SecretRef, TypeText
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, Asked, PageSite
-from tests.record.watching import deeds, watched
+from tests.record.recorded_page import recorded_actions, recorded_page
+
+pytestmark = pytest.mark.browser
 
 PASSWORD = "lime-grove-88"
 LOGIN = """<form method=post action=/in><input id=name name=name aria-label=Name>
@@ -59,36 +61,36 @@ def echo(asked: Asked) -> Answer:
 def test_a_password_is_in_no_file(
     chromium: Browser, site: PageSite, tmp_path: Path, give: Callable[[Page], None]
 ) -> None:
-    """Neither the trace nor a body that sent it, nor the page that says it again, has it: its name stands there."""
+    """Trace, request body and the page that echoes it have its name instead."""
     site.answers["/in"] = echo
     url = site.put(LOGIN)
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
         give(agent.page)
         agent.page.click("button")
         agent.page.wait_for_selector("h1")
 
-    texts = [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, Fill | TypeText | InsertText)]
+    texts = [deed.text for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Fill | TypeText | InsertText)]
     assert SecretRef(secret="PASSWORD") in texts
     assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
     assert any(PASSWORD.encode() in asked.body for asked in site.asked)
 
 
 @pytest.mark.parametrize("where", ["frame", "shadow"])
-def test_a_password_typed_into_what_has_the_focus_is_found_inside(
+def test_a_password_typed_into_the_focused_element_is_found(
     chromium: Browser, site: PageSite, tmp_path: Path, where: str
 ) -> None:
     """The field may be in a frame of another site or in a shadow root: what goes to the keyboard is a secret."""
     inner = site.put(LOGIN).replace(site.url, site.elsewhere)
     shadow = f"<div id=host></div><script>host.attachShadow({{mode: 'open'}}).innerHTML = `{LOGIN}`</script>"
     url = site.put(f"<iframe src={inner}></iframe>" if where == "frame" else shadow)
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(url)
         (page.frame_locator("iframe") if where == "frame" else page).locator("#password").click()
         page.keyboard.type(PASSWORD)
 
-    assert [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, InsertText)] == [
+    assert [deed.text for deed in recorded_actions(tmp_path / "b") if isinstance(deed, InsertText)] == [
         SecretRef(secret="PASSWORD")
     ]
     assert find_in_files(tmp_path / "b", {PASSWORD.encode()}) == set()
@@ -97,23 +99,23 @@ def test_a_password_typed_into_what_has_the_focus_is_found_inside(
 def test_other_texts_of_the_keyboard_are_none(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A text for a plain field stays a text, though a password field is on the page and was used before."""
     url = site.put(LOGIN)
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(url)
         page.click("#password")
         page.click("#name")
         page.keyboard.type("ada")
 
-    assert [deed.text for deed in deeds(tmp_path / "b") if isinstance(deed, InsertText)] == ["ada"]
+    assert [deed.text for deed in recorded_actions(tmp_path / "b") if isinstance(deed, InsertText)] == ["ada"]
 
 
 def test_named_secrets_are_written_nowhere(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """A value that was named stands in no text that the agent says, does or fails by."""
+    """A declared value is in no text of the agent: steps, calls or errors."""
     url = site.put(LOGIN)
     options = AttachOptions(certify=None, secrets={"CUSTOMER": PASSWORD})
 
     def work() -> None:
-        with watched(chromium, tmp_path / "b", options) as agent:
+        with recorded_page(chromium, tmp_path / "b", options) as agent:
             page, mission = agent.page, agent.mission
             with mission.subgoal(f"Look for {PASSWORD}", subgoal_id=PASSWORD):
                 page.goto(f"{url}?of={PASSWORD}")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from eikon_engine.trace.actions import Click, Fill, Mouse
 from tests.browser.pages import PageSite
 from tests.record.forms import FORM
-from tests.record.watching import deeds, watched
+from tests.record.recorded_page import recorded_actions, recorded_page
+
+pytestmark = pytest.mark.browser
 
 
 def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The selector of the agent is kept, with role and name of what it found, and the options of the call."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(FORM))
         agent.page.click("#go", button="right", modifiers=["Shift"], position={"x": 3, "y": 4}, timeout=900)
 
-    (click,) = deeds(tmp_path / "b")
+    (click,) = recorded_actions(tmp_path / "b")
     assert isinstance(click, Click)
     assert click.target.selector == "#go"
     assert click.target.identity is not None
@@ -28,8 +31,8 @@ def test_a_target_is_known_by_the_element_that_was_hit(chromium: Browser, site: 
 
 
 def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """What is done in a frame names the way to it, whether the agent went by locator, frame or handle."""
-    with watched(chromium, tmp_path / "b") as agent:
+    """An action in a frame has the path to it, whether the agent used a locator, a frame or a handle."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put('<iframe name=inner srcdoc="<input id=in aria-label=In>"></iframe>'))
         page.frame_locator("iframe").locator("#in").fill("a")
@@ -40,7 +43,7 @@ def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_pa
         assert handle is not None
         handle.fill("c")
 
-    targets = [deed.target for deed in deeds(tmp_path / "b") if isinstance(deed, Fill)]
+    targets = [deed.target for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Fill)]
     assert [str(target) for target in targets] == [
         "iframe >> #in",
         'iframe[name="inner"] >> #in',
@@ -49,9 +52,11 @@ def test_frames_lead_to_their_elements(chromium: Browser, site: PageSite, tmp_pa
     assert [target.identity and target.identity.name for target in targets] == ["In"] * 3
 
 
-def test_handles_are_recorded_by_what_finds_their_element(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_handles_are_recorded_with_the_selector_of_their_element(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
     """An element that the agent holds is found by its own selector, if that finds it alone, or else by its place."""
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(site.put(FORM))
         page.locator("#go").element_handle().click()
@@ -67,7 +72,7 @@ def test_handles_are_recorded_by_what_finds_their_element(chromium: Browser, sit
         assert found is not None
         found.fill("a")
 
-    targets = [deed.target for deed in deeds(tmp_path / "b") if isinstance(deed, Click | Fill)]
+    targets = [deed.target for deed in recorded_actions(tmp_path / "b") if isinstance(deed, Click | Fill)]
     assert [target.selector for target in targets] == [
         "#go",
         "html > body > p:nth-of-type(2)",
@@ -78,16 +83,16 @@ def test_handles_are_recorded_by_what_finds_their_element(chromium: Browser, sit
     assert [target.identity and target.identity.text for target in targets] == ["Go", "second", "first", "Go", ""]
 
 
-def test_the_mouse_says_what_lay_under_it(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_mouse_actions_record_the_element_under_the_pointer(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """A click at a place names the element there, inside of a shadow root too."""
     host = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<button>Deep</button>'</script>"
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(site.put(host))
         box = agent.page.locator("button").bounding_box()
         assert box is not None
         agent.page.mouse.click(box["x"] + 2, box["y"] + 2)
 
-    (click,) = deeds(tmp_path / "b")
+    (click,) = recorded_actions(tmp_path / "b")
     assert isinstance(click, Mouse)
     assert click.under is not None
     assert (click.under.role, click.under.name) == ("button", "Deep")

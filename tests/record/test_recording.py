@@ -24,6 +24,8 @@ from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 from tests.sites.static import serve_folder
 
+pytestmark = pytest.mark.browser
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -114,14 +116,14 @@ def test_an_upload_lies_in_the_bundle(tmp_path: Path) -> None:
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
 
 
-def test_a_failed_action_is_recorded_and_goes_on_to_the_caller(tmp_path: Path) -> None:
+def test_a_failed_action_is_recorded_and_raised(tmp_path: Path) -> None:
     """Miss a target: the caller gets the error, the trace the failure with its code."""
     with serve_shop() as shop:
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Fail") as mission, mission.subgoal("Look"):
-                await mission.run(Navigate(url=f"{shop.url}/"))
-                await mission.run(Click(target=css("#nothing"), timeout_ms=200))
+                await mission.perform(Navigate(url=f"{shop.url}/"))
+                await mission.perform(Click(target=css("#nothing"), timeout_ms=200))
 
         with pytest.raises(TargetMissingError):
             SHARED.run(record())
@@ -153,7 +155,7 @@ def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
     """Refuse an action outside of a subgoal, and a subgoal inside of another."""
 
     async def stray(mission: MissionRecorder) -> None:
-        await mission.run(Navigate(url="about:blank"))
+        await mission.perform(Navigate(url="about:blank"))
 
     async def nested(mission: MissionRecorder) -> None:
         async with mission.subgoal("outer"), mission.subgoal("inner"):
@@ -173,8 +175,8 @@ def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
 
     async def search(mission: MissionRecorder, url: str) -> None:
         async with mission.subgoal("Search"):
-            await mission.run(Navigate(url=f"{url}/?q=swordfish-7"))
-            await mission.run(Fill(target=css("#search"), text="about swordfish-7 and bananas"))
+            await mission.perform(Navigate(url=f"{url}/?q=swordfish-7"))
+            await mission.perform(Fill(target=css("#search"), text="about swordfish-7 and bananas"))
 
     with serve_shop() as shop:
 
@@ -206,9 +208,9 @@ def test_a_password_that_the_page_showed_before_is_in_no_file(secrets: dict[str,
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Sign up") as mission, mission.subgoal("Sign up"):
-                await mission.run(Navigate(url=f"{url}/index.html"))
-                await mission.run(Fill(target=css("#p"), text="plum-4711"))
-                await mission.run(Click(target=css("button")))
+                await mission.perform(Navigate(url=f"{url}/index.html"))
+                await mission.perform(Fill(target=css("#p"), text="plum-4711"))
+                await mission.perform(Click(target=css("button")))
 
         SHARED.run(record())
 
@@ -221,13 +223,13 @@ def test_a_password_that_the_page_showed_before_is_in_no_file(secrets: dict[str,
 
 
 def test_a_declared_secret_is_in_no_text_of_the_trace(tmp_path: Path) -> None:
-    """Mention a secret everywhere a mission can: its name stands in every file, its value in none."""
+    """Use a secret everywhere a mission can: files have its name, never its value."""
     value = "lime-grove-88"
 
     async def mention(mission: MissionRecorder, url: str) -> None:
         async with mission.subgoal(f"Look for {value}", subgoal_id=f"find {value}"):
-            await mission.run(Navigate(url=f"{url}/"))
-            await mission.run(Screenshot())
+            await mission.perform(Navigate(url=f"{url}/"))
+            await mission.perform(Screenshot())
             await mission.skill("extract_listing", parameters={"selector": "article.card", "fields": {value: "h2"}})
             mission.extraction("found", {"word": [value]})
             mission.warn(f"nothing about {value}")
@@ -248,16 +250,16 @@ def test_a_declared_secret_is_in_no_text_of_the_trace(tmp_path: Path) -> None:
 
 
 def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> None:
-    """Name a subgoal like a way out of the bundle: its screenshot stays inside, and the bundle reads back."""
+    """A subgoal named like a path outside the bundle keeps its screenshot inside; the folder is given as text."""
     with serve_shop() as shop:
 
         async def record() -> None:
             async with (
-                open_recorder(tmp_path / "in" / "b", mission_text="Escape") as mission,
+                open_recorder(str(tmp_path / "in" / "b"), mission_text="Escape") as mission,
                 mission.subgoal("Escape", subgoal_id="../../escaped/z"),
             ):
-                await mission.run(Navigate(url=f"{shop.url}/"))
-                await mission.run(Screenshot())
+                await mission.perform(Navigate(url=f"{shop.url}/"))
+                await mission.perform(Screenshot())
 
         SHARED.run(record())
 
@@ -277,14 +279,14 @@ def test_a_disk_that_fills_up_fails_the_recording_and_leaves_it_whole(tmp_path: 
 
         async def record() -> None:
             async with open_recorder(tmp_path / "b", mission_text="Fill up") as mission, mission.subgoal("Look"):
-                await mission.run(Navigate(url=page))
+                await mission.perform(Navigate(url=page))
                 shutil.rmtree(blobs)
                 blobs.write_text("in the way of every other body")
-                await mission.run(Click(target=css("#b")))
+                await mission.perform(Click(target=css("#b")))
 
-        with pytest.raises(OutputError, match="cannot be written"):
+        with pytest.raises(OutputError, match="cannot write the blob"):
             SHARED.run(record())
 
     trace = open_bundle(tmp_path / "b").trace
     assert trace.status == "failed"
-    assert any("cannot be written" in failure.message for failure in trace.failures)
+    assert any("cannot write the blob" in failure.message for failure in trace.failures)

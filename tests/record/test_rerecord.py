@@ -1,4 +1,4 @@
-"""A mission that is done once more keeps what its recording said, and tells what it cannot keep."""
+"""A mission recorded again keeps the steps of its recording and warns about those it cannot keep."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eikon_engine.trace.observation import Observation, PageObservation
 from eikon_engine.trace.rules import QueryKeyRule
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
-from tests.record.asking import QUESTION, skills_of
+from tests.record.skill_models import QUESTION, skills_of
 from tests.sites.model_server import answer_error, answer_text, serve_model
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from tests.sites.model_server import ModelServer
+
+pytestmark = pytest.mark.browser
 
 TABLE = "<!doctype html><title>Prices</title><table><tr><th>Fruit<th>Price<tr><td>Plum<td>{price}</table>"
 SCREEN = RecordOptions(
@@ -50,7 +52,7 @@ def rows_of(usage: SkillUsage) -> JsonValue:
 async def _record(folder: Path, url: str) -> None:
     recorder = open_recorder(folder, mission_text="Read prices", mission_id="prices", options=SCREEN)
     async with recorder as mission, mission.subgoal("Read", subgoal_id="read"):
-        await mission.run(Navigate(url=url))
+        await mission.perform(Navigate(url=url))
         await mission.skill("extract_table", parameters={"selector": "table"})
         mission.tool("search", {"for": "plum"}, result="none")
         mission.extraction("price", "3")
@@ -59,7 +61,7 @@ async def _record(folder: Path, url: str) -> None:
 def test_masks_rules_environment_and_skills_are_those_of_the_recording(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The skill reads the page of today; a call of a tool and an extraction are told as left out."""
+    """The skill reads the current page; a tool call and an extraction are warnings, because they are omitted."""
     first, again = tmp_path / "first", tmp_path / "again"
     with serve_pages() as site:
         site.answers["/"] = Answer(body=TABLE.format(price=3))
@@ -79,24 +81,24 @@ def test_masks_rules_environment_and_skills_are_those_of_the_recording(
     assert after.network == network
     (attempt,) = after.subgoal_traces
     assert [rows_of(each) for each in attempt.skills_used] == [[{"Fruit": "Plum", "Price": "4"}]]
-    told = [each for each in after.warnings if each.startswith("not recorded again: ")]
-    assert len(told) == 2
-    assert "1 tool call" in told[0]
-    assert "1 extraction" in told[1]
+    omitted = [each for each in after.warnings if each.startswith("not recorded again: ")]
+    assert len(omitted) == 2
+    assert "1 tool call" in omitted[0]
+    assert "1 extraction" in omitted[1]
 
 
 async def _ask(folder: Path, url: str, model: ModelServer) -> None:
     options = RecordOptions(completion_client=OpenAIClient(api_key="none", base_url=model.url))
     recorder = open_recorder(folder, mission_text="Ask", mission_id="ask", options=options)
     async with recorder as mission, mission.subgoal("Ask", subgoal_id="ask"):
-        await mission.run(Navigate(url=url))
+        await mission.perform(Navigate(url=url))
         await mission.skill("ask_page", parameters=QUESTION)
         with pytest.raises(CompletionError):
             await mission.skill("ask_page", parameters=QUESTION)
 
 
-def test_skills_that_asked_a_model_get_its_recorded_answers(tmp_path: Path) -> None:
-    """The model is gone: the same page has its answer and its failure; another page asks what nobody answered."""
+def test_skills_get_the_recorded_responses_of_their_model(tmp_path: Path) -> None:
+    """Without the model, the same page gets its recorded response and failure; another page has none."""
     first = tmp_path / "first"
     with serve_pages() as site:
         site.answers["/"] = Answer(body=TABLE.format(price=3))

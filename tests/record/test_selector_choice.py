@@ -30,7 +30,7 @@ def test_a_doubtful_selector_needs_proof() -> None:
 
 
 def test_a_place_is_weak_and_no_selector_is_weaker() -> None:
-    """Both are told, with the reason; the element that was hit is known in either case."""
+    """Both cases are warnings with a reason; the element that was hit is known in either case."""
     by_place = choose_target(ElementDescription(key="1", names=(ROLE, PLACE), identity=IDENTITY), ())
     by_nothing = choose_target(ElementDescription(key="1", names=(ROLE,), identity=IDENTITY), ())
 

@@ -13,18 +13,20 @@ from eikon_engine.dom import render_plain_html
 from eikon_engine.record import AttachOptions, record_mission
 from eikon_engine.trace.bundle import load_page, open_bundle
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import steps
+from tests.record.recorded_page import steps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.browser.pages import Asked
 
-QUIET = "nobody spoke"
+pytestmark = pytest.mark.browser
+
+QUIET = "no message"
 LATE_S = 2.0
 KEPT_MS = 1500
-"""How long the agent looks at the page before it sends something; the poll is on its way all the time."""
-CHAT = """<p>nobody spoke</p><button onclick="fetch('/say', {method: 'POST'})">Say</button>
+"""How long the agent waits before it sends something; the poll is pending all the time."""
+CHAT = """<p>no message</p><button onclick="fetch('/say', {method: 'POST'})">Say</button>
 <script>
 fetch('/poll').then(answer => answer.text()).then(text => document.querySelector('p').textContent = text);
 </script>"""
@@ -49,7 +51,7 @@ def shown(folder: Path, step: int) -> str:
 
 @pytest.fixture
 def chat(site: PageSite) -> str:
-    """Serve a page that learns by a long poll of what was said; each visit begins anew."""
+    """Serve a page that gets messages by a long poll; each visit starts afresh."""
     said = threading.Event()
 
     def page(_asked: Asked) -> Answer:
@@ -62,14 +64,14 @@ def chat(site: PageSite) -> str:
 
     def poll(_asked: Asked) -> Answer:
         said.wait(timeout=60)
-        return Answer(body="somebody spoke")
+        return Answer(body="a message arrived")
 
     site.answers.update({"/chat": page, "/say": say, "/poll": poll})
     return f"{site.url}/chat"
 
 
-def test_the_answer_to_a_long_poll_comes_after_what_it_tells_of(chromium: Browser, chat: str, tmp_path: Path) -> None:
-    """It was on its way since the page began; nobody had spoken then, and replays do not show it before."""
+def test_the_response_to_a_long_poll_arrives_after_its_cause(chromium: Browser, chat: str, tmp_path: Path) -> None:
+    """The poll is pending since the page loaded; replays do not show its response before the message was sent."""
     page = chromium.new_page()
     options = AttachOptions(certify=CertifyOptions(runs=2))
 
@@ -77,7 +79,7 @@ def test_the_answer_to_a_long_poll_comes_after_what_it_tells_of(chromium: Browse
         page.goto(chat)
         page.wait_for_timeout(KEPT_MS)
         page.get_by_role("button", name="Say").click()
-        page.get_by_text("somebody spoke").wait_for()
+        page.get_by_text("a message arrived").wait_for()
 
     page.context.close()
     assert mission.report is not None
@@ -93,7 +95,7 @@ def test_the_answer_to_a_long_poll_comes_after_what_it_tells_of(chromium: Browse
     ],
     ids=["an answer", "a timer"],
 )
-def test_what_failed_because_it_came_too_early_fails_again(
+def test_an_action_that_failed_by_being_too_early_fails_again(
     chromium: Browser, site: PageSite, tmp_path: Path, source: str
 ) -> None:
     """An agent that tries again and again found nothing at first; a replay that waits for pages keeps that order."""
@@ -124,7 +126,7 @@ def test_what_failed_because_it_came_too_early_fails_again(
     ]
 
 
-def test_what_was_done_before_an_answer_that_replays_wait_for_is_named(
+def test_an_action_before_a_response_that_replays_await_is_a_note(
     chromium: Browser, site: PageSite, tmp_path: Path
 ) -> None:
     """The agent saw a total of 0, replays show one of 42: that they are equal does not prove what the agent did."""
@@ -149,5 +151,6 @@ def test_what_was_done_before_an_answer_that_replays_wait_for_is_named(
     assert mission.report.certificate is not None
     assert len(mission.report.notes) == 1
     assert "sequence 2 (click" in mission.report.notes[0]
-    assert "/price, replays do" in mission.report.notes[0]
+    assert "the agent acted before GET" in mission.report.notes[0]
+    assert "/price finished. Replays wait for it" in mission.report.notes[0]
     assert mission.report.certificate.notes == mission.report.notes

@@ -1,4 +1,4 @@
-"""A download that outlasts the last action is waited for; one that outlasts that is told."""
+"""A download that outlasts the last action is awaited; one that takes too long is a warning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.record import AttachOptions
 from eikon_engine.record import action_log as timeline
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import steps, warnings, watched
+from tests.record.recorded_page import recorded_page, steps, warnings
+
+pytestmark = pytest.mark.browser
 
 TWICE = AttachOptions(certify=CertifyOptions(runs=2, parallel=2))
 
@@ -25,7 +27,7 @@ def test_a_slow_last_download_is_waited_for(chromium: Browser, site: PageSite, t
         pieces=tuple(bytes([number]) * 1000 for number in range(75)),
     )
     url = site.put(link)
-    with watched(chromium, tmp_path / "b", TWICE) as agent:
+    with recorded_page(chromium, tmp_path / "b", TWICE) as agent:
         agent.page.goto(url)
         agent.page.click("a")
 
@@ -37,10 +39,10 @@ def test_a_slow_last_download_is_waited_for(chromium: Browser, site: PageSite, t
     assert [(each.name, each.size, each.failure) for each in seen.downloads] == [("slow.bin", 75_000, None)]
 
 
-def test_a_download_that_goes_on_for_too_long_is_told(
+def test_a_download_that_takes_too_long_is_a_warning(
     chromium: Browser, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A warning says that replays do not have it."""
+    """The warning states that replays do not have it."""
     monkeypatch.setattr(timeline, "DOWNLOAD_TIMEOUT_S", 0.3)
     site.answers["/endless"] = Answer(
         content_type="application/octet-stream",
@@ -49,9 +51,9 @@ def test_a_download_that_goes_on_for_too_long_is_told(
         ending="open",
     )
     url = site.put("<a href=/endless>Get it</a>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         agent.page.goto(url)
         agent.page.click("a")
 
-    told = f"the download was still running 0.3 s after the mission; replays do not have it: {site.url}/endless"
-    assert told in warnings(tmp_path / "b")
+    expected = f"the download was still running 0.3 s after the mission; replays do not have it: {site.url}/endless"
+    assert expected in warnings(tmp_path / "b")

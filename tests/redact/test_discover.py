@@ -1,4 +1,4 @@
-"""Where secrets are found that nobody named."""
+"""Undeclared secrets are found."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_claims_of_a_jwt_are_kept() -> None:
     assert VALUE not in clean
 
 
-def test_names_and_patterns_can_be_added_and_taken_away() -> None:
-    """What a site calls its secrets is said in the rules, and what only looks like one."""
+def test_names_and_patterns_can_be_added_and_exempted() -> None:
+    """Rules add the names that a site uses for secrets, and exempt values that only look like one."""
     rules = RedactionRules(names=("Widget",), patterns=(r"tick-(\w{10,})",), keep=("csrf_token",))
     found = found_by(rules)
     text = f'{{"widget": "{VALUE}", "csrf_token": "abcDEF123456", "note": "tick-zzz999yyy888"}}'
@@ -123,7 +123,7 @@ def test_names_and_patterns_can_be_added_and_taken_away() -> None:
 
 
 def test_a_pattern_that_is_none_is_refused() -> None:
-    """The message says which one, and why."""
+    """The message names the rule and the reason."""
     with pytest.raises(UsageError, match=r"malformed redaction pattern '\('"):
         RedactionRules(patterns=("(",))
 
@@ -145,8 +145,8 @@ def test_pictures_are_not_searched() -> None:
     assert list(SecretSearch(RedactionRules()).in_body(b"\x89PNG\0token='abcDEF123456'", "image/png")) == []
 
 
-def test_what_stands_for_a_hidden_cookie_is_no_secret_itself() -> None:
-    """A page that was given stand-ins sends them back: short ones, and those that are a part of the value."""
+def test_the_stand_in_of_a_hidden_cookie_is_no_secret() -> None:
+    """A page sends stand-ins back: short ones, and those that are a part of the value."""
     found = found_by()
     value = "s%3Af247bfcfc999fdd720eca69d9e9c7f44"
     found.add(found.search.in_cookie("connect.sid", value, is_hidden=True))

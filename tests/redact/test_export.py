@@ -21,6 +21,8 @@ from tests.sites.login import PASSWORD
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+pytestmark = pytest.mark.browser
+
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 
 
@@ -40,7 +42,7 @@ def export(bundle: Path, target: Path, *options: str) -> Path:
 
 
 def test_redaction_can_be_switched_off(in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path) -> None:
-    """Without it everything but the password is kept, and the scan says so."""
+    """Without redaction everything but the password is kept, and the scan reports it."""
     folder, given = in_clear
 
     outcome = replay(folder, tmp_path / "run", secrets={"PASSWORD": PASSWORD})
@@ -51,10 +53,10 @@ def test_redaction_can_be_switched_off(in_clear: tuple[Path, Mapping[str, str]],
     assert outcome.verdict == "faithful"
 
 
-def test_what_was_recorded_in_clear_is_exported_redacted(
+def test_a_recording_in_plain_text_is_exported_redacted(
     in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """None of the values is in the exported bundle, which opens, says what was done, and is clean."""
+    """The exported bundle has none of the values, opens, lists the redaction and passes the scan."""
     folder, given = in_clear
 
     bundle = export(folder, tmp_path / "out.zip", "--redacted")
@@ -75,7 +77,7 @@ def test_the_exported_bundle_replays(in_clear: tuple[Path, Mapping[str, str]], t
     assert outcome.divergences == ()
 
 
-def test_a_clean_bundle_is_exported_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bundle_without_secrets_is_exported_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is changed, so that its certificate holds; twice the same bundle is twice the same file."""
     source = TRACES / "shop_failing"
 
@@ -85,24 +87,24 @@ def test_a_clean_bundle_is_exported_as_it_is(tmp_path: Path, capsys: pytest.Capt
     names = {path.relative_to(bundle) for path in bundle.rglob("*") if path.is_file()}
     assert names == {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    assert "as it is" in capsys.readouterr().out
+    assert "written, not redacted" in capsys.readouterr().out
 
 
-def test_a_certificate_of_other_files_is_left_out(
+def test_a_certificate_of_other_files_is_omitted(
     in_clear: tuple[Path, Mapping[str, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It speaks of the bundle in clear, and the command says so."""
+    """It certifies the bundle in plain text, and the command warns that it is omitted."""
     (in_clear[0] / CERTIFICATE_FILE).write_text("{}", encoding="utf-8")
 
     bundle = export(in_clear[0], tmp_path / "out.zip", "--redacted")
 
     (in_clear[0] / CERTIFICATE_FILE).unlink()
     assert not (bundle / CERTIFICATE_FILE).exists()
-    assert "the certificate was left out" in capsys.readouterr().err
+    assert "the certificate was omitted" in capsys.readouterr().err
 
 
-def test_links_are_left_out(tmp_path: Path) -> None:
-    """A bundle from somebody else hands out no file of this machine."""
+def test_symbolic_links_are_omitted(tmp_path: Path) -> None:
+    """A foreign bundle cannot export a file of this machine."""
     source = tmp_path / "b"
     source.mkdir()
     (source / "trace.json").write_bytes((TRACES / "old_format" / "trace.json").read_bytes())

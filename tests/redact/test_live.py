@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 SESSION = "9f86d081884c7d659a2feaa0c55ad015"
 STORED = "kJ83hdPq0zLmWv7TnXy2"
 
@@ -62,30 +64,30 @@ def bundle(site: str, tmp_path: Path) -> Path:
             open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.run(Navigate(url=f"{site}/"))
-            await mission.run(Assert(expectation=AssertText(target=css("h1"), text="Ada")))
+            await mission.perform(Navigate(url=f"{site}/"))
+            await mission.perform(Assert(expectation=AssertText(target=css("h1"), text="Ada")))
 
     SHARED.run(record())
     return tmp_path / "b"
 
 
 def test_a_sealed_replay_needs_no_session(bundle: Path, tmp_path: Path) -> None:
-    """The session is in no file, and the mission begins with its stand-in."""
+    """The session is in no file, and the mission starts with its stand-in."""
     outcome = replay(bundle, tmp_path / "run", secrets={})
 
     assert left_in(bundle, {"session": SESSION, "stored": STORED}) == set()
     assert outcome.verdict == "faithful"
 
 
-def test_a_live_replay_asks_for_a_session(bundle: Path, tmp_path: Path) -> None:
-    """It says that what the recording began with is redacted, and how another session is given."""
+def test_a_live_replay_requires_a_session(bundle: Path, tmp_path: Path) -> None:
+    """The error states that the start state is redacted and how to supply a session."""
     with pytest.raises(SecretMissingError, match=r"storage state \(supply one with --storage-state FILE"):
         replay(bundle, tmp_path / "run", secrets={}, network="live")
 
     assert not (tmp_path / "run").exists()
 
 
-def test_a_live_replay_begins_with_the_session_that_is_given(site: str, bundle: Path, tmp_path: Path) -> None:
+def test_a_live_replay_starts_with_the_supplied_session(site: str, bundle: Path, tmp_path: Path) -> None:
     """The site knows who is there; with the session of the recording nothing differs."""
     state = signed_in(site, tmp_path)
 
@@ -95,13 +97,13 @@ def test_a_live_replay_begins_with_the_session_that_is_given(site: str, bundle: 
     assert left_in(tmp_path / "run", {"session": SESSION, "stored": STORED}) == set()
 
 
-def test_a_sealed_replay_refuses_a_session(bundle: Path, tmp_path: Path) -> None:
+def test_a_sealed_replay_rejects_a_session(bundle: Path, tmp_path: Path) -> None:
     """It begins as the recording did, and nothing else would be faithful."""
     with pytest.raises(UsageError, match="--storage-state requires --network live"):
         replay(bundle, tmp_path / "run", secrets={}, storage_state=tmp_path / "state.json")
 
 
-def test_a_header_that_was_redacted_is_asked_for(site: str, tmp_path: Path) -> None:
+def test_a_live_replay_requires_the_value_of_a_redacted_header(site: str, tmp_path: Path) -> None:
     """A header without a name for its value is in no file, so that a live replay cannot send it."""
 
     async def record() -> None:
@@ -110,10 +112,10 @@ def test_a_header_that_was_redacted_is_asked_for(site: str, tmp_path: Path) -> N
             open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.run(Navigate(url=f"{site}/"))
+            await mission.perform(Navigate(url=f"{site}/"))
 
     SHARED.run(record())
 
     assert left_in(tmp_path / "b", {"session": SESSION}) == set()
-    with pytest.raises(SecretMissingError, match=r"its header Authorization; name the value in RecordOptions.secrets"):
+    with pytest.raises(SecretMissingError, match=r"header Authorization \(name the value in RecordOptions.secrets"):
         replay(tmp_path / "b", tmp_path / "run", secrets={}, network="live")

@@ -21,6 +21,8 @@ from tests.sites.login import PASSWORD, serve_login
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+pytestmark = pytest.mark.browser
+
 
 class Recorded(NamedTuple):
     """A bundle, and the values that the site gave out while it was recorded."""
@@ -50,12 +52,12 @@ def record(folder: Path, options: RecordOptions) -> Mapping[str, str]:
 
 
 def left_in(folder: Path, values: Mapping[str, str]) -> set[str]:
-    """Name the values that stand in a file below a folder, in any encoding, blobs unpacked."""
+    """Return the names of the values in the files below a folder, in any encoding, blobs unpacked."""
     needles = {encode(value).encode(): name for name, value in values.items() for _, encode in ENCODINGS}
     return {needles[each] for each in find_in_files(folder, set(needles))}
 
 
-def test_nothing_that_lets_in_is_in_any_file(recorded: Recorded, tmp_path: Path) -> None:
+def test_no_credential_is_in_any_file(recorded: Recorded, tmp_path: Path) -> None:
     """Search bundle and artifacts by bytes: no password, cookie, code, token or key; the replay is faithful."""
     outcome = replay(recorded.bundle, tmp_path / "run", secrets={})
 

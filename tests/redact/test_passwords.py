@@ -18,6 +18,8 @@ from tests.replay.shared_browsers import SHARED
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 PASSWORD = "plum-4711-tree"
 _FORM = "<!doctype html><title>Sign in</title><input id=p type=password><button onclick='go()'>Go</button><p id=o></p>"
 _DIGEST = """<script>
@@ -45,16 +47,16 @@ def record(script: str, folder: Path) -> Path:
 
         async def drive() -> None:
             async with open_recorder(folder, mission_text="Sign in") as mission, mission.subgoal("Sign in"):
-                await mission.run(Navigate(url=f"{site.url}/"))
-                await mission.run(Fill(target=css("#p"), text=PASSWORD))
-                await mission.run(Click(target=css("button")))
+                await mission.perform(Navigate(url=f"{site.url}/"))
+                await mission.perform(Fill(target=css("#p"), text=PASSWORD))
+                await mission.perform(Click(target=css("button")))
 
         SHARED.run(drive())
     return folder
 
 
-def test_a_password_whose_digest_was_sent_is_asked_for(tmp_path: Path) -> None:
-    """No stand-in has this digest, so there is none: the trace warns, and a replay wants the value."""
+def test_a_replay_requires_a_password_whose_digest_was_sent(tmp_path: Path) -> None:
+    """No stand-in has this digest, so there is none: the trace warns, and a replay requires the value."""
     bundle = record(_DIGEST, tmp_path / "b")
 
     with pytest.raises(SecretMissingError, match="--secret PASSWORD="):
@@ -65,8 +67,8 @@ def test_a_password_whose_digest_was_sent_is_asked_for(tmp_path: Path) -> None:
     assert outcome.verdict == "faithful"
 
 
-def test_a_page_that_computes_in_its_own_way_is_told_of_the_stand_in(tmp_path: Path) -> None:
-    """Nobody can foresee it: the replay without the value diverges, and names the stand-in as a possible cause."""
+def test_a_divergence_after_a_typed_stand_in_names_it_as_a_possible_cause(tmp_path: Path) -> None:
+    """It cannot be foreseen: the replay without the value diverges and names the stand-in as a possible cause."""
     bundle = record(_OWN_WAY, tmp_path / "b")
 
     without = replay(bundle, tmp_path / "without", secrets={})
@@ -78,7 +80,7 @@ def test_a_page_that_computes_in_its_own_way_is_told_of_the_stand_in(tmp_path: P
 
 
 def test_a_changed_page_diverges_without_the_password_too(tmp_path: Path) -> None:
-    """A stand-in hides nothing: what is shown after the sign-in is compared as ever."""
+    """A stand-in hides no change: pages after the sign-in are compared as usual."""
     bundle = record("<script>const go = () => { o.textContent = `${p.value.length} long`; };</script>", tmp_path / "b")
     same = replay(bundle, tmp_path / "same", secrets={})
     trace = (bundle / "trace.json").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ VALUE = "q7Zr4KxW2mNv8TbY6sLp3cHd9fGj5aRe"
 @given(
     before=st.text(max_size=9), after=st.text(max_size=9), encode=st.sampled_from([encode for _, encode in ENCODINGS])
 )
-def test_what_was_stood_in_for_is_put_back(before: str, after: str, encode: object) -> None:
+def test_a_replaced_value_is_restored(before: str, after: str, encode: object) -> None:
     """In every encoding that a secret is replaced in."""
     assert callable(encode)
     found = SecretDetector(RedactionRules(), b"key")

@@ -19,6 +19,8 @@ from tests.replay.shared_browsers import SHARED
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 WIDGET, KEPT, PLAIN = "kJ83hdPq0zLmWv7T", "pQ55mnbVcxZ1lKjH", "tin-whistle-44"
 
 
@@ -46,7 +48,7 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
                 open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
                 mission.subgoal("Look"),
             ):
-                await mission.run(Navigate(url=f"{site.url}/"))
+                await mission.perform(Navigate(url=f"{site.url}/"))
 
         SHARED.run(drive())
 

@@ -48,7 +48,7 @@ def test_the_stored_bundles_hold_nothing(name: str, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_what_is_planted_is_found(planted: str, bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_planted_secrets_are_found(planted: str, bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever it lies, packed too: the line names file, place and kind, and shows no value."""
     text, kind, name = PLANTED[planted]
     ref = BlobStore(bundle / "network" / "blobs").put(text.encode())
@@ -64,7 +64,7 @@ def test_what_is_planted_is_found(planted: str, bundle: Path, capsys: pytest.Cap
     assert "plum-4711" not in shown
 
 
-def test_what_is_allowed_is_not_told(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_allowed_values_are_not_reported(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A list of kinds and names leaves out what is known to be none."""
     (bundle / "note.json").write_text(f'{{"widget_token": "{TOKEN}"}}', encoding="utf-8")
     allowed = tmp_path / "allowed.txt"
@@ -75,7 +75,7 @@ def test_what_is_allowed_is_not_told(bundle: Path, tmp_path: Path, capsys: pytes
     assert TOKEN not in capsys.readouterr().out
 
 
-def test_a_line_of_the_list_that_says_nothing_is_refused() -> None:
+def test_an_invalid_line_of_the_list_is_rejected() -> None:
     """The message names the line."""
     assert parse_allow_rules("body a\n\n* b # c\n", "x") == (
         AllowRule(kind="body", name="a"),

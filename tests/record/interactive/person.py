@@ -30,7 +30,7 @@ READY = "window.__eikon__?.recorder !== undefined && document.readyState === 'co
 
 
 class Port:
-    """Find the port in what the recorder says."""
+    """Find the port in the output of the recorder."""
 
     def __init__(self) -> None:
         """Know nothing yet."""
@@ -48,7 +48,7 @@ class Port:
 
 
 HEARD: ContextVar[Port] = ContextVar("HEARD")
-"""What the recorder of this person says."""
+"""Output of the recorder of this person."""
 
 
 async def finish(page: Page) -> None:

@@ -19,6 +19,8 @@ from eikon_engine.record.record_interactive import InteractiveOptions, record_in
 from eikon_engine.trace.serializer import read_trace
 from tests.sites.shop import serve_shop
 
+pytestmark = pytest.mark.browser
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -34,11 +36,11 @@ def start(*options: str, **variables: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize(("number", "status", "told"), [(signal.SIGINT, 0, "next:"), (signal.SIGTERM, 0, "next:")])
+@pytest.mark.parametrize(("number", "status", "wanted"), [(signal.SIGINT, 0, "next:"), (signal.SIGTERM, 0, "next:")])
 def test_a_signal_ends_the_recording_and_keeps_it_whole(
-    tmp_path: Path, number: signal.Signals, status: int, told: str
+    tmp_path: Path, number: signal.Signals, status: int, wanted: str
 ) -> None:
-    """The bundle is complete, and the command says what was recorded."""
+    """The bundle is complete, and the command summarizes the recording."""
     with serve_shop() as shop:
         command = start("--url", f"{shop.url}/prices", "-o", str(tmp_path / "b"), "--headless", "--no-certify")
         assert command.stderr is not None
@@ -46,48 +48,48 @@ def test_a_signal_ends_the_recording_and_keeps_it_whole(
         command.send_signal(number)
         printed, _ = command.communicate(timeout=60)
 
-    assert (command.returncode, told in printed, "1 action" in printed) == (status, True, True)
+    assert (command.returncode, wanted in printed, "1 action" in printed) == (status, True, True)
     assert "chrome://inspect" in said[0]
     assert read_trace(tmp_path / "b").status == "complete"
 
 
 @pytest.mark.parametrize(
-    ("options", "told", "status"),
+    ("options", "wanted", "status"),
     [
         (("--url", "http://127.0.0.1:9/x"), "no display", 2),
         (("--url", "shop"), "expected a URL", 2),
-        (("--url", "http://x/", "--trace", "y"), "found --trace and --url", 2),
-        (("--url", "http://x/", "--headless", "--viewport", "0x3"), "wanted WIDTHxHEIGHT", 2),
+        (("--url", "http://x/", "--trace", "y"), "got --trace and --url", 2),
+        (("--url", "http://x/", "--headless", "--viewport", "0x3"), "expected WIDTHxHEIGHT", 2),
         (("--trace", "y", "--headless"), "--headless does not apply to --trace", 2),
-        ((), "found none", 2),
+        ((), "got none", 2),
     ],
 )
-def test_what_cannot_be_done_is_one_line(
+def test_invalid_usage_is_one_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     options: tuple[str, ...],
-    told: str,
+    wanted: str,
     status: int,
 ) -> None:
-    """The status says of what kind it is, and nothing is left behind."""
+    """The exit status gives the kind of error, and nothing is left behind."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
 
     ended = run_command(eikon, ["record", "-o", str(tmp_path / "b"), *options], "eikon")
 
     said = capsys.readouterr().err
-    assert (ended, told in said, said.count("\n")) == (status, True, 1), said
+    assert (ended, wanted in said, said.count("\n")) == (status, True, 1), said
     assert not (tmp_path / "b").exists()
 
 
-def test_a_page_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    """A server that is away is told when the browser has asked it, and nothing is left behind."""
+def test_an_unreachable_page_is_one_line(tmp_path: Path) -> None:
+    """An unreachable server is reported once the browser has tried it, and nothing is left behind."""
     command = start("-o", str(tmp_path / "b"), "--url", "http://127.0.0.1:9/x", "--headless")
     _, said = command.communicate(timeout=60)
 
-    told = "cannot open"
-    assert (command.returncode, told in said, said.count("\n")) == (1, True, 1), said
+    wanted = "cannot open"
+    assert (command.returncode, wanted in said, said.count("\n")) == (1, True, 1), said
     assert not (tmp_path / "b").exists()
 
 

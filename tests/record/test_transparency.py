@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
-from eikon_engine.browser.attach.client_views import impl_of
+from eikon_engine.browser.playwright_internals import connection_of
 from eikon_engine.record import record_mission
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import QUICK, deeds, kinds, warnings, watched
+from tests.record.recorded_page import QUICK, kinds, recorded_actions, recorded_page, warnings
+
+pytestmark = pytest.mark.browser
 
 Agent = Callable[[Page, str, list[str]], None]
 """Drive a page of a site, and note what is noticed."""
@@ -25,7 +27,7 @@ PAGE = """<button id=go onclick="console.log('went'); fetch('/data').then(got =>
 
 
 def listen(page: Page, url: str, noticed: list[str]) -> None:
-    """Hear of everything that a page and its context tell."""
+    """Listen to all events of a page and its context."""
     for kind in ("request", "response", "requestfinished", "requestfailed"):
         page.on(kind, lambda event, kind=kind: noticed.append(f"{kind} {event.url}"))
     page.on("console", lambda message: noticed.append(f"console {message.type} {message.text}"))
@@ -75,7 +77,7 @@ def route(page: Page, url: str, noticed: list[str]) -> None:
 
 
 def look_around(page: Page, url: str, noticed: list[str]) -> None:
-    """Look at what a page could tell of being watched."""
+    """Inspect everything by which a page could detect an observer."""
     page.goto(url)
     noticed.append(str(page.evaluate("Object.keys(window).filter(each => each.includes('eikon'))")))
     noticed.append(str(page.evaluate("[Math.random.toString(), Date.now.toString(), navigator.webdriver]")))
@@ -84,7 +86,9 @@ def look_around(page: Page, url: str, noticed: list[str]) -> None:
 
 
 @pytest.mark.parametrize("agent", [listen, answer_dialogs, route, look_around])
-def test_an_agent_sees_what_it_would_see(chromium: Browser, site: PageSite, tmp_path: Path, agent: Agent) -> None:
+def test_an_agent_sees_the_same_pages_with_and_without_recording(
+    chromium: Browser, site: PageSite, tmp_path: Path, agent: Agent
+) -> None:
     """The same work, recorded and not, notices the same things in the same order."""
     site.answers["/data"] = Answer(body="data", content_type="text/plain")
     site.answers["/other"] = Answer(body="<p>other")
@@ -96,7 +100,7 @@ def test_an_agent_sees_what_it_would_see(chromium: Browser, site: PageSite, tmp_
     page = chromium.new_page()
     agent(page, url, alone)
     page.close()
-    with watched(chromium, tmp_path / "b") as watching:
+    with recorded_page(chromium, tmp_path / "b") as watching:
         agent(watching.page, url, recorded)
 
     assert recorded == alone
@@ -108,7 +112,7 @@ def test_the_answers_of_a_route_are_recorded(chromium: Browser, site: PageSite, 
     """What an agent answers itself is what the page got, and so what a replay gives it."""
     site.answers["/data"] = Answer(body="data", content_type="text/plain")
     url = site.put(PAGE)
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         route(agent.page, url, [])
 
     index = (tmp_path / "b" / "network" / "index.jsonl").read_text(encoding="utf-8")
@@ -119,7 +123,7 @@ def test_the_answers_of_a_route_are_recorded(chromium: Browser, site: PageSite, 
 def test_polls_and_reads_are_no_actions(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """Expectations, texts, counts and waits for an address leave nothing in the recording."""
     url = site.put("<h1>Here</h1>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         page = agent.page
         page.goto(url)
         expect(page.get_by_role("heading")).to_have_text("Here")
@@ -130,14 +134,14 @@ def test_polls_and_reads_are_no_actions(chromium: Browser, site: PageSite, tmp_p
         page.title()
         page.locator("h1").bounding_box()
 
-    assert deeds(tmp_path / "b") == []
+    assert recorded_actions(tmp_path / "b") == []
     assert warnings(tmp_path / "b") == ""
 
 
-def test_tracing_of_the_agent_goes_on(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_tracing_of_the_agent_continues(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """An agent that traces itself gets its trace, with its own calls and none of ours."""
     url = site.put("<button>Go</button>")
-    with watched(chromium, tmp_path / "b") as agent:
+    with recorded_page(chromium, tmp_path / "b") as agent:
         tracing = agent.page.context.tracing
         tracing.start(snapshots=True)
         agent.page.goto(url)
@@ -145,18 +149,18 @@ def test_tracing_of_the_agent_goes_on(chromium: Browser, site: PageSite, tmp_pat
         tracing.stop(path=tmp_path / "trace.zip")
 
     with zipfile.ZipFile(tmp_path / "trace.zip") as archive:
-        told = archive.read("trace.trace").decode()
-    assert '"method":"click"' in told
-    assert "__eikon__" not in told.replace("\\", "")
-    assert '"method":"evalOnSelectorAll"' not in told
+        trace_text = archive.read("trace.trace").decode()
+    assert '"method":"click"' in trace_text
+    assert "__eikon__" not in trace_text.replace("\\", "")
+    assert '"method":"evalOnSelectorAll"' not in trace_text
 
 
-def test_after_the_block_nothing_is_heard(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+def test_nothing_is_recorded_after_the_block(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The page of the agent works on after the recording, and what it does then is in no file."""
     url = site.put("<button>Go</button>")
     context = chromium.new_context()
     page = context.new_page()
-    connection = impl_of(page)._connection  # noqa: SLF001 - what every call goes through
+    connection = connection_of(page)
     sends = connection.send_message_to_server
     with record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK):
         page.goto(url)
@@ -174,7 +178,7 @@ def test_two_recordings_hear_the_agent_and_not_each_other(chromium: Browser, sit
     """A context that is recorded twice has the same actions in both bundles, and no warning of the other's work."""
     url = site.put("<button>Go</button>")
     with (
-        watched(chromium, tmp_path / "outer") as agent,
+        recorded_page(chromium, tmp_path / "outer") as agent,
         record_mission(agent.page, mission_text="Try it", directory=tmp_path / "inner", options=QUICK),
     ):
         agent.page.goto(url)

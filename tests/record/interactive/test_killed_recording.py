@@ -1,4 +1,4 @@
-"""A recording by hand that is killed has no secret in any file, and says which it replaced."""
+"""A killed interactive recording has no secret in any file and lists the replaced ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.async_api import async_playwright
 
 from eikon_engine.redact.scan import find_in_files
@@ -19,6 +20,8 @@ from tests.record.interactive.person import READY
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.browser
 
 PASSWORD = "lime-grove-88"
 COOKIE = "Zk3vQ9xB7mT2pL8wRc5dHn"
@@ -71,7 +74,7 @@ async def sign_in_and_kill(url: str, folder: Path) -> None:
 
 
 async def port_of(recorder: asyncio.subprocess.Process) -> str:
-    """Read what the command says until it names its port."""
+    """Read the output of the command until it names its port."""
     assert recorder.stdout is not None
     async for line in recorder.stdout:
         if match := re.search(rb"127\.0\.0\.1:(\d+) under", line):

@@ -40,7 +40,7 @@ def test_a_click_and_typing_are_one_fill() -> None:
     assert (whole.kind, whole.text, whole.target) == ("input", "abc", FIELD)
 
 
-def test_two_clicks_of_which_the_browser_says_so_are_a_double_click() -> None:
+def test_two_clicks_that_the_browser_counts_as_two_are_a_double_click() -> None:
     """A second click that the browser counts as a first one stays one of its own."""
     once, again = gesture("click"), gesture("down")
 
@@ -52,7 +52,7 @@ def test_two_clicks_of_which_the_browser_says_so_are_a_double_click() -> None:
     assert single is None
 
 
-def test_a_label_stands_for_its_checkbox() -> None:
+def test_a_click_on_a_label_is_recorded_for_its_checkbox() -> None:
     """The press on the label becomes the check of the control."""
     whole = joined(gesture("down"), gesture("check", OTHER, is_checked=True))
 

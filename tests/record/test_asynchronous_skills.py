@@ -18,8 +18,8 @@ from eikon_engine.record import RecordOptions, open_recorder, record_mission
 from eikon_engine.trace.actions import Navigate
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import serve_pages
-from tests.record.asking import PAGE, QUESTION, asking, skills_of
-from tests.record.test_recording_asynchronously import opened_page
+from tests.record.skill_models import PAGE, QUESTION, asking, skills_of
+from tests.record.test_asynchronous_recording import opened_page
 from tests.replay.conftest import replay
 from tests.sites.model_server import answer_text, serve_model
 
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from tests.browser.pages import PageSite
     from tests.sites.model_server import ModelServer
 
+pytestmark = pytest.mark.browser
+
 PROMPT_S = 20.0
 """How long an agent may wait for what does not depend on the model."""
 
 
 def test_a_model_that_thinks_does_not_hold_up_an_asynchronous_agent(tmp_path: Path) -> None:
-    """The agent clicks while the answer is on its way: the loop is free, and the answer comes after the click."""
+    """The agent clicks while the response is pending: the loop is free, and the response arrives after the click."""
     answers = threading.Event()
     too_late = threading.Timer(PROMPT_S, answers.set)
 
@@ -66,7 +68,7 @@ def test_a_model_that_thinks_does_not_hold_up_an_asynchronous_agent(tmp_path: Pa
 
 
 def test_a_skill_that_outlives_its_subgoal_is_refused(tmp_path: Path) -> None:
-    """It says so to whoever awaits it, and the recording can be read."""
+    """The awaiting caller gets the error, and the recording can be read."""
     answers = threading.Event()
 
     async def work(url: str, model: ModelServer) -> None:
@@ -99,7 +101,7 @@ def test_the_recorder_keeps_answers_too(tmp_path: Path) -> None:
             open_recorder(tmp_path / "b", mission_text="Ask", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.run(Navigate(url=site.put(PAGE)))
+            await mission.perform(Navigate(url=site.put(PAGE)))
             mission.tool("store", {"price": 1}, result="stored")
             await mission.skill("ask_page", parameters=QUESTION)
 
@@ -110,7 +112,7 @@ def test_the_recorder_keeps_answers_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [0, 1], ids=["the first", "a later one"])
-def test_a_question_that_is_given_up_leaves_a_whole_recording(tmp_path: Path, before: int) -> None:
+def test_a_cancelled_completion_leaves_a_complete_recording(tmp_path: Path, before: int) -> None:
     """An agent that loses patience has its mission recorded without the question, whose answer comes too late."""
     answers = threading.Event()
 
@@ -121,7 +123,7 @@ def test_a_question_that_is_given_up_leaves_a_whole_recording(tmp_path: Path, be
             open_recorder(tmp_path / "b", mission_text="Ask", options=options) as mission,
             mission.subgoal("Look"),
         ):
-            await mission.run(Navigate(url=site.put(PAGE)))
+            await mission.perform(Navigate(url=site.put(PAGE)))
             for _ in range(before):
                 await mission.skill("ask_page", parameters=QUESTION)
             question = asyncio.ensure_future(mission.skill("ask_page", parameters=QUESTION))

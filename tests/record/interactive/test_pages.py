@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.actions import Drag, Scroll, SetInputFiles
 from eikon_engine.trace.serializer import read_trace
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.async_api import Page
+
+pytestmark = pytest.mark.browser
 
 
 def test_an_upload_keeps_the_file(tmp_path: Path) -> None:
@@ -36,7 +40,7 @@ def test_an_upload_keeps_the_file(tmp_path: Path) -> None:
     assert BlobStore(tmp_path / "b" / "files").get(upload.files[0].content) == b"bread"
 
 
-def test_only_scrolling_that_matters_is_recorded(tmp_path: Path) -> None:
+def test_only_scrolling_with_an_effect_is_recorded(tmp_path: Path) -> None:
     """A page that stays as it is was only looked at; one that changes is scrolled again, by the whole distance."""
     plain = "<div style='height: 5000px'></div>"
     lazy = plain + "<script>onscroll = () => { document.title = 'x'; document.body.append('more'); };</script>"
@@ -71,7 +75,7 @@ def test_a_press_that_moves_is_a_drag(tmp_path: Path) -> None:
     assert (drag.target.selector, drag.to.selector) == ("#one", "#two")
 
 
-def test_what_scripts_do_is_not_recorded(tmp_path: Path) -> None:
+def test_events_of_scripts_are_not_recorded(tmp_path: Path) -> None:
     """A click that a script makes is no click of a person."""
 
     async def act(page: Page) -> None:
@@ -83,8 +87,8 @@ def test_what_scripts_do_is_not_recorded(tmp_path: Path) -> None:
     assert [each.type for each in actions_of(tmp_path / "b")] == ["navigate"]
 
 
-def test_the_history_is_gone_through_both_ways_as_fast_as_a_person_can(tmp_path: Path) -> None:
-    """Each journey is recorded, and has its way, though the next one has begun before it can be asked about."""
+def test_fast_back_and_forward_navigation_is_recorded(tmp_path: Path) -> None:
+    """Each history step is recorded with its direction, although the next one starts before it can be queried."""
 
     async def act(page: Page) -> None:
         await page.goto(second)
@@ -103,7 +107,7 @@ def test_the_history_is_gone_through_both_ways_as_fast_as_a_person_can(tmp_path:
     ]
 
 
-def test_a_script_that_goes_back_is_not_the_person(tmp_path: Path) -> None:
+def test_a_back_navigation_of_a_script_is_not_recorded(tmp_path: Path) -> None:
     """Its click did that; a person who goes back just as fast is recorded."""
 
     async def act(page: Page) -> None:
@@ -124,7 +128,7 @@ def test_a_script_that_goes_back_is_not_the_person(tmp_path: Path) -> None:
     ]
 
 
-def test_whoever_goes_on_before_a_document_has_come_is_told(tmp_path: Path) -> None:
+def test_an_action_before_the_document_arrived_is_a_warning(tmp_path: Path) -> None:
     """What was given up cannot be replayed."""
 
     async def act(page: Page) -> None:
@@ -136,5 +140,5 @@ def test_whoever_goes_on_before_a_document_has_come_is_told(tmp_path: Path) -> N
         site.answers["/" + slow.rsplit("/", 1)[-1]] = Answer(pieces=(b"<p>slow",), ending="open")
         record(tmp_path / "b", site.put("<p>first</p>"), act)
 
-    (told,) = [each for each in read_trace(tmp_path / "b").warnings if "went on before" in each]
-    assert told.startswith("subgoal_1__attempt_1_action_002: the next action started before the document arrived")
+    (warning,) = [each for each in read_trace(tmp_path / "b").warnings if "before the document arrived" in each]
+    assert warning.startswith("subgoal_1__attempt_1_action_002: the next action started before the document arrived")

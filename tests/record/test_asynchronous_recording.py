@@ -16,7 +16,9 @@ from eikon_engine.errors import UsageError
 from eikon_engine.record import AgentMission, AttachOptions, record_mission
 from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, PageSite
-from tests.record.watching import QUICK, kinds, steps
+from tests.record.recorded_page import QUICK, kinds, steps
+
+pytestmark = pytest.mark.browser
 
 ASKING = """<button id=ask onclick="said = prompt('Name?')">Ask</button>
 <button id=open onclick="window.open('about:blank')">Open</button> <a id=load href=/file.bin download>Load</a>
@@ -65,7 +67,7 @@ def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None
     assert [step.action.type for step in press.actions_taken] == ["click"]
 
 
-def test_what_pages_ask_for_is_awaited_and_recorded(site: PageSite, tmp_path: Path) -> None:
+def test_requests_of_pages_are_awaited_and_recorded(site: PageSite, tmp_path: Path) -> None:
     """Dialogs, popups, downloads and file choosers that an asynchronous agent waits for are in the recording."""
     site.answers["/file.bin"] = Answer(body=b"file", content_type="application/octet-stream")
     url = site.put(ASKING)

@@ -20,7 +20,9 @@ QUESTION: Final[dict[str, Any]] = {"question": "What costs a banana?", "model": 
 
 def asking(model: ModelServer, **fields: Any) -> AttachOptions:  # noqa: ANN401 - fields of the options
     """Let skills ask a server."""
-    return AttachOptions(**{"completion_client": OpenAIClient(api_key="none", base_url=model.url), "certify": None, **fields})
+    return AttachOptions(
+        **{"completion_client": OpenAIClient(api_key="none", base_url=model.url), "certify": None, **fields}
+    )
 
 
 def skills_of(folder: Path) -> list[SkillUsage]:

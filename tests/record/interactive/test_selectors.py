@@ -1,4 +1,4 @@
-"""Which selectors elements get, on pages where the obvious one would be wrong; all hold for Playwright, too."""
+"""Elements get unique selectors even where the obvious one is wrong, and Playwright resolves them all."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.browser.desk import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.browser
 
 Names = list[dict[str, str]]
 ROW = "<button>Edit</button>"
@@ -38,7 +40,7 @@ def name() -> Iterator[Callable[[str, str], Names]]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(find_browser(None, environ=os.environ).path))
         context = browser.new_context()
-        naming = load_script("by_hand/naming.js").strip()
+        naming = load_script("interactive_selectors.js").strip()
         for script in init_scripts(SessionOptions(environment=environment(), natural_clock=True)):
             context.add_init_script(script)
         context.add_init_script(f"({naming[naming.index(chr(10) + '(') :]})(window.recorder = {{}}, window.__eikon__)")
@@ -58,12 +60,12 @@ def name() -> Iterator[Callable[[str, str], Names]]:
 
 
 @pytest.mark.parametrize(("html", "css", "best"), CASES)
-def test_the_best_name_is_taken(name: Callable[[str, str], Names], html: str, css: str, best: str) -> None:
-    """It matches the element alone; Playwright finds the element by it and by every other one."""
+def test_the_best_selector_comes_first(name: Callable[[str, str], Names], html: str, css: str, best: str) -> None:
+    """It matches only the element, and so does every other suggested selector."""
     assert name(html, css)[0]["selector"] == best
 
 
-def test_a_shadow_root_is_looked_into(name: Callable[[str, str], Names]) -> None:
+def test_elements_in_open_shadow_roots_get_selectors(name: Callable[[str, str], Names]) -> None:
     """An element in an open shadow root has names, and one of its like outside takes them away."""
     host = "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = '<b class=in>x</b>'</script>"
 
@@ -73,8 +75,8 @@ def test_a_shadow_root_is_looked_into(name: Callable[[str, str], Names]) -> None
     assert [each["selector"] for each in rivalled] == ["#host >> b.in", "#host >> b"]
 
 
-def test_a_place_is_said_to_be_one(name: Callable[[str, str], Names]) -> None:
-    """Of two equal elements only the place tells, and that is the last name of any element."""
+def test_a_positional_selector_is_marked_as_such(name: Callable[[str, str], Names]) -> None:
+    """Only their position distinguishes two equal elements; it is the last resort for any element."""
     names = name(f"<p>{ROW}</p><p>{ROW}</p>", "p:nth-of-type(1) button")
 
     assert [each["kind"] for each in names] == ["place"]

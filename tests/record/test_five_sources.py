@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 
     from tests.sites.shop import ShopServer
 
+pytestmark = pytest.mark.browser
+
 WAYS = ("script", "agent", "test", "devtools", "side")
 SECRET = ("--secret", f"PASSWORD={SHOP_PASSWORD}")
 
 
 class Recorded(NamedTuple):
-    """Bundles by the way in which they came to be."""
+    """Bundles by the source of their recording."""
 
     shop: ShopServer
     folder: Path
@@ -85,7 +87,7 @@ async def _agent(url: str, directory: Path) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_recording_is_certified_and_faithful(recorded: Recorded, way: str, tmp_path: Path) -> None:
-    """Replayed sealed, without the password, which stands in no file: the shop is not asked."""
+    """A sealed replay needs neither the shop nor the password, which is in no file."""
     bundle = open_bundle(recorded.folder / way)
     recorded.shop.restart("error-on-submit")
 
@@ -114,7 +116,7 @@ def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_recording_is_faithful_to_the_site_as_it_was(recorded: Recorded, way: str, tmp_path: Path) -> None:
-    """Replayed live on the unchanged site, it finds nothing: what was on its way in one recording is no change."""
+    """A live replay on the unchanged site finds no change; requests still pending in one recording are none."""
     recorded.shop.restart()
 
     outcome = replay(recorded.folder / way, tmp_path / "run", network="live")

@@ -22,7 +22,7 @@ QUICK = AttachOptions(certify=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class RecordedPage:
     """A page that is being recorded, and its mission."""
 
     page: Page
@@ -30,14 +30,19 @@ class Watched:
 
 
 @contextmanager
-def watched(browser: Browser, folder: Path, options: AttachOptions = QUICK, **context: Any) -> Iterator[Watched]:  # noqa: ANN401 - options of Playwright
+def recorded_page(
+    browser: Browser,
+    folder: Path,
+    options: AttachOptions = QUICK,
+    **context: Any,  # noqa: ANN401 - options of Playwright
+) -> Iterator[RecordedPage]:
     """Record what is done to a page of a context of its own."""
     opened = browser.new_context(**context)
     page = opened.new_page()
     page.set_default_timeout(20_000)
     try:
         with record_mission(page, mission_text="Try it", directory=folder, options=options) as mission:
-            yield Watched(page, mission)
+            yield RecordedPage(page, mission)
     finally:
         opened.close()
 
@@ -47,7 +52,7 @@ def steps(folder: Path) -> list[ActionTrace]:
     return [step for subgoal in open_bundle(folder).trace.subgoal_traces for step in subgoal.actions_taken]
 
 
-def deeds(folder: Path) -> list[Action]:
+def recorded_actions(folder: Path) -> list[Action]:
     """Return the actions after the visit that a mission begins with."""
     found: list[Action] = [step.action for step in steps(folder)]
     assert found[0].type == "navigate"
@@ -56,7 +61,7 @@ def deeds(folder: Path) -> list[Action]:
 
 def kinds(folder: Path) -> list[str]:
     """Name the actions after the visit that a mission begins with."""
-    return [action.type for action in deeds(folder)]
+    return [action.type for action in recorded_actions(folder)]
 
 
 def warnings(folder: Path) -> str:

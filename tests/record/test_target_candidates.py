@@ -1,4 +1,4 @@
-"""What a target was is told where it is certain, and not where it could have been another one."""
+"""The target of a call is known only where it is unambiguous."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def settled(*looks: TargetSnapshot, last: TargetSnapshot | None, is_felt: bool =
     return None if element is None or element.identity is None else element.identity.name
 
 
-def test_what_was_seen_before_the_hit_counts() -> None:
+def test_the_element_seen_before_the_hit_is_the_target() -> None:
     """The last look before it, even if the element can no longer be found."""
     assert settled(seen(None), seen("Loading"), seen("Go"), last=seen(None, hit=True)) == "Go"
     assert settled(seen("Go"), seen("Gone", hit=True, before="Go"), last=seen("Gone", hit=True)) == "Go"
 
 
-def test_what_the_document_remembers_counts_where_nothing_was_seen() -> None:
+def test_the_element_remembered_by_the_document_is_the_target_if_none_was_seen() -> None:
     """The element that the selector still matches was hit, and was this."""
     assert settled(seen(None), last=seen("Gone", hit=True, before="Go")) == "Go"
 
@@ -56,7 +56,7 @@ def test_the_document_in_which_it_was_hit_counts() -> None:
     assert settled(seen("Go"), last=seen("Gone", document=2, hit=True, before="Next")) == "Next"
 
 
-def test_what_could_have_been_another_is_not_known() -> None:
+def test_an_ambiguous_element_is_unknown() -> None:
     """Seen in two documents and hit in neither, or there and never hit."""
     assert settled(seen("Go"), seen("Next", document=2), last=None) is None
     assert settled(seen("Go"), last=seen("Go")) is None
@@ -64,7 +64,7 @@ def test_what_could_have_been_another_is_not_known() -> None:
     assert settled(seen(None), last=seen("Gone", hit=True)) is None
 
 
-def test_what_need_not_be_felt_may_be_there_unhit() -> None:
+def test_a_call_without_events_needs_no_hit() -> None:
     """A call that failed, or that had nothing to do."""
     assert settled(seen("Go"), last=seen("Go"), is_felt=False) == "Go"
 
@@ -79,12 +79,12 @@ LOOKS = st.builds(
 
 
 @given(looks=st.lists(LOOKS), last=st.none() | LOOKS, felt=st.sampled_from([True, False]))
-def test_nothing_is_told_that_was_seen_too_late(
+def test_an_element_seen_too_late_is_not_recorded(
     looks: list[TargetSnapshot], last: TargetSnapshot | None, *, felt: bool
 ) -> None:
-    """Whatever is told was seen before anything was hit, or is remembered from then."""
-    told = settled(*looks, last=last, is_felt=felt)
+    """A known element was seen before anything was hit, or its document remembers it from then."""
+    resolved = settled(*looks, last=last, is_felt=felt)
     early = {look.element.identity for look in looks if look.is_before_any_hit}
     before = {look.identity_before_hit for look in (*looks, *([last] if last else []))}
 
-    assert told is None or identity(told) in early | before
+    assert resolved is None or identity(resolved) in early | before

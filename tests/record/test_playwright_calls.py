@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from eikon_engine.record.playwright_calls import (
     _ACTION_CALLS,
+    _NO_EFFECT,
     _UNSUPPORTED_CALLS,
     ENTER_FRAME,
     UnsupportedCallError,
@@ -121,7 +122,7 @@ CALLS: dict[str, tuple[dict[str, Any], Action]] = {
 }
 """A call of each kind, and the action that it is."""
 
-UNSPOKEN: list[tuple[str, dict[str, Any], str]] = [
+UNSUPPORTED: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.click", {"trial": True}, "trial=True has no effect"),
     ("Frame.hover", {"force": True}, "force=True skips the actionability checks"),
     ("Frame.fill", {"value": "a", "force": True}, "force=True"),
@@ -136,7 +137,7 @@ UNSPOKEN: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.press", {"key": ""}, "Frame.press with this key cannot be recorded"),
     ("Page.mouseDown", {}, "the pointer position is unknown"),
 ]
-"""Calls that are nearly an action, and what is said of them."""
+"""Calls that are almost an action, and why they are rejected."""
 
 
 @pytest.mark.parametrize("name", sorted(_ACTION_CALLS))
@@ -182,8 +183,8 @@ def test_options_are_named_as_the_call_names_them(by: Any, value: object) -> Non
     )
 
 
-def test_a_text_that_may_be_value_or_label_is_first_taken_for_a_value() -> None:
-    """`select_option("b")` says neither; the answer of the call tells which it was."""
+def test_a_text_that_may_be_value_or_label_is_recorded_as_a_value_first() -> None:
+    """`select_option("b")` leaves it open; the response of the call resolves it."""
     params = {"selector": "#a", "options": [{"valueOrLabel": "b"}]}
 
     assert action_for_call("Frame.selectOption", params, page=0, timeout_ms=None) == SelectOption(
@@ -191,15 +192,17 @@ def test_a_text_that_may_be_value_or_label_is_first_taken_for_a_value() -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "params", "why"), UNSPOKEN)
-def test_what_no_action_says_is_told(name: str, params: dict[str, Any], why: str) -> None:
+@pytest.mark.parametrize(("name", "params", "why"), UNSUPPORTED)
+def test_a_call_that_no_action_can_express_is_rejected_with_the_reason(
+    name: str, params: dict[str, Any], why: str
+) -> None:
     """A call that does more than an action can say is refused, with the reason."""
     with pytest.raises(UnsupportedCallError, match=re.escape(why)):
         action_for_call(name, {"selector": "#a", **params}, page=0, timeout_ms=None)
 
 
 @pytest.mark.parametrize("name", sorted(_UNSUPPORTED_CALLS))
-def test_calls_that_change_something_are_told(name: str) -> None:
+def test_unsupported_calls_are_rejected_with_a_reason(name: str) -> None:
     """A call that changes something, and is never an action, is refused with a reason, and not passed over."""
     with pytest.raises(UnsupportedCallError) as refused:
         action_for_call(name, {}, page=0, timeout_ms=None)
@@ -208,11 +211,35 @@ def test_calls_that_change_something_are_told(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Frame.title", "Frame.expect", "Frame.textContent", "Page.pdf", "Tracing.tracingStart"]
+    "name",
+    ["Frame.title", "Frame.expect", "Frame.textContent", "Page.pdf", "Page.__waitInfo__", "Tracing.tracingStart"],
 )
-def test_calls_that_only_look_are_nothing(name: str) -> None:
-    """A call that changes nothing is no action, and nothing is said of it."""
+def test_calls_that_only_read_are_ignored(name: str) -> None:
+    """A call that changes nothing is no action and causes no warning."""
     assert action_for_call(name, {"selector": "#a"}, page=0, timeout_ms=None) is None
+
+
+@pytest.mark.parametrize("name", ["Page.teleport", "Frame.shake", "BrowserContext.rewind", "ElementHandle.melt"])
+def test_an_unknown_call_is_unsupported(name: str) -> None:
+    """A call that a newer Playwright adds is reported instead of silently missing from replays."""
+    with pytest.raises(UnsupportedCallError, match="does not know the call; its effect, if any, is not replayed"):
+        action_for_call(name, {}, page=0, timeout_ms=None)
+
+
+def test_every_call_of_the_installed_playwright_is_known() -> None:
+    """Each call on a page, frame, element or worker is in exactly one table: action, unsupported, or no effect."""
+    from playwright._impl._protocol import COMMANDS
+
+    for kind, ignored in _NO_EFFECT.items():
+        for method in _commands(COMMANDS, f"{kind}."):
+            name = f"{kind}.{method}"
+            frame_call = f"Frame.{method}" if kind == "ElementHandle" and method != "waitForSelector" else name
+            tables = (
+                name in _ACTION_CALLS or frame_call in _ACTION_CALLS,
+                name in _UNSUPPORTED_CALLS,
+                method in ignored,
+            )
+            assert sum(tables) == 1, name
 
 
 def test_no_call_is_both_an_action_and_none() -> None:
@@ -240,7 +267,7 @@ def _commands(commands: dict[str, Any], name: str) -> set[str]:
 
 @given(st.lists(st.text("abc#.[]=> '\"", min_size=1), min_size=1, max_size=4))
 def test_a_selector_leads_through_frames(parts: list[str]) -> None:
-    """What stands before each step into a frame is the selector of an iframe, the rest that of the element."""
+    """Each part before a step into a frame is the selector of an iframe, the last one that of the element."""
     target = parse_target(ENTER_FRAME.join(parts))
 
     assert (*target.frames, target.selector) == tuple(parts)
@@ -248,7 +275,7 @@ def test_a_selector_leads_through_frames(parts: list[str]) -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))
 def test_properties_of_an_event_are_kept(detail: Any) -> None:  # noqa: ANN401 - any value of JSON
-    """What JSON can say of an event's properties stands in the action, whatever its shape."""
+    """Every property of an event that JSON can represent is in the action."""
     given_init = {"value": {"o": [{"k": "detail", "v": _as_protocol(detail)}], "id": 1}, "handles": []}
     params = {"selector": "#a", "type": "b", "eventInit": given_init}
 

@@ -1,4 +1,4 @@
-"""What is written of an action, from what the agent asked for and what the browser answered."""
+"""A pending action is written from the call of the agent and the response of the browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def doing(name: str, params: dict[str, Any], **known: Any) -> PendingAction:  # 
 
 
 def test_a_target_is_the_element_that_was_found() -> None:
-    """What the page said of the element stands in the target, behind the frames that lead to it."""
+    """The target has the identity of the element and the frames that lead to it."""
     done = doing(
         "Frame.click", {"selector": "#a"}, frames=("iframe",), element=ElementSnapshot(count=1, identity=BUTTON)
     )
@@ -42,7 +42,7 @@ def test_a_target_is_the_element_that_was_found() -> None:
     assert done.warnings == []
 
 
-def test_the_first_of_several_is_said_and_warned_of() -> None:
+def test_the_first_of_several_matches_gets_an_index_and_a_warning() -> None:
     """A selector that matched several elements becomes one for the first of them, which the agent got."""
     done = doing("Frame.click", {"selector": ".a"}, element=ElementSnapshot(count=2))
 
@@ -75,7 +75,7 @@ def test_a_drag_has_two_elements() -> None:
     )
 
 
-def test_a_click_at_a_place_says_what_lay_there() -> None:
+def test_a_click_at_coordinates_records_the_element_there() -> None:
     """The element under the pointer is kept."""
     done = doing("Page.mouseClick", {"x": 1, "y": 2}, element=ElementSnapshot(count=1, identity=BUTTON))
 
@@ -83,23 +83,23 @@ def test_a_click_at_a_place_says_what_lay_there() -> None:
 
 
 def test_options_are_those_that_the_browser_chose() -> None:
-    """Where a text may be a value or a label, the values of the answer stand in the trace."""
+    """Where a text may be a value or a label, the trace has the values of the response."""
     params = {"selector": "#a", "options": [{"valueOrLabel": "Beta"}]}
-    done = doing("Frame.selectOption", params, answer={"values": ["b"]})
+    done = doing("Frame.selectOption", params, response={"values": ["b"]})
 
     assert done.build_action() == SelectOption(target=Target(selector="#a"), options=("b",))
 
 
 @pytest.mark.parametrize("by", ["value", "label", "index"])
 def test_options_that_are_named_stay_as_they_are(by: Any) -> None:  # noqa: ANN401 - a literal
-    """Where the call says which it is, the answer changes nothing."""
-    done = doing("Frame.selectOption", {"selector": "#a", "options": [{by: 1}]}, answer={"values": ["b"]})
+    """Where the call names the kind, the response changes nothing."""
+    done = doing("Frame.selectOption", {"selector": "#a", "options": [{by: 1}]}, response={"values": ["b"]})
 
     assert done.build_action() == SelectOption(target=Target(selector="#a"), by=by, options=("1",))
 
 
-def test_what_turns_out_to_be_no_action_becomes_a_note() -> None:
-    """Nothing is dropped: a note stands where the call was, and a warning says why."""
+def test_a_call_that_turns_out_to_be_unsupported_becomes_a_note() -> None:
+    """The call is recorded as a note, and a warning gives the reason."""
     done = doing("Page.mouseDown", {})
 
     trace = done.build_trace()
@@ -110,7 +110,7 @@ def test_what_turns_out_to_be_no_action_becomes_a_note() -> None:
     assert warning.startswith("look__attempt_1_action_003: replays skip Page.mouseDown: the pointer position")
 
 
-def test_what_had_not_ended_is_said_so() -> None:
+def test_a_call_still_running_at_the_end_is_a_failure() -> None:
     """An action without an answer is a failure whose reason is the end of the recording."""
     trace = doing("Frame.click", {"selector": "#a"}, result=None).build_trace()
 

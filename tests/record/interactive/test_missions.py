@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.async_api import Error
 
 from eikon_engine.certify.options import CertifyOptions
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.async_api import Dialog, Page
+
+pytestmark = pytest.mark.browser
 
 TWICE = CertifyOptions(runs=2, parallel=2)
 
@@ -55,7 +58,7 @@ async def order(page: Page) -> None:
     await page.wait_for_function("!document.querySelector('#place-order')")
 
 
-def test_an_order_by_hand_is_certified_and_replays_sealed(tmp_path: Path) -> None:
+def test_an_interactive_order_is_certified_and_replays_sealed(tmp_path: Path) -> None:
     """Subgoals, fields, keys and the password are recorded; the password is written nowhere; the shop may be gone."""
     with serve_shop() as shop:
         report = record(tmp_path / "order", f"{shop.url}/product/1", order, certify=TWICE)
@@ -114,7 +117,7 @@ async def _answer(dialog: Dialog) -> None:
         await dialog.dismiss()
 
 
-def test_what_a_shop_knows_is_recorded(tmp_path: Path) -> None:
+def test_the_shop_features_are_recorded(tmp_path: Path) -> None:
     """Downloads, frames, shadow roots, dialogs and the history become actions that replay sealed."""
     with serve_shop() as shop:
         report = record(tmp_path / "shop", f"{shop.url}/prices", shop_around, certify=TWICE)
@@ -142,7 +145,7 @@ async def ask_for_help(page: Page) -> None:
             await popup.locator("#close-help").click()
 
 
-def test_a_popup_is_waited_for_before_it_is_acted_upon(tmp_path: Path) -> None:
+def test_a_popup_is_awaited_before_actions_in_it(tmp_path: Path) -> None:
     """What is done in a page that a click opened comes after a switch to it, with the number of the page.
 
     It is not certified: both clients of the browser hold the popup, and the second one lets it go too early.

@@ -1,4 +1,4 @@
-"""Skills that ask a model while a mission is recorded: asked once, and answered from the bundle ever after."""
+"""Skills request a model once while recording; replays serve the responses from the bundle."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from eikon_engine.llm.response_folder import RESPONSES_FOLDER, read_folder
 from eikon_engine.record import AttachOptions
 from eikon_engine.trace.execution import Failed
 from tests.browser.pages import serve_pages
-from tests.record.asking import PAGE, QUESTION, asking, skills_of
-from tests.record.watching import watched
+from tests.record.recorded_page import recorded_page
+from tests.record.skill_models import PAGE, QUESTION, asking, skills_of
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
 from tests.sites.model_server import answer_error, answer_text, serve_model
@@ -24,12 +24,14 @@ from tests.sites.model_server import answer_error, answer_text, serve_model
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.browser
+
 
 KEY = "zX81-spectrum-4711"
 
 
 class Recorded(NamedTuple):
-    """A bundle, what certifying it came to, and how often the model was asked."""
+    """A bundle, its certification report, and the number of model requests."""
 
     bundle: Path
     status: str | None
@@ -46,7 +48,7 @@ def recorded(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Rec
     ):
         url = site.put(PAGE)
         options = asking(model, secrets={"SAYER": KEY}, certify=CertifyOptions(runs=2))
-        with watched(chromium, folder, options) as agent:
+        with recorded_page(chromium, folder, options) as agent:
             agent.page.goto(url)
             first = agent.mission.skill("ask_page", parameters=QUESTION)
             agent.mission.skill("ask_page", parameters=QUESTION)
@@ -97,7 +99,7 @@ def test_a_secret_in_an_answer_is_in_no_file(recorded: Recorded, tmp_path: Path)
 
 
 def test_another_answer_in_the_bundle_diverges(recorded: Recorded, tmp_path: Path) -> None:
-    """The output of a skill is compared: whoever edits an answer sees what follows from it."""
+    """The output of a skill is compared, so an edited response shows its consequences."""
     kept = recorded.bundle / RESPONSES_FOLDER
     path = next(path for path in sorted(kept.iterdir()) if "twenty" in path.read_text())
     before = path.read_text()
@@ -114,7 +116,7 @@ def test_noted_tools_and_completions_change_nothing(chromium: Browser, tmp_path:
     """An agent that notes what it does beside pages is certified as one that does not."""
     with serve_pages() as site:
         url = site.put(PAGE)
-        with watched(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
+        with recorded_page(chromium, tmp_path / "b", AttachOptions(certify=CertifyOptions(runs=2))) as agent:
             agent.page.goto(url)
             agent.mission.completion(prompt="What now?", response="Press", model="gpt-test")
             agent.mission.tool("store", {"price": 1}, result="stored")
@@ -134,7 +136,7 @@ def test_responses_of_another_recording_are_not_mixed_in(recorded: Recorded, chr
 
     with (
         pytest.raises(OutputError, match="responses exist already"),
-        watched(chromium, tmp_path / "b"),
+        recorded_page(chromium, tmp_path / "b"),
     ):
         pass
 

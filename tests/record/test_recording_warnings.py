@@ -1,0 +1,94 @@
+"""Calls that a replay does not repeat, or performs differently, are warnings of the recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Error
+
+from eikon_engine.trace.actions import Click
+from eikon_engine.trace.execution import Failed
+from tests.browser.pages import PageSite
+from tests.record.forms import FORM
+from tests.record.recorded_page import kinds, recorded_actions, recorded_page, steps, warnings
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_first_of_several_matches_is_recorded_with_a_warning(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """A selector that is not strict takes the first of its elements: so does the recording, with a warning."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(FORM))
+        agent.page.click(".item")
+
+    (click,) = recorded_actions(tmp_path / "b")
+    assert isinstance(click, Click)
+    assert click.target.selector == ".item >> nth=0"
+    assert ".item matched 2 elements; recorded the first" in warnings(tmp_path / "b")
+
+
+def test_a_failed_call_is_recorded_and_fails_for_the_agent(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Clicks without a match and with two matches raise for the agent as usual and are recorded with their codes."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(FORM))
+        for selector in ("#none", ".item"):
+            with pytest.raises(Error):
+                agent.page.locator(selector).click(timeout=200)
+
+    failed = [step.result for step in steps(tmp_path / "b")][1:]
+    assert [result.code for result in failed if isinstance(result, Failed)] == ["target-missing", "target-ambiguous"]
+
+
+def test_calls_that_are_not_replayed_are_warnings(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """Scripts, requests and state changes of an agent are warnings with their number and consequence."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(FORM))
+        page.evaluate("1")
+        page.evaluate("2")
+        page.request.get(site.url)
+        page.context.add_cookies([{"name": "a", "value": "b", "url": site.url}])
+        page.locator("#text").select_text()
+        page.locator("#go").hover(force=True)
+        page.locator("#go").screenshot()
+        page.wait_for_function("window.seen = 1")
+        page.locator("#go").blur()
+
+    found = warnings(tmp_path / "b")
+    assert kinds(tmp_path / "b") == []
+    assert "Frame.evaluateExpression was called 2 times: changes that the agent's script makes" in found
+    assert "APIRequestContext.fetch was called once: requests that the agent sends itself" in found
+    assert "BrowserContext.addCookies was called once" in found
+    assert "ElementHandle.selectText was called once: the text selection is not replayed" in found
+    assert "Frame.hover was called once: force=True" in found
+    assert "ElementHandle.screenshot was called once: element screenshots" in found
+    assert "Frame.waitForFunction was called once: a replay takes as long as the agent took" in found
+    assert "Frame.blur was called once" in found
+
+
+def test_calls_without_a_deadline_are_a_warning(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A replay replaces an unlimited wait by a long timeout, and the recording warns about it."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(FORM), timeout=0)
+        page.wait_for_selector("#go", timeout=0)
+        page.click("#go", timeout=0)
+        page.click("#go")
+
+    assert [step.action.timeout_ms for step in steps(tmp_path / "b")] == [300_000, 300_000, 300_000, 20_000]
+    assert "calls without a deadline (timeout=0): 3; a replay times out after 300 s" in warnings(tmp_path / "b")
+
+
+def test_a_mouse_press_at_an_unknown_position_is_a_note_and_a_warning(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """Pressing the mouse before it was moved is recorded as a note, with a warning."""
+    with recorded_page(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put(FORM))
+        agent.page.mouse.down()
+
+    assert kinds(tmp_path / "b") == ["note"]
+    assert "the pointer position is unknown" in warnings(tmp_path / "b")
