@@ -74,18 +74,18 @@ def parse_action(kind: str, texts: Sequence[str]) -> Action:
 
 
 def _split_arguments(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    places, fields = list(_POSITIONAL_FIELDS.get(kind, _SELECTOR_FIELD)), _FIELDS.get(kind, frozenset())
+    positions, fields = list(_POSITIONAL_FIELDS.get(kind, _SELECTOR_FIELD)), _FIELDS.get(kind, frozenset())
     pairs = []
     for text in texts:
         name, equals, value = text.partition("=")
         if equals and name.partition(".")[0] in fields:
             pairs.append((name, value))
-        elif equals and name in _SELECTOR_ENGINES and places[:1] == list(_SELECTOR_FIELD):
-            pairs.append((places.pop(0), text))
+        elif equals and name in _SELECTOR_ENGINES and positions[:1] == list(_SELECTOR_FIELD):
+            pairs.append((positions.pop(0), text))
         elif equals and fields and _FIELD_NAME.fullmatch(name):
-            raise UsageError(_unknown_field_message(kind, name, places, text))
-        elif places:
-            pairs.append((places.pop(0), text))
+            raise UsageError(_unknown_field_message(kind, name, positions, text))
+        elif positions:
+            pairs.append((positions.pop(0), text))
         else:
             raise UsageError(f"{kind}: expected FIELD=VALUE, such as page=1, got {text!r}")
     names = [name for name, _ in pairs]
@@ -105,17 +105,17 @@ def _unknown_field_message(kind: str, name: str, positional: Sequence[str], text
 
 
 def _nested(kind: str, fields: Sequence[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    whole: dict[str, JsonValue] = {"type": kind}
+    nested: dict[str, JsonValue] = {"type": kind}
     for name, value in fields:
         *parents, last = name.split(".")
-        here = whole
+        node = nested
         for parent in parents:
-            below = here.setdefault(parent, {})
-            if not isinstance(below, dict):
+            child = node.setdefault(parent, {})
+            if not isinstance(child, dict):
                 raise UsageError(f"{kind}: expected an object as {parent}, got a value; set its fields only")
-            here = below
-        here[last] = value
-    return whole
+            node = child
+        node[last] = value
+    return nested
 
 
 def _parse_value(text: str) -> list[JsonValue]:

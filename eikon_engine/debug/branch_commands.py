@@ -85,14 +85,14 @@ async def change_branch(session: DebugSession, command: BranchSkip | BranchEdit 
         raise BranchError(f"{message}; the active branch is {session.active_branch.name}, remove --name")
     runner = session.branch_runner
     assert runner is not None  # noqa: S101 - the active branch is not `main`
-    here = session.context.iteration
-    row = max(here, session.last_inserted)
-    changed, told = _apply_change(runner.branch, row if isinstance(command, BranchInsert) else here, command)
+    iteration = session.context.iteration
+    row = max(iteration, session.last_inserted)
+    changed, change = _apply_change(runner.branch, row if isinstance(command, BranchInsert) else iteration, command)
     runner.replan(changed)
-    session.last_inserted = row + _row_growth(command, row - here)
+    session.last_inserted = row + _row_growth(command, row - iteration)
     session.update_branch()
-    session.record(BranchChanged(branch=session.active_branch.name, iteration=session.context.iteration, change=told))
-    return session.pause("branch", told)
+    session.record(BranchChanged(branch=session.active_branch.name, iteration=session.context.iteration, change=change))
+    return session.pause("branch", change)
 
 
 def delete_branch(session: DebugSession, command: BranchDelete) -> Position:
@@ -143,19 +143,19 @@ def _create_fork(session: DebugSession, parent: Branch, entry: CheckpointEntry, 
         is_live=command.live,
         variables=dict(session.pool.replay_options.variables),
     )
-    made = create_branch_bundle(session.histories[parent.name].bundle, session.folder.branches, spec)
-    session.histories[command.name] = saved.history(made.bundle)
+    created = create_branch_bundle(session.histories[parent.name].bundle, session.folder.branches, spec)
+    session.histories[command.name] = saved.history(created.bundle)
     return Branch(
         name=command.name,
         parent_branch=parent.name,
         fork_point=entry.id,
         fork_iteration=entry.iteration,
         created=spec.created,
-        bundle=f"{session.folder.branches.name}/{made.bundle.root.name}",
-        parent_sha256=made.file.parent_sha256,
+        bundle=f"{session.folder.branches.name}/{created.bundle.root.name}",
+        parent_sha256=created.file.parent_sha256,
         is_live=command.live,
         iteration=entry.iteration,
-        step_count=len(made.steps),
+        step_count=len(created.steps),
         evaluations=tuple(each.timeline_entry for each in saved.evaluations),
     )
 
@@ -173,11 +173,11 @@ def _row_growth(command: BranchSkip | BranchEdit | BranchInsert, run_length: int
 
 def _require_applicable(session: DebugSession, command: BranchSkip | BranchEdit | BranchInsert) -> None:
     """Reject an impossible change before a branch is created for it."""
-    here, count = session.context.iteration, session.context.step_count
-    number = command.iteration if isinstance(command, BranchEdit) and command.iteration is not None else here + 1
-    if isinstance(command, BranchInsert) or here < number <= count:
+    iteration, count = session.context.iteration, session.context.step_count
+    number = command.iteration if isinstance(command, BranchEdit) and command.iteration is not None else iteration + 1
+    if isinstance(command, BranchInsert) or iteration < number <= count:
         return
-    upcoming = f"{here + 1} to {count}" if here < count else "none"
+    upcoming = f"{iteration + 1} to {count}" if iteration < count else "none"
     message = f"{command.type}: expected an upcoming step ({upcoming}), got {number}"
     raise BranchError(f"{message}; rewind to change earlier steps")
 
@@ -212,9 +212,9 @@ async def begin_interactive(session: DebugSession, command: BranchRecord) -> Pos
     if session.active_branch.name == MAIN_BRANCH:
         await create_branch(session, branch_create_command(session, command.name))
     session.finish_branch_step()
-    hand = InteractiveRecorder(session.context)
-    await hand.begin()
-    session.interactive_recording = hand
+    recorder = InteractiveRecorder(session.context)
+    await recorder.begin()
+    session.interactive_recording = recorder
     return session.pause("branch", "interactive recording: branch record end keeps the actions, discard drops them")
 
 
@@ -225,25 +225,27 @@ async def end_interactive(session: DebugSession, *, keep_actions: bool) -> int:
         BranchError: no recording is active.
         RewindDivergedError: the position could not be restored.
     """
-    hand, runner = session.interactive_recording, session.branch_runner
-    if hand is None or runner is None:
+    recorder, runner = session.interactive_recording, session.branch_runner
+    if recorder is None or runner is None:
         raise BranchError("branch record: no recording is active; begin one")
     session.interactive_recording = session.branch_runner = None
-    name, here, branch = session.active_branch.name, session.context.iteration, runner.branch
+    name, iteration, branch = session.active_branch.name, session.context.iteration, runner.branch
     count = 0
     if keep_actions:
-        done = await hand.end(branch.bundle.files)
-        branch, count = insert_all(branch, here + 1, done.actions, _INTERACTIVE_REASON), len(done.actions)
+        done = await recorder.end(branch.bundle.files)
+        branch, count = insert_all(branch, iteration + 1, done.actions, _INTERACTIVE_REASON), len(done.actions)
         for action in done.actions:
             session.record(
-                BranchChanged(branch=name, iteration=here, change=f"recorded interactively: {action_label(action)}")
+                BranchChanged(
+                    branch=name, iteration=iteration, change=f"recorded interactively: {action_label(action)}"
+                )
             )
         for warning in done.warnings:
             session.record(Note(text=warning))
     else:
-        await hand.stop()
-    history = replace(session.histories[name], bundle=branch.bundle).until(here)
-    restored = await session.pool.restore(history, here)
+        await recorder.stop()
+    history = replace(session.histories[name], bundle=branch.bundle).until(iteration)
+    restored = await session.pool.restore(history, iteration)
     session.pool.parking.discard(session.context)
     session.move_to(restored.context, name)
     return count
@@ -252,8 +254,8 @@ async def end_interactive(session: DebugSession, *, keep_actions: bool) -> int:
 async def abort_interactive(session: DebugSession) -> None:
     """Stop recording without restoring the position, because the session is over."""
     if session.interactive_recording is not None:
-        hand, session.interactive_recording, session.branch_runner = session.interactive_recording, None, None
-        await hand.stop()
+        recorder, session.interactive_recording, session.branch_runner = session.interactive_recording, None, None
+        await recorder.stop()
 
 
 async def save_branch(session: DebugSession, command: BranchSave) -> SavedBranch:

@@ -153,11 +153,11 @@ class _FinishedStep:
 
 
 def _evaluate(table: BreakpointTable, cause_of: Callable[[StopCondition], str | None]) -> tuple[Hit, ...]:
-    asked = ((each, cause_of(each.condition)) for each in table.enabled)
+    causes = ((each, cause_of(each.condition)) for each in table.enabled)
     return tuple(
-        Hit(breakpoint=replace(each, hit_count=each.hit_count + 1), cause=why or None)
-        for each, why in asked
-        if why is not None
+        Hit(breakpoint=replace(each, hit_count=each.hit_count + 1), cause=cause or None)
+        for each, cause in causes
+        if cause is not None
     )
 
 

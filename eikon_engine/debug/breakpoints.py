@@ -174,8 +174,8 @@ class BreakpointTable:
         Raises:
             BreakpointError: unknown id.
         """
-        gone = self.get(breakpoint_id)
-        return replace(self, breakpoints=tuple(each for each in self.breakpoints if each is not gone))
+        removed = self.get(breakpoint_id)
+        return replace(self, breakpoints=tuple(each for each in self.breakpoints if each is not removed))
 
     def clear(self) -> BreakpointTable:
         """Return an empty table; ids continue."""
@@ -322,14 +322,14 @@ class RequestPattern:
         if not between:
             return url == first
         *between, last = between
-        place, end = len(first), len(url) - len(last)
-        if place > end or not url.startswith(first) or not url.endswith(last):
+        start, end = len(first), len(url) - len(last)
+        if start > end or not url.startswith(first) or not url.endswith(last):
             return False
         for piece in between:
-            found = url.find(piece, place, end)
+            found = url.find(piece, start, end)
             if found < 0:
                 return False
-            place = found + len(piece)
+            start = found + len(piece)
         return True
 
 

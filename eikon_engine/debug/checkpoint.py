@@ -116,7 +116,7 @@ async def save_checkpoint(context: ReplayContext, folder: Path, info: Checkpoint
             trace_id=context.bundle.trace.id,
             trace_sha256=steps_sha256(context.bundle.trace, context.iteration),
             evaluations=context.evaluations,
-            seen=tuple(context.digests[iteration] for iteration in range(context.iteration + 1)),
+            seen=tuple(context.observed.digests[iteration] for iteration in range(context.iteration + 1)),
             state=await _save_state(context, folder, checkpoint_id),
             sha256="0" * 64,
         )
@@ -127,21 +127,21 @@ async def save_checkpoint(context: ReplayContext, folder: Path, info: Checkpoint
 
 async def _save_state(context: ReplayContext, folder: Path, checkpoint_id: str) -> CheckpointState:
     """Write the files beside a checkpoint; return the state that refers to them."""
-    sight = context.last_observed
-    seen = sight.observation
-    first = seen.pages[0] if seen.pages else None
-    storage = _to_json(await context.storage_state())
+    captured = context.observed.last_observed
+    observation = captured.observation
+    first = observation.pages[0] if observation.pages else None
+    storage = _to_json(await context.browser.storage_state())
     picture = None if first is None else await context.worker.screenshot(first.page)
     store = BlobStore(folder / DOM_FOLDER)
     pages = tuple(
-        CheckpointPage(page=page, snapshot=store_snapshot(store, shown)) for page, shown in sight.snapshots.items()
+        CheckpointPage(page=page, snapshot=store_snapshot(store, shown)) for page, shown in captured.snapshots.items()
     )
     write_atomically(storage_path(folder, checkpoint_id), storage)
     if picture is not None:
         write_atomically(screenshot_path(folder, checkpoint_id), picture)
     return CheckpointState(
-        digests=context.state_digest(),
-        observation=seen,
+        digests=context.observed.last_digest,
+        observation=observation,
         url="" if first is None else first.url,
         storage_sha256=_sha256(storage),
         pages=pages,

@@ -41,8 +41,8 @@ def select_surplus(branches: Sequence[Branch], policy: RetentionPolicy | None = 
     A mission that went wrong diverges at step after step: checkpoints before follow-up divergences are deleted first,
     and the one before the first divergence of a branch is retained.
     """
-    kept = (policy or RetentionPolicy()).automatic
-    stay = {branch.fork_point for branch in branches} | {_first_divergence(branch) for branch in branches}
+    limit = (policy or RetentionPolicy()).automatic
+    protected = {branch.fork_point for branch in branches} | {_first_divergence(branch) for branch in branches}
     follow = {entry.id for branch in branches for entry in branch.checkpoints if _is_follow_up(branch, entry)}
     entries = [entry for branch in branches for entry in branch.checkpoints]
     own = sorted(
@@ -50,7 +50,7 @@ def select_surplus(branches: Sequence[Branch], policy: RetentionPolicy | None = 
         key=lambda each: (each.id not in follow, each.timestamp, each.id),
         reverse=True,
     )
-    dropped = {each.id for each in own[kept:]} - stay
+    dropped = {each.id for each in own[limit:]} - protected
     return tuple(each for each in entries if each.id in dropped)
 
 
@@ -133,25 +133,25 @@ async def after_step(
     `before` is the checkpoint saved before the step.
     """
     diverged = any(isinstance(event, DivergenceFound) for event in events)
-    made = False
+    is_created = False
     if diverged and before is not None:
         _add_to_timeline(session, before, session.context)
-        made = True
+        is_created = True
     elif before is not None:
         delete_checkpoint(session.folder.checkpoints, before.id)
     elif diverged:
-        made = await _create_before_divergence(session)
+        is_created = await _create_before_divergence(session)
     if _is_due(session, policy):
         await _save_and_add(session, session.context, "", "automatic")
-        made = True
-    if made:
+        is_created = True
+    if is_created:
         _delete_checkpoints(session, select_surplus(session.timeline.branches, policy.retention))
 
 
 def parking_slots(session: DebugSession) -> tuple[PoolSlot, ...]:
     """Return the positions to park contexts at: the checkpoints in the history, newest first."""
-    here = session.context.iteration
-    entries = [entry for _, entry in _checkpoints_in_history(session) if entry.iteration <= here]
+    current = session.context.iteration
+    entries = [entry for _, entry in _checkpoints_in_history(session) if entry.iteration <= current]
     entries.sort(key=lambda entry: (entry.timestamp, entry.id), reverse=True)
     iterations = dict.fromkeys(entry.iteration for entry in entries)
     return tuple(PoolSlot(history=session.history.until(iteration), iteration=iteration) for iteration in iterations)
@@ -184,9 +184,9 @@ async def _create_before_divergence(session: DebugSession) -> bool:
 
 def _is_due(session: DebugSession, policy: CheckpointPolicy) -> bool:
     passed = (each.iteration for _, each in _checkpoints_in_history(session))
-    here = session.context.iteration
-    last = max((iteration for iteration in passed if iteration <= here), default=0)
-    return policy.interval > 0 and here - last >= policy.interval
+    current = session.context.iteration
+    last = max((iteration for iteration in passed if iteration <= current), default=0)
+    return policy.interval > 0 and current - last >= policy.interval
 
 
 def _has_checkpoint(session: DebugSession, iteration: int) -> bool:
@@ -242,11 +242,11 @@ def _delete_checkpoints(session: DebugSession, dropped: tuple[CheckpointEntry, .
     """Remove checkpoints from the timeline, then from disk."""
     if not dropped:
         return
-    gone = {entry.id for entry in dropped}
+    dropped_ids = {entry.id for entry in dropped}
     timeline = session.timeline
     for branch in timeline.branches:
-        left = tuple(entry for entry in branch.checkpoints if entry.id not in gone)
-        timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": left}))
+        remaining = tuple(entry for entry in branch.checkpoints if entry.id not in dropped_ids)
+        timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": remaining}))
     session.save_timeline(timeline)
     for entry in dropped:
         delete_checkpoint(session.folder.checkpoints, entry.id)

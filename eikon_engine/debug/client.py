@@ -103,10 +103,10 @@ class EventTail:
             EventsError: a line is not an event.
         """
         while data := self._file.read(_CHUNK):
-            *whole, self._partial_line = (self._partial_line + data).split(b"\n")
-            for text in whole[1:] if self._is_inside and whole else whole:
+            *lines, self._partial_line = (self._partial_line + data).split(b"\n")
+            for text in lines[1:] if self._is_inside and lines else lines:
                 yield self._parse(text)
-            self._is_inside = self._is_inside and not whole
+            self._is_inside = self._is_inside and not lines
 
     def close(self) -> None:
         """Close the file."""
@@ -166,8 +166,8 @@ class SessionClient:
         newest = EventTail(self.folder.events_path)
         try:
             name = self.new_id()
-            given = CommandLine(id=name, at=self.now(), command=command)
-            number = append_command(self.folder.commands_path, given)
+            line = CommandLine(id=name, at=self.now(), command=command)
+            number = append_command(self.folder.commands_path, line)
             try:
                 return self._wait_for_response(newest, _SentCommand(name, number, command), timeout_s)
             except KeyboardInterrupt as stop:

@@ -83,8 +83,8 @@ class CommandReader:
 
     def feed(self, data: bytes) -> Iterator[CommandLine | RejectedLine]:
         """Yield the lines that are now complete."""
-        *whole, self._partial_line = (self._partial_line + data).split(b"\n")
-        for text in whole:
+        *lines, self._partial_line = (self._partial_line + data).split(b"\n")
+        for text in lines:
             self._number += 1
             was_too_long, self._is_too_long = self._is_too_long, False
             if was_too_long or len(text) > MAX_LINE_BYTES:

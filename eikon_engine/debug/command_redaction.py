@@ -185,8 +185,8 @@ class CommandRedactor:
                 return getattr(action, "target", None)
             case BranchEdit(iteration=iteration):
                 steps = self._session.context.steps
-                place = self._session.context.iteration if iteration is None else iteration - 1
-                step = steps[place].step if 0 <= place < len(steps) else None
+                index = self._session.context.iteration if iteration is None else iteration - 1
+                step = steps[index].step if 0 <= index < len(steps) else None
                 return getattr(getattr(step, "action", None), "target", None)
             case _:
                 return None
@@ -235,10 +235,10 @@ async def serve_redaction(folder: SessionFolder, redactor: CommandRedactor) -> A
 
 async def _respond(redactor: CommandRedactor, line: bytes) -> JsonValue:
     try:
-        asked = json.loads(line)
-        if "text" in asked:
-            return {"text": redactor.redact_text(str(asked["text"]))}
-        command = await redactor.redact_command(_COMMANDS.validate_json(json.dumps(asked["command"])))
+        request = json.loads(line)
+        if "text" in request:
+            return {"text": redactor.redact_text(str(request["text"]))}
+        command = await redactor.redact_command(_COMMANDS.validate_json(json.dumps(request["command"])))
     except PlaintextSecretError as error:
         return {"refused": error.message}
     except (ValidationError, KeyError, TypeError) as error:

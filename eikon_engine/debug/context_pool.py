@@ -7,6 +7,7 @@ memory but no processor time.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -46,8 +47,8 @@ class PoolSlot:
     @property
     def key(self) -> tuple[object, ...]:
         """Return what identifies the slot: its position, the history to it and the state there."""
-        asked = tuple(each.identity for each in self.history.evaluations if each.iteration <= self.iteration)
-        return self.iteration, self.history.key(self.iteration), asked, self.history.digests.get(self.iteration)
+        evaluations = tuple(each.identity for each in self.history.evaluations if each.iteration <= self.iteration)
+        return self.iteration, self.history.key(self.iteration), evaluations, self.history.digests.get(self.iteration)
 
     @property
     def has_overdue_evaluation(self) -> bool:
@@ -59,7 +60,7 @@ class ParkedContexts:
     """Parked contexts, created while the session is paused."""
 
     def __init__(self, restore: Callable[[PoolSlot], Awaitable[ReplayContext]], capacity: int) -> None:
-        """Park at most `places` contexts; `make` brings a new context to a slot."""
+        """Park at most `capacity` contexts; `restore` brings a new context to a slot."""
         self._restore = restore
         self._capacity = capacity
         self._contexts: list[ReplayContext] = []
@@ -70,7 +71,6 @@ class ParkedContexts:
         self._closing: set[asyncio.Task[None]] = set()
         self._wanted: tuple[PoolSlot, ...] = ()
         self._failed_slots: set[tuple[object, ...]] = set()
-        self._errors: list[EikonError] = []
         self._close_errors: list[BaseException] = []
         """Errors from closing contexts in the background; raised at the end."""
 
@@ -78,15 +78,6 @@ class ParkedContexts:
     def contexts(self) -> tuple[ReplayContext, ...]:
         """Return the parked contexts, least recently used first."""
         return tuple(self._contexts)
-
-    def take_errors(self) -> tuple[EikonError, ...]:
-        """Return, once, why contexts could not be parked; their slots are not tried again."""
-        faults, self._errors = tuple(self._errors), []
-        return faults
-
-    def has_context_at(self, history: History, iteration: int) -> bool:
-        """Return whether a context is parked at a position."""
-        return any(line.iteration == iteration and is_on_history(line, history, iteration) for line in self._contexts)
 
     def start(self, slots: Sequence[PoolSlot]) -> None:
         """Park contexts at the first of these slots in the background, up to the capacity.
@@ -102,24 +93,24 @@ class ParkedContexts:
             self._fill_task = asyncio.ensure_future(self._fill())
 
     async def wait(self) -> None:
-        """Wait until no context is being created."""
+        """Wait until no context is being created: for measurements, and for tests; a session never waits."""
         if self._fill_task is not None:
             await asyncio.wait({self._fill_task})
 
     async def stop(self) -> None:
         """Stop creating contexts; an unfinished one is closed."""
-        making, self._fill_task = self._fill_task, None
-        if making is not None:
-            making.cancel()
-            await asyncio.wait({making})
-            if not making.cancelled():
-                making.result()
+        fill_task, self._fill_task = self._fill_task, None
+        if fill_task is not None:
+            fill_task.cancel()
+            await asyncio.wait({fill_task})
+            if not fill_task.cancelled():
+                fill_task.result()
 
     def take(self, history: History, iteration: int) -> ReplayContext | None:
         """Remove and return the parked context nearest before a position; None if there is none."""
         self._discard_unusable()
-        fitting = [line for line in self._contexts if is_on_history(line, history, iteration)]
-        nearest = max(fitting, key=lambda line: line.iteration, default=None)
+        fitting = [context for context in self._contexts if is_on_history(context, history, iteration)]
+        nearest = max(fitting, key=lambda context: context.iteration, default=None)
         if nearest is not None:
             self._contexts.remove(nearest)
             self.on_change()
@@ -158,15 +149,15 @@ class ParkedContexts:
             self.discard(self._contexts.pop())
         self.on_change()
         await asyncio.gather(*self._closing, return_exceptions=True)
-        faults, self._close_errors = self._close_errors, []
-        if faults:
-            raise faults[0]
+        errors, self._close_errors = self._close_errors, []
+        if errors:
+            raise errors[0]
 
     def _on_closed(self, task: asyncio.Task[None]) -> None:
         self._closing.discard(task)
-        fault = None if task.cancelled() else task.exception()
-        if fault is not None:
-            self._close_errors.append(fault)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._close_errors.append(error)
 
     async def _fill(self) -> None:
         """Create the missing contexts in order of priority."""
@@ -177,19 +168,19 @@ class ParkedContexts:
             try:
                 self.add(await self._restore(slot))
             except EikonError as error:
-                self._failed_slots.add(slot.key)
-                self._errors.append(error)
+                self._failed_slots.add(slot.key)  # a rewind to it reports the same error
+                _logger.info("no context is parked at iteration %d: %s", slot.iteration, error)
         self.on_change()
 
     def _next_slot(self, tried: set[tuple[object, ...]]) -> PoolSlot | None:
         """Return the first slot without a context; contexts at wanted slots count as used."""
-        given_up = self._failed_slots | tried
-        missing = [slot for slot in self._wanted if not self._mark_used(slot) and slot.key not in given_up]
+        skipped = self._failed_slots | tried
+        missing = [slot for slot in self._wanted if not self._mark_used(slot) and slot.key not in skipped]
         return missing[0] if missing else None
 
     def _mark_used(self, slot: PoolSlot) -> bool:
         """Mark a context parked at a slot as recently used; return whether there is one."""
-        here = next(
+        found = next(
             (
                 each
                 for each in self._contexts
@@ -197,37 +188,39 @@ class ParkedContexts:
             ),
             None,
         )
-        if here is not None:
-            self._contexts.remove(here)
-            self._contexts.append(here)
-        return here is not None
+        if found is not None:
+            self._contexts.remove(found)
+            self._contexts.append(found)
+        return found is not None
 
     def _discard_unusable(self) -> None:
         dead = [each for each in self._contexts if not each.is_usable]
-        for line in dead:
-            self._contexts.remove(line)
-            self.discard(line)
+        for context in dead:
+            self._contexts.remove(context)
+            self.discard(context)
         if dead:
             self.on_change()
 
 
 async def _close_when_open(opening: asyncio.Task[ReplayContext]) -> None:
     try:
-        line = await opening
+        context = await opening
     except EikonError:
         return  # nothing to close
-    await line.close()
+    await context.close()
 
 
 def is_on_history(context: ReplayContext, history: History, iteration: int) -> bool:
     """Return whether a context is on a history, not past an iteration, with all its manual JavaScript done."""
-    here = context.iteration
-    if here > iteration or not context.is_usable or context.history_key != history.key(here):
+    position = context.iteration
+    if position > iteration or not context.is_usable or context.history_key != history.key(position):
         return False
     done = [each.identity for each in context.evaluations]
     wanted = [each.identity for each in history.evaluations if each.iteration <= iteration]
-    return wanted[: len(done)] == done and all(each[0] >= here for each in wanted[len(done) :])
+    return wanted[: len(done)] == done and all(each[0] >= position for each in wanted[len(done) :])
 
+
+_logger = logging.getLogger(__name__)
 
 _MAX_SHOWN: Final = 80
 """Characters of an expression or result in a message."""
@@ -277,15 +270,15 @@ class ContextPool:
         Raises:
             EikonError: the bundle cannot be replayed, see `open_context`.
         """
-        self._contexts = [line for line in self._contexts if not line.is_closed]
+        self._contexts = [context for context in self._contexts if not context.browser.is_closed]
         opening = asyncio.ensure_future(open_context(self.launched, bundle, self._options))
         try:
-            line = await asyncio.shield(opening)
+            context = await asyncio.shield(opening)
         except asyncio.CancelledError:
             self.parking.discard_when_open(opening)  # the browser opens the context even if the wait is cancelled
             raise
-        self._contexts.append(line)
-        return line
+        self._contexts.append(context)
+        return context
 
     async def restore(self, history: History, iteration: int) -> RestoredContext:
         """Bring a context to a position: the nearest parked one on this history, else a new one.
@@ -297,36 +290,24 @@ class ContextPool:
             RewindDivergedError: a step showed a different state than before.
             BrowserDiedError: the browser went away.
         """
-        begin = time.perf_counter()
+        started = time.perf_counter()
         await self.parking.stop()
         steps = plan_replay(history.bundle, self._options).step_count
         if not 0 <= iteration <= steps:
             message = f"expected an iteration from 0 to {steps}, got {iteration}"
             raise UsageError(message)
-        line = await self._take_parked(history, iteration)
-        how: RewindMode = "reexecuted" if line is None else "parked"
-        line = line or await self.open(history.bundle)
-        done, looked = line.iteration, 0 if how == "reexecuted" else len(PERSISTENT_LAYERS)
-        await self._advance_to(line, history, iteration)
+        context = await self._take_parked(history, iteration)
+        method: RewindMode = "reexecuted" if context is None else "parked"
+        context = context or await self.open(history.bundle)
+        done, rechecked = context.iteration, 0 if method == "reexecuted" else len(PERSISTENT_LAYERS)
+        await self._advance_to(context, history, iteration)
         return RestoredContext(
-            context=line,
-            method=how,
+            context=context,
+            method=method,
             reexecuted=iteration - done,
-            verified=line.verified + looked,
-            duration_ms=(time.perf_counter() - begin) * 1000,
+            verified=context.verified + rechecked,
+            duration_ms=(time.perf_counter() - started) * 1000,
         )
-
-    def start_parking(self, slots: Sequence[PoolSlot]) -> None:
-        """Park contexts in the background while the session is paused, in order of priority."""
-        self.parking.start(slots)
-
-    async def wait_until_parked(self) -> None:
-        """Wait until the requested contexts are parked."""
-        await self.parking.wait()
-
-    async def stop_parking(self) -> None:
-        """Stop parking contexts; the browser is needed."""
-        await self.parking.stop()
 
     async def close(self) -> None:
         """Close all contexts, even if one of them fails to close."""
@@ -337,17 +318,17 @@ class ContextPool:
 
     async def _take_parked(self, history: History, iteration: int) -> ReplayContext | None:
         """Take a context parked on the history; one whose pages changed is closed."""
-        while (line := self.parking.take(history, iteration)) is not None:
-            if await line.is_unchanged():
-                line.replan(history.bundle)
-                return line
-            self.parking.discard(line)
+        while (context := self.parking.take(history, iteration)) is not None:
+            if await context.is_unchanged():
+                context.replan(history.bundle)
+                return context
+            self.parking.discard(context)
         return None
 
     async def _restore_new(self, slot: PoolSlot) -> ReplayContext:
-        line = await self.open(slot.history.bundle)
-        await self._advance_to(line, slot.history, slot.iteration)
-        return line
+        context = await self.open(slot.history.bundle)
+        await self._advance_to(context, slot.history, slot.iteration)
+        return context
 
     async def _advance_to(self, context: ReplayContext, history: History, iteration: int) -> None:
         """Run the missing steps, counting verified digests. A context that cannot get there is closed."""
@@ -376,21 +357,21 @@ async def open_context_pool(bundle: Bundle, options: ContextOptions) -> AsyncIte
     plan = plan_replay(bundle, replay)
     verify_bundle_files(bundle)
     async with launch_replay_browser(plan, replay, find_browser_for(replay), outlives_signals=True) as launched:
-        lines = ContextPool(launched, options)
+        pool = ContextPool(launched, options)
         try:
-            yield lines
+            yield pool
         finally:
-            await lines.close()
+            await pool.close()
 
 
 async def _repeat_evaluations(context: ReplayContext, history: History) -> int:
     """Repeat the manual JavaScript of this position; return the number of verified digests."""
     verified = 0
-    while (again := _next_evaluation(context, history)) is not None:
-        evaluation = await context.evaluate(again.expression, again.page, again.frame)
-        if (evaluation.result, evaluation.error) != (again.result, again.error):
-            raise RewindDivergedError(_different_result_message(again, evaluation))
-        verified += _require_equal(context, evaluation.state, again.state)
+    while (expected := _next_evaluation(context, history)) is not None:
+        evaluation = await context.evaluate(expected.expression, expected.page, expected.frame)
+        if (evaluation.result, evaluation.error) != (expected.result, expected.error):
+            raise RewindDivergedError(_different_result_message(expected, evaluation))
+        verified += _require_equal(context, evaluation.state, expected.state)
     return verified
 
 
@@ -405,12 +386,12 @@ def _shorten(text: str) -> str:
 
 
 def _next_evaluation(context: ReplayContext, history: History) -> Evaluation | None:
-    left = history.evaluations[len(context.evaluations) :]
-    return left[0] if left and left[0].iteration == context.iteration else None
+    remaining = history.evaluations[len(context.evaluations) :]
+    return remaining[0] if remaining and remaining[0].iteration == context.iteration else None
 
 
 def _verify_digest(context: ReplayContext, expected: StateDigest | None) -> int:
-    return 0 if expected is None else _require_equal(context, context.state_digest(), expected)
+    return 0 if expected is None else _require_equal(context, context.observed.last_digest, expected)
 
 
 def _require_equal(context: ReplayContext, found: StateDigest, wanted: StateDigest) -> int:

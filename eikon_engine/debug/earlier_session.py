@@ -45,19 +45,19 @@ def find_intact(earlier: SessionFolder, bundle: Bundle) -> IntactTimeline:
     """
     timeline = earlier.read_timeline()
     bundles: dict[str, Bundle] = {}
-    lost: list[str] = []
+    problems: list[str] = []
     for branch in timeline.branches:
         try:
             bundles[branch.name] = _open_bundle(earlier, branch, bundle)
         except EikonError as error:
-            lost.append(f"branch {branch.name}: {error.message}")
+            problems.append(f"branch {branch.name}: {error.message}")
     damaged: set[str] = set()
     for owner, entry in timeline.checkpoints():
         problem = _checkpoint_problem(earlier, entry, bundles.get(find_branch_with_steps(timeline, owner, entry).name))
         if problem is not None:
             damaged.add(entry.id)
-            lost.append(f"{entry.id} of {owner.name}: {problem}")
-    return _intact_timeline(_without_checkpoints(timeline, damaged), set(bundles), lost)
+            problems.append(f"{entry.id} of {owner.name}: {problem}")
+    return _intact_timeline(_without_checkpoints(timeline, damaged), set(bundles), problems)
 
 
 def resume_checkpoint(timeline: Timeline, branch: Branch) -> str:
@@ -87,27 +87,27 @@ def _checkpoint_problem(before: SessionFolder, entry: CheckpointEntry, bundle: B
 
 def _without_checkpoints(timeline: Timeline, damaged: set[str]) -> Timeline:
     for branch in timeline.branches:
-        left = tuple(entry for entry in branch.checkpoints if entry.id not in damaged)
-        timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": left}))
+        remaining = tuple(entry for entry in branch.checkpoints if entry.id not in damaged)
+        timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": remaining}))
     return timeline
 
 
 def _intact_timeline(timeline: Timeline, readable: set[str], problems: list[str]) -> IntactTimeline:
     """Omit branches that cannot be read or continued, and those forked from them."""
-    whole = {entry.id for _, entry in timeline.checkpoints()}
-    kept: dict[str, Branch] = {}
+    intact_ids = {entry.id for _, entry in timeline.checkpoints()}
+    intact: dict[str, Branch] = {}
     for branch in timeline.branches:  # parents come first
         if branch.name not in readable:
             continue
-        if branch.parent_branch is not None and branch.parent_branch not in kept:
+        if branch.parent_branch is not None and branch.parent_branch not in intact:
             problems.append(f"branch {branch.name}: its parent {branch.parent_branch} is damaged")
-        elif branch.name != MAIN_BRANCH and resume_checkpoint(timeline, branch) not in whole:
+        elif branch.name != MAIN_BRANCH and resume_checkpoint(timeline, branch) not in intact_ids:
             problems.append(f"branch {branch.name}: no intact checkpoint to continue from")
         else:
-            kept[branch.name] = branch
-    active = timeline.active_branch if timeline.active_branch in kept else MAIN_BRANCH
-    left = timeline.model_copy(update={"branches": tuple(kept.values()), "active_branch": active})
-    return IntactTimeline(left, tuple(problems))
+            intact[branch.name] = branch
+    active = timeline.active_branch if timeline.active_branch in intact else MAIN_BRANCH
+    remaining = timeline.model_copy(update={"branches": tuple(intact.values()), "active_branch": active})
+    return IntactTimeline(remaining, tuple(problems))
 
 
 def import_session(session: DebugSession, earlier: SessionFolder) -> None:
@@ -120,20 +120,20 @@ def import_session(session: DebugSession, earlier: SessionFolder) -> None:
         CheckpointError: a checkpoint changed in the meantime.
         OutputError: the files cannot be copied.
     """
-    whole = find_intact(earlier, session.context.bundle)
-    for branch in whole.timeline.branches:
+    intact = find_intact(earlier, session.context.bundle)
+    for branch in intact.timeline.branches:
         if branch.name != MAIN_BRANCH:
             _copy_folder(branch_bundle_path(earlier, branch), branch_bundle_path(session.folder, branch))
     _copy_folder(earlier.checkpoints, session.folder.checkpoints)
-    taken = {entry.id for _, entry in whole.timeline.checkpoints()}
+    taken = {entry.id for _, entry in intact.timeline.checkpoints()}
     for _, entry in earlier.read_timeline().checkpoints():
         if entry.id not in taken:
             delete_checkpoint(session.folder.checkpoints, entry.id)
-    for branch in whole.timeline.branches:
-        _import_branch(session, whole.timeline, branch)
-    for each in whole.problems:
+    for branch in intact.timeline.branches:
+        _import_branch(session, intact.timeline, branch)
+    for each in intact.problems:
         session.record(Note(text=f"not imported: {each}"))
-    counts = f"{pluralize(len(taken), 'checkpoint')}, {len(whole.timeline.branches)} branches"
+    counts = f"{pluralize(len(taken), 'checkpoint')}, {len(intact.timeline.branches)} branches"
     session.record(Note(text=f"imported from {earlier.name}: {counts}"))
 
 
@@ -152,12 +152,12 @@ def require_same_mission(earlier: SessionFolder, bundle: Bundle) -> None:
 def _import_branch(session: DebugSession, timeline: Timeline, branch: Branch) -> None:
     """Import one branch, positioned at its last checkpoint; `main` is positioned at its start."""
     if branch.name == MAIN_BRANCH:
-        here = session.active_branch.model_copy(update={"checkpoints": branch.checkpoints})
+        imported = session.active_branch.model_copy(update={"checkpoints": branch.checkpoints})
     else:
         last = resume_checkpoint(timeline, branch)
         begun = read_checkpoint(checkpoint_path(session.folder.checkpoints, last))
         session.histories[branch.name] = begun.history(open_branch(branch_bundle_path(session.folder, branch)).bundle)
-        here = branch.model_copy(
+        imported = branch.model_copy(
             update={
                 "iteration": begun.iteration,
                 "steps": tuple(step for step in branch.steps if step.iteration <= begun.iteration),
@@ -165,14 +165,14 @@ def _import_branch(session: DebugSession, timeline: Timeline, branch: Branch) ->
                 **_evaluation_fields(begun, branch),
             }
         )
-    session.save_timeline(session.timeline.with_branch(here))
+    session.save_timeline(session.timeline.with_branch(imported))
 
 
 def _evaluation_fields(begun: CheckpointFile, branch: Branch) -> dict[str, object]:
     """Return what a branch reports about manual JavaScript, up to its position."""
     evaluations = tuple(each.timeline_entry for each in begun.evaluations)
-    gone = tuple(each for each in branch.left_out if each.iteration <= begun.iteration)
-    return {"evaluations": evaluations, "doubts": describe_doubts(evaluations, gone)}
+    skipped = tuple(each for each in branch.left_out if each.iteration <= begun.iteration)
+    return {"evaluations": evaluations, "doubts": describe_doubts(evaluations, skipped)}
 
 
 def _copy_folder(source: Path, target: Path) -> None:

@@ -73,15 +73,15 @@ def plan_run(session: DebugSession, command: Resume | Step | NextSubgoal | RunTo
     Raises:
         UsageError: all steps are done, or the target iteration is not ahead.
     """
-    line = session.context
-    planned = line.next_step
+    context = session.context
+    planned = context.next_step
     if planned is None:
-        message = f"{command.type}: no steps left, all {line.step_count} of {session.active_branch.name} are done"
+        message = f"{command.type}: no steps left, all {context.step_count} of {session.active_branch.name} are done"
         raise UsageError(f"{message}; rewind, or switch to another branch")
-    if command.type == "run_to" and not line.iteration < command.iteration <= line.step_count:
-        message = f"run-to: expected an iteration from {line.iteration + 1} to {line.step_count}"
+    if command.type == "run_to" and not context.iteration < command.iteration <= context.step_count:
+        message = f"run-to: expected an iteration from {context.iteration + 1} to {context.step_count}"
         raise UsageError(f"{message}, got {command.iteration}")
-    return RunUntil(command=command, start=line.iteration, subgoal=planned.subgoal.id)
+    return RunUntil(command=command, start=context.iteration, subgoal=planned.subgoal.id)
 
 
 async def run_until(
@@ -137,7 +137,7 @@ def _hits_before(session: DebugSession) -> tuple[Hit, ...]:
     planned = session.context.next_step
     if planned is None:
         return ()
-    found = hits_before(session.breakpoints, planned, session.context.last_observed.observation)
+    found = hits_before(session.breakpoints, planned, session.context.observed.last_observed.observation)
     hits = tuple(hit for hit in found if (planned.step.id, hit.breakpoint.id) not in session.reported_hits)
     session.reported_hits = frozenset((planned.step.id, hit.breakpoint.id) for hit in found)
     return _record_hits(session, hits)
@@ -171,7 +171,7 @@ class CommandExecutor:
     """Execute the commands of one session."""
 
     def __init__(self, session: DebugSession, targets: BreakpointTargets, checkpoint_policy: CheckpointPolicy) -> None:
-        """Start at the session's position. `places` lists what breakpoints may refer to."""
+        """Start at the session's position. `targets` lists what breakpoints may refer to."""
         self.session = session
         self._targets = targets
         self._checkpoint_policy = checkpoint_policy
@@ -270,9 +270,9 @@ class CommandExecutor:
             case commands.BranchEdit() | commands.BranchSkip():
                 return await change_branch(session, command)
             case commands.BranchInsert(perform=perform):
-                stand = await change_branch(session, command)
+                position = await change_branch(session, command)
                 if not perform:
-                    return stand
+                    return position
                 with self._running(command):
                     return await self._run_steps(commands.Step(count=session.last_inserted - session.context.iteration))
             case commands.BranchRecord(change="begin"):
@@ -302,7 +302,7 @@ class CommandExecutor:
     async def _exclusive_pages(self) -> AsyncIterator[None]:
         """Hold the pages exclusively, after all earlier commands."""
         async with self._pages_lock:
-            await self.session.pool.stop_parking()
+            await self.session.pool.parking.stop()
             yield
             self._prepare_parked_contexts()
 
@@ -334,7 +334,7 @@ class CommandExecutor:
     def _prepare_parked_contexts(self) -> None:
         """Start parking contexts at checkpoints while the session is paused."""
         if not self.is_quit and self.session.interactive_recording is None:
-            self.session.pool.start_parking(parking_slots(self.session))
+            self.session.pool.parking.start(parking_slots(self.session))
 
     def _change_breakpoints(self, command: commands.BreakpointChange | commands.BreakpointClear) -> BreakpointListing:
         table = self.session.breakpoints

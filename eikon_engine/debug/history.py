@@ -70,7 +70,7 @@ class History:
     def key(self, iteration: int, responses_digest: str | None = None) -> str:
         """Digest what leads to an iteration, except evaluations: the steps, the start and the recorded responses.
 
-        `answers` is the digest of an open context's responses; by default that of the bundle now.
+        `responses_digest` is the digest of an open context's responses; by default that of the bundle now.
         """
         trace = self.bundle.trace
         parts: list[JsonValue] = [

@@ -106,22 +106,24 @@ class _Inspector:
         self._page = page
 
     async def inspection(self) -> Inspection:
-        line, session = self._context, self._context.session
+        context, session = self._context, self._context.session
         if self._page or self._what in {"page", "screenshot"}:
             require_page(session, self._page)
         asks = self._includes
-        sight = await line.observe() if asks("page") or asks("next") else line.last_observed
+        captured = await context.browser.observe() if asks("page") or asks("next") else context.observed.last_observed
         inspection = Inspection(
-            iteration=line.iteration,
-            step_count=line.step_count,
-            touched=line.is_modified,
-            pages=self._pages(sight) if asks("page") else None,
+            iteration=context.iteration,
+            step_count=context.step_count,
+            touched=context.is_modified,
+            pages=self._pages(captured) if asks("page") else None,
             picture=await self._screenshot() if asks("screenshot") else None,
-            next=await self._next(line.next_step, sight) if asks("next") and line.next_step is not None else None,
-            network=line.worker.network_outcome() if asks("network") else None,
+            next=await self._next(context.next_step, captured)
+            if asks("next") and context.next_step is not None
+            else None,
+            network=context.worker.network_outcome() if asks("network") else None,
             storage=await _storage(session) if asks("storage") else None,
             console=await _console(session) if asks("console") else None,
-            divergences=_divergences(line) if asks("divergences") else None,
+            divergences=_divergences(context) if asks("divergences") else None,
         )
         if session.tracker.is_dead:
             message = "the browser crashed or was closed during the inspection"
@@ -131,12 +133,12 @@ class _Inspector:
     def _includes(self, part: InspectedPart) -> bool:
         return self._what in {"all", part}
 
-    def _pages(self, sight: CapturedObservation) -> tuple[InspectedPage, ...]:
-        pages = (each for each in sight.observation.pages if self._what == "all" or each.page == self._page)
+    def _pages(self, captured: CapturedObservation) -> tuple[InspectedPage, ...]:
+        pages = (each for each in captured.observation.pages if self._what == "all" or each.page == self._page)
         store = BlobStore(self._folder / DOM_FOLDER)
         shown = []
         for each in pages:
-            snapshot = sight.snapshots[each.page]
+            snapshot = captured.snapshots[each.page]
             html = render_html(snapshot.main, frames=snapshot.frames, base_url=snapshot.main.url)
             shown.append(
                 InspectedPage(
@@ -154,7 +156,7 @@ class _Inspector:
         problem = "the page does not render, or is navigating" if is_open else "the page is not open"
         return InspectedScreenshot(page=self._page, path=None, problem=problem)
 
-    async def _next(self, planned: PlannedStep, sight: CapturedObservation) -> InspectedStep:
+    async def _next(self, planned: PlannedStep, captured: CapturedObservation) -> InspectedStep:
         step = planned.step
         if isinstance(step, SkillUsage):
             return InspectedStep(
@@ -177,13 +179,13 @@ class _Inspector:
             input=step.action.model_dump(mode="json"),
             subgoal=planned.subgoal.id,
             page=step.action.page,
-            targets=await self._targets(step.action, sight),
+            targets=await self._targets(step.action, captured),
             requests=() if step.observation is None else step.observation.requests,
             expected=step.result,
         )
 
-    async def _targets(self, action: Action, sight: CapturedObservation) -> tuple[InspectedTarget, ...]:
-        snapshot = sight.snapshots.get(action.page)
+    async def _targets(self, action: Action, captured: CapturedObservation) -> tuple[InspectedTarget, ...]:
+        snapshot = captured.snapshots.get(action.page)
         return tuple([await self._target(action, *each, snapshot) for each in _targets_of(action)])
 
     async def _target(

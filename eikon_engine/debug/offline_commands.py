@@ -48,8 +48,8 @@ def delete_checkpoint_offline(folder: SessionFolder, name: str) -> Output:
         timeline = folder.read_timeline()
         branch, entry = find_checkpoint(timeline, name, "checkpoint delete")
         require_no_fork(timeline, entry)
-        left = tuple(each for each in branch.checkpoints if each.id != entry.id)
-        folder.write_timeline(timeline.with_branch(branch.model_copy(update={"checkpoints": left})))
+        remaining = tuple(each for each in branch.checkpoints if each.id != entry.id)
+        folder.write_timeline(timeline.with_branch(branch.model_copy(update={"checkpoints": remaining})))
         delete_checkpoint(folder.checkpoints, entry.id)
     deleted = CheckpointChange(change="deleted", branch=branch.name, checkpoint=entry)
     return Output(f"{deleted}\n", deleted.model_dump(mode="json"))
@@ -136,11 +136,11 @@ def diff_branches(folder: SessionFolder, one: str, other: str) -> Output:
     """
     timeline = folder.read_timeline()
     first, second = (require_branch(timeline, name, "diff") for name in (one, other))
-    ways = compare_bundles((one, _open_branch_bundle(folder, first)), (other, _open_branch_bundle(folder, second)))
-    found = ways.model_copy(
+    compared = compare_bundles((one, _open_branch_bundle(folder, first)), (other, _open_branch_bundle(folder, second)))
+    found = compared.model_copy(
         update={
-            "first": ways.first.model_copy(update={"diverged": _diverged_steps(timeline, first)}),
-            "second": ways.second.model_copy(update={"diverged": _diverged_steps(timeline, second)}),
+            "first": compared.first.model_copy(update={"diverged": _diverged_steps(timeline, first)}),
+            "second": compared.second.model_copy(update={"diverged": _diverged_steps(timeline, second)}),
         }
     )
     return Output(render_branch_diff(found), found.model_dump(mode="json"))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, aclosing, contextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser import inspection as standing
+from eikon_engine.browser import inspection
 from eikon_engine.browser.inspection import report_gone_browser
 from eikon_engine.browser.stabilizer import KnownTimeout
-from eikon_engine.browser.traffic.sealed import SealedTraffic
+from eikon_engine.debug.context_browser import ContextBrowser
 from eikon_engine.debug.history import Evaluation, History, have_same_effect, responses_sha256
 from eikon_engine.debug.state_digest import PERSISTENT_LAYERS, ObservedStates, is_timeout
-from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
+from eikon_engine.errors import UsageError
 from eikon_engine.outcome.events import ActionPerformed, SkillRun, verdict_of
 from eikon_engine.replay.context import open_replay_context
 from eikon_engine.replay.event_stream import replay_step, subgoal_end, subgoal_start
@@ -21,21 +20,18 @@ from eikon_engine.replay.step import StepRunner
 from eikon_engine.secrets.detection import MIN_SECRET_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping
+    from collections.abc import AsyncGenerator
 
     from eikon_engine.browser.launch import LaunchedBrowser
-    from eikon_engine.browser.observation import CapturedObservation
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.traffic.sealed import OnDemandDeliveries
     from eikon_engine.browser.worker import Worker
     from eikon_engine.debug.state_digest import StateDigest
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
-    from eikon_engine.replay.context import OpenedContext
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.environment import StorageState
 
 
 def subgoals_around(plan: Plan, step: PlannedStep) -> tuple[list[Event], tuple[PlannedSubgoal, ...]]:
@@ -43,26 +39,18 @@ def subgoals_around(plan: Plan, step: PlannedStep) -> tuple[list[Event], tuple[P
 
     Empty subgoals are reported before the next subgoal that has steps.
     """
-    places = [place for place, subgoal in enumerate(plan.subgoals) if subgoal.steps]
-    own = next(place for place in places if step in plan.subgoals[place].steps)
+    indexes = [index for index, subgoal in enumerate(plan.subgoals) if subgoal.steps]
+    own = next(index for index in indexes if step in plan.subgoals[index].steps)
     subgoal = plan.subgoals[own]
     before: list[Event] = []
     if step is subgoal.steps[0]:
-        earlier = max((place + 1 for place in places if place < own), default=0)
+        earlier = max((index + 1 for index in indexes if index < own), default=0)
         for empty in plan.subgoals[earlier:own]:
             before += [subgoal_start(empty), subgoal_end(empty, ())]
         before.append(subgoal_start(subgoal))
     if step is not subgoal.steps[-1]:
         return before, ()
-    return before, plan.subgoals[own:] if own == places[-1] else (subgoal,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextBrowser:
-    """The browser and the worker of a context."""
-
-    launched: LaunchedBrowser
-    opened: OpenedContext
+    return before, plan.subgoals[own:] if own == indexes[-1] else (subgoal,)
 
 
 class ReplayContext:
@@ -74,7 +62,8 @@ class ReplayContext:
         self.plan = plan
         self.iteration = 0
         """Number of steps done."""
-        self.runner = StepRunner(plan, browser.opened.worker, options, browser.opened.environment)
+        self.browser = browser
+        self.runner = StepRunner(plan, browser.worker, options, browser.opened.environment)
         self.outcomes: tuple[ActionPerformed | SkillRun, ...] = ()
         """Outcomes of the done steps, one each."""
         self.evaluations: tuple[Evaluation, ...] = ()
@@ -82,16 +71,11 @@ class ReplayContext:
         """What was served on request since the context left its recording; None while it follows it."""
         self.verified = 0
         """Number of layer digests that matched while it was brought to its position."""
-        self.exit_stack = AsyncExitStack()
-        """Resources that are closed with the context."""
+        self.observed = ObservedStates(browser.worker, (*plan.trace.masks, *options.masks))
+        """What the start and each done step showed; digests are taken before manual JavaScript at that point."""
         self._responses_digest = responses_sha256(bundle)
         self._options = options
-        self._browser = browser
         self._steps = _all_steps(plan)
-        self._observed = ObservedStates(browser.opened.worker, (*plan.trace.masks, *options.masks))
-        self._in_progress: str | None = None
-        """What is running or was interrupted."""
-        self.is_closed = False
 
     @property
     def step_count(self) -> int:
@@ -115,31 +99,12 @@ class ReplayContext:
     @property
     def worker(self) -> Worker:
         """Return the worker that performs the actions."""
-        return self._browser.opened.worker
+        return self.browser.worker
 
     @property
     def session(self) -> Session:
         """Return the browser session of the context."""
-        return self._browser.opened.session
-
-    @property
-    def launched(self) -> LaunchedBrowser:
-        """Return the browser, which other contexts share."""
-        return self._browser.launched
-
-    @property
-    def opened(self) -> OpenedContext:
-        """Return the worker with its browser name and environment."""
-        return self._browser.opened
-
-    @property
-    def traffic(self) -> SealedTraffic:
-        """Return the traffic that serves the pages."""
-        traffic = self.session.traffic
-        if not isinstance(traffic, SealedTraffic):
-            message = f"expected a sealed session, got {type(traffic).__name__}"
-            raise InternalError(message)
-        return traffic
+        return self.browser.session
 
     @property
     def is_modified(self) -> bool:
@@ -147,19 +112,9 @@ class ReplayContext:
         return bool(self.evaluations)
 
     @property
-    def is_interrupted(self) -> bool:
-        """Return whether a step was interrupted, so that the state of the pages is unknown."""
-        return self._in_progress is not None
-
-    @property
     def is_usable(self) -> bool:
         """Return whether the context can continue."""
-        return not self.is_closed and self._in_progress is None and self._browser.launched.browser.is_connected()
-
-    @property
-    def digests(self) -> Mapping[int, StateDigest]:
-        """Return the state digest at the start and after each step, before manual JavaScript at that point."""
-        return self._observed.digests
+        return self.browser.is_usable
 
     @property
     def history_key(self) -> str:
@@ -169,16 +124,7 @@ class ReplayContext:
     @property
     def history(self) -> History:
         """Return the history that leads here."""
-        return History(bundle=self.bundle, evaluations=self.evaluations, digests=dict(self.digests))
-
-    @property
-    def last_observed(self) -> CapturedObservation:
-        """Return the last observation, after a step or after manual JavaScript."""
-        return self._observed.last_observed
-
-    def state_digest(self) -> StateDigest:
-        """Return the digest of the last observation."""
-        return self._observed.last_digest
+        return History(bundle=self.bundle, evaluations=self.evaluations, digests=dict(self.observed.digests))
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
         """Run the next step, and yield its replay events.
@@ -196,12 +142,12 @@ class ReplayContext:
             message = f"no steps left, all {self.step_count} of the mission are done; rewind, or insert one"
             raise UsageError(message)
         before, after = subgoals_around(self.plan, planned)
-        agrees = None if expected is None else self._observed.matches(expected)
+        agrees = None if expected is None else self.observed.matches(expected)
         session, is_in_vain = self.session, expected is not None and is_timeout(expected)
         session.stabilizer.known_timeout = (
             KnownTimeout(session.tracker, session.environment.tick_ms) if is_in_vain else None
         )
-        with self._interruptible(f"step {planned.position}"):
+        with self.browser.interruptible(f"step {planned.position}"):
             for event in before:
                 yield event
             async with aclosing(replay_step(planned, self.runner, agrees)) as events:
@@ -210,37 +156,17 @@ class ReplayContext:
                         self.outcomes = (*self.outcomes, event)
                     yield event
             self.iteration += 1
-            self._observed.record_step(self.iteration, self.outcomes[-1], self.runner.last_performed)
+            self.observed.record_step(self.iteration, self.outcomes[-1], self.runner.last_performed)
             if after:
                 yield subgoal_end(after[0], self._verdicts(after[0]))
             for empty in after[1:]:
                 yield subgoal_start(empty)
                 yield subgoal_end(empty, ())
 
-    async def observe(self) -> CapturedObservation:
-        """Observe the pages again without affecting the next step.
-
-        Raises:
-            BrowserDiedError: the browser went away.
-        """
-        self._require_usable()
-        with report_gone_browser(self._browser.launched.browser):
-            return await standing.observe_idle(self.session)
-
-    async def storage_state(self) -> StorageState:
-        """Return the storage state of the browser, see `paused.storage_state`.
-
-        Raises:
-            BrowserDiedError: the browser went away.
-        """
-        self._require_usable()
-        with report_gone_browser(self._browser.launched.browser):
-            return await standing.read_storage_state(self.session)
-
     async def is_unchanged(self) -> bool:
         """Return whether the pages still show what was last observed."""
-        now = self._observed.digest_again(await self.observe())
-        return PERSISTENT_LAYERS.isdisjoint(now.differences(self.state_digest()))
+        now = self.observed.digest_again(await self.browser.observe())
+        return PERSISTENT_LAYERS.isdisjoint(now.differences(self.observed.last_digest))
 
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript in a page; the context counts as modified from then on.
@@ -249,11 +175,11 @@ class ReplayContext:
             PageMissingError: the page or frame is not open; nothing was run.
             BrowserDiedError: the browser went away.
         """
-        self._require_usable()
-        shown = standing.require_frame(self.session, page, frame)
-        with self._interruptible("manual JavaScript"):
-            evaluated = await standing.evaluate_in_frame(self.session, shown, expression)
-            state = self._observed.record_observation(await standing.observe_idle(self.session))
+        self.browser.require_usable()
+        found = inspection.require_frame(self.session, page, frame)
+        with self.browser.interruptible("manual JavaScript"):
+            evaluated = await inspection.evaluate_in_frame(self.session, found, expression)
+            state = self.observed.record_observation(await inspection.observe_idle(self.session))
         evaluation = Evaluation(
             iteration=self.iteration,
             page=page,
@@ -273,8 +199,8 @@ class ReplayContext:
         Raises:
             BrowserDiedError: the browser went away.
         """
-        with self._interruptible("leaving the recording"):
-            self.on_request_serving = await self.traffic.deliver_on_demand()
+        with self.browser.interruptible("leaving the recording"):
+            self.on_request_serving = await self.browser.traffic.deliver_on_demand()
         return self.on_request_serving
 
     def replan(self, bundle: Bundle) -> None:
@@ -295,41 +221,20 @@ class ReplayContext:
             raise UsageError(message)
         self.bundle, self.plan, self._steps = bundle, plan, steps
         self.runner.switch_plan(plan)
-        self._observed.masks = (*plan.trace.masks, *self._options.masks)
+        self.observed.masks = (*plan.trace.masks, *self._options.masks)
         self.session.uploads = plan.bundle.files
 
     async def close(self) -> None:
         """Close the context; idempotent."""
-        if self.is_closed:
-            return
-        self.is_closed = True
-        await self.exit_stack.aclose()
+        await self.browser.close()
 
     async def observe_start(self) -> None:
         """Observe the pages before the first step."""
-        self._observed.digests[0] = self._observed.record_observation(await self.observe())
+        self.observed.digests[0] = self.observed.record_observation(await self.browser.observe())
 
     def _verdicts(self, subgoal: PlannedSubgoal) -> list[Verdict]:
-        places = [each.position - 1 for each in subgoal.steps]
-        return [verdict_of(self.outcomes[place]) for place in places if place < len(self.outcomes)]
-
-    @contextmanager
-    def _interruptible(self, what: str) -> Iterator[None]:
-        """Mark the context as interrupted until the block completes."""
-        self._require_usable()
-        self._in_progress = what
-        with report_gone_browser(self._browser.launched.browser):
-            yield
-        self._in_progress = None
-
-    def _require_usable(self) -> None:
-        if not self._browser.launched.browser.is_connected():
-            message = "the browser crashed or was closed; all its pages are gone"
-            raise BrowserDiedError(message)
-        if self._in_progress is not None or self.is_closed:
-            what = "it is closed" if self._in_progress is None else f"{self._in_progress} was interrupted"
-            message = f"the mission cannot continue, {what}; rewind to an earlier position"
-            raise UsageError(message)
+        indexes = [each.position - 1 for each in subgoal.steps]
+        return [verdict_of(self.outcomes[index]) for index in indexes if index < len(self.outcomes)]
 
 
 async def open_context(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOptions) -> ReplayContext:
@@ -345,10 +250,10 @@ async def open_context(launched: LaunchedBrowser, bundle: Bundle, options: Repla
             opened = await opening.enter_async_context(
                 open_replay_context(launched, plan, options, _preset_secrets(plan, options))
             )
-            line = ReplayContext(bundle, plan, options, ContextBrowser(launched=launched, opened=opened))
-            await line.observe_start()
-        line.exit_stack = opening.pop_all()
-    return line
+            context = ReplayContext(bundle, plan, options, ContextBrowser(launched, opened))
+            await context.observe_start()
+        context.browser.exit_stack = opening.pop_all()
+    return context
 
 
 def _preset_secrets(plan: Plan, options: ReplayOptions) -> frozenset[str]:

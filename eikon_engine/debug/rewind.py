@@ -47,7 +47,7 @@ def discard(session: DebugSession, loss: RewindLoss, iteration: int) -> None:
     number = 1
     while (aside := session.folder.discarded / f"{number:03d}").exists():
         number += 1
-    kept = DiscardedFile(
+    discarded = DiscardedFile(
         at=session.now(),
         branch=active.name,
         iteration=iteration,
@@ -55,15 +55,15 @@ def discard(session: DebugSession, loss: RewindLoss, iteration: int) -> None:
         evaluations=active.evaluations[len(active.evaluations) - loss.evaluations :],
         checkpoints=loss.checkpoints,
     )
-    write_atomically(aside / "discarded.json", kept.model_dump_json(indent=1).encode() + b"\n")
+    write_atomically(aside / "discarded.json", discarded.model_dump_json(indent=1).encode() + b"\n")
     for entry in loss.checkpoints:
         for path in session.folder.checkpoints.glob(f"{entry.id}.*"):
             try:
                 path.rename(aside / path.name)
             except OSError as error:
                 raise OutputError(write_error_message(aside / path.name, error)) from error
-    left = tuple(entry for entry in active.checkpoints if entry not in loss.checkpoints)
-    session.save_timeline(session.timeline.with_branch(active.model_copy(update={"checkpoints": left})))
+    remaining = tuple(entry for entry in active.checkpoints if entry not in loss.checkpoints)
+    session.save_timeline(session.timeline.with_branch(active.model_copy(update={"checkpoints": remaining})))
 
 
 async def rewind_session(session: DebugSession, command: Rewind) -> Position:
@@ -76,30 +76,30 @@ async def rewind_session(session: DebugSession, command: Rewind) -> Position:
         CheckpointError: the checkpoint was modified outside the session.
         RewindDivergedError: re-running the steps led to a different state; the session did not move.
     """
-    place = resolve_target(session.timeline, command.checkpoint, command.iteration, session.history)
-    lost = rewind_loss(session.timeline, place)
-    if lost.needs_confirmation and not command.force:
-        message = f"rewind: this would discard {lost} of {session.active_branch.name}"
+    target = resolve_target(session.timeline, command.checkpoint, command.iteration, session.history)
+    loss = rewind_loss(session.timeline, target)
+    if loss.needs_confirmation and not command.force:
+        message = f"rewind: this would discard {loss} of {session.active_branch.name}"
         raise UsageError(f"{message}; confirm with --force")
     session.finish_branch_step()
-    restored = await session.pool.restore(session.history_to(place), place.iteration)
-    discard(session, lost, place.iteration)
+    restored = await session.pool.restore(session.history_to(target), target.iteration)
+    discard(session, loss, target.iteration)
     session.pool.parking.discard(session.context)
     session.move_to(restored.context, session.active_branch.name)
     await session.update_selector_matches()
     session.record(
         Rewound(
-            checkpoint_id=place.checkpoint.id if place.checkpoint else f"iteration {place.iteration}",
+            checkpoint_id=target.checkpoint.id if target.checkpoint else f"iteration {target.iteration}",
             branch=session.active_branch.name,
-            iteration=place.iteration,
+            iteration=target.iteration,
             way=restored.method,
             reexecuted=restored.reexecuted,
             verified=restored.verified,
-            discarded=lost.steps,
+            discarded=loss.steps,
             duration_ms=restored.duration_ms,
         )
     )
-    return session.pause("rewind", place.checkpoint.label or place.checkpoint.id if place.checkpoint else "")
+    return session.pause("rewind", target.checkpoint.label or target.checkpoint.id if target.checkpoint else "")
 
 
 async def switch_branch(session: DebugSession, command: BranchSwitch) -> Position:
@@ -125,7 +125,7 @@ async def move_to_branch(session: DebugSession, branch: Branch, iteration: int) 
     session.finish_branch_step()
     await ensure_checkpoint(session)
     restored = await session.pool.restore(session.histories[branch.name].until(iteration), iteration)
-    left = session.context
+    previous = session.context
     session.move_to(restored.context, branch.name)
-    session.pool.parking.add(left)
+    session.pool.parking.add(previous)
     await session.update_selector_matches()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.branch import trace_sha256 as whole_trace_sha256
 from eikon_engine.debug.branches.branch_runner import BranchRunner
-from eikon_engine.debug.branches.deviations import find_failed_steps, find_skipped_steps
+from eikon_engine.debug.branches.progress import BranchProgress
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_path, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.context_pool import is_on_history
@@ -18,17 +17,14 @@ from eikon_engine.debug.history import iter_steps, steps_sha256
 from eikon_engine.debug.results import Position
 from eikon_engine.debug.selector_watch import read_selectors
 from eikon_engine.debug.session_folder import branch_bundle_path
-from eikon_engine.debug.timeline import Branch, SkippedStepEntry, StepEntry, Timeline, describe_doubts
+from eikon_engine.debug.timeline import Branch, Timeline
 from eikon_engine.debug.timeline_queries import checkpoints_in_history, find_branch_with_steps
 from eikon_engine.errors import CheckpointError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
-from eikon_engine.outcome.events import verdict_of
-from eikon_engine.outcome.verdict import combine_verdicts
 from eikon_engine.trace.labels import step_label
-from eikon_engine.trace.patch import SetObservation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
     from datetime import datetime
 
     from eikon_engine.debug.branches.interactive import InteractiveRecorder
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.debug_events import PauseReason
     from eikon_engine.outcome.event_log import EventLog
     from eikon_engine.outcome.events import Event
-    from eikon_engine.outcome.outcomes import Verdict
 
 
 def parked_checkpoints(session: DebugSession) -> frozenset[str]:
@@ -59,14 +54,14 @@ def parked_checkpoints(session: DebugSession) -> frozenset[str]:
 
 def _is_parked(session: DebugSession, branch: Branch, entry: CheckpointEntry) -> bool:
     """Return whether a context is parked at a checkpoint, on the history of a branch."""
-    here = [line for line in session.pool.parking.contexts if line.iteration == entry.iteration]
-    if not here:
+    contexts = [each for each in session.pool.parking.contexts if each.iteration == entry.iteration]
+    if not contexts:
         return False
     try:
         history = session.read_checkpoint(branch, entry).history(session.histories[branch.name].bundle)
     except CheckpointError:
         return False  # reported when the user rewinds there
-    return any(is_on_history(line, history, entry.iteration) for line in here)
+    return any(is_on_history(each, history, entry.iteration) for each in contexts)
 
 
 class DebugSession:
@@ -78,7 +73,7 @@ class DebugSession:
     def __init__(
         self, folder: SessionFolder, pool: ContextPool, context: ReplayContext, now: Callable[[], datetime]
     ) -> None:
-        """Start with `line` before the first step of the recording."""
+        """Start with `context` before the first step of the recording."""
         self.branch_runner: BranchRunner | None = None
         """Runs the active branch and records its new steps; None on the recording itself."""
         self.interactive_recording: InteractiveRecorder | None = None
@@ -142,38 +137,23 @@ class DebugSession:
         return self.histories[self.timeline.active_branch]
 
     @property
-    def next_label(self) -> str | None:
-        """Return the label of the next step; None at the end."""
-        planned = self.context.next_step
-        return None if planned is None else step_label(planned.step)
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """Return why the current position is not faithful, whatever its steps showed."""
-        own, done = self._changed_steps(), self.context.steps[: self.context.iteration]
-        instead = {place for place, planned in enumerate(done) if planned.step.id in own}
-        gone = [each for each in self._skipped_steps() if each.iteration <= len(done) and each.iteration not in instead]
-        return describe_doubts([each.timeline_entry for each in self.context.evaluations], gone)
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Return the verdict of the branch so far; None before the first step."""
-        doubted: tuple[Verdict, ...] = ("unverifiable",) if self.doubts else ()
-        verdicts = (*self._verdicts(), *doubted)
-        return combine_verdicts(verdicts) if verdicts else None
+    def progress(self) -> BranchProgress:
+        """Return what the steps of the active branch showed so far."""
+        return BranchProgress(context=self.context, runner=self.branch_runner)
 
     @property
     def position(self) -> Position:
         """Return the current position."""
+        planned, progress = self.context.next_step, self.progress
         return Position(
             branch=self.active_branch.name,
             iteration=self.context.iteration,
             step_count=self.context.step_count,
-            next=self.next_label,
+            next=None if planned is None else step_label(planned.step),
             reason=self.reason,
             detail=self.detail,
-            verdict=self.verdict,
-            doubts=self.doubts,
+            verdict=progress.verdict,
+            doubts=progress.doubts,
         )
 
     def save_timeline(self, timeline: Timeline) -> None:
@@ -198,11 +178,17 @@ class DebugSession:
     def pause(self, reason: PauseReason, detail: str = "") -> Position:
         """Pause, and record it."""
         self.reason, self.detail = reason, detail
-        stand = self.position
+        position = self.position
         self.record(
-            Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail)
+            Paused(
+                reason=reason,
+                branch=position.branch,
+                iteration=position.iteration,
+                next=position.next,
+                detail=detail,
+            )
         )
-        return stand
+        return position
 
     async def advance(self) -> AsyncIterator[Event]:
         """Run the next step of the active branch, and yield its events.
@@ -267,11 +253,11 @@ class DebugSession:
 
     def drop_branch(self, name: str) -> None:
         """Remove a branch and its checkpoints."""
-        gone = self.timeline.find_branch(name)
-        left = tuple(branch for branch in self.timeline.branches if branch.name != name)
+        dropped = self.timeline.find_branch(name)
+        remaining = tuple(branch for branch in self.timeline.branches if branch.name != name)
         self.histories.pop(name, None)
-        self.save_timeline(self.timeline.model_copy(update={"branches": left}))
-        for entry in gone.checkpoints if gone is not None else ():
+        self.save_timeline(self.timeline.model_copy(update={"branches": remaining}))
+        for entry in dropped.checkpoints if dropped is not None else ():
             delete_checkpoint(self.folder.checkpoints, entry.id)
 
     async def update_selector_matches(self) -> None:
@@ -280,63 +266,30 @@ class DebugSession:
 
     def _current_branch(self) -> Branch:
         """Return the active branch with its current state."""
-        line, fork = self.context, self.active_branch.fork_iteration
-        return self.active_branch.model_copy(
+        active, context, progress = self.active_branch, self.context, self.progress
+        return active.model_copy(
             update={
-                "iteration": line.iteration,
-                "step_count": line.step_count,
-                "steps": tuple(self._step_entries(fork)),
-                "evaluations": tuple(each.timeline_entry for each in line.evaluations),
-                "left_out": self._skipped_steps(),
-                "doubts": self.doubts,
-                "checkpoints": tuple(self._with_divergence_point(each) for each in self.active_branch.checkpoints),
-                "verdict": self.verdict if line.next_step is None else None,
+                "iteration": context.iteration,
+                "step_count": context.step_count,
+                "steps": tuple(progress.step_entries(active.fork_iteration)),
+                "evaluations": tuple(each.timeline_entry for each in context.evaluations),
+                "left_out": progress.skipped_steps,
+                "doubts": progress.doubts,
+                "checkpoints": tuple(self._with_divergence_point(each) for each in active.checkpoints),
+                "verdict": progress.verdict if context.next_step is None else None,
             }
         )
-
-    def _skipped_steps(self) -> tuple[SkippedStepEntry, ...]:
-        branch = None if self.branch_runner is None else self.branch_runner.branch
-        gone = () if branch is None else find_skipped_steps(branch.origin, branch.trace)
-        return tuple(SkippedStepEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
 
     def _with_divergence_point(self, entry: CheckpointEntry) -> CheckpointEntry:
         """Record in a checkpoint ahead of the position whether the steps to it were changed."""
         trace = self.history.bundle.trace
         if self.branch_runner is None or entry.iteration <= self.context.iteration:
             return entry
-        parted = None
+        parted_after = None
         if entry.steps_sha256 != steps_sha256(trace, entry.iteration):
-            kept = self.histories[
-                find_branch_with_steps(self.timeline, self.active_branch, entry, has_diverged=True).name
-            ].bundle.trace
-            pairs = zip(iter_steps(trace), iter_steps(kept), strict=False)
-            parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.context.iteration)
-        return entry.model_copy(update={"parted_after": parted})
-
-    def _changed_steps(self) -> frozenset[str]:
-        """Return the ids of the steps that differ from the recording."""
-        if self.branch_runner is None:
-            return frozenset()
-        operations = self.branch_runner.branch.file.patch.operations
-        return self.branch_runner.skills_without_document | {
-            each.action for each in operations if isinstance(each, SetObservation)
-        }
-
-    def _step_entries(self, fork: int) -> Iterator[StepEntry]:
-        """Yield the steps done after the fork; the context ran them all, also after a rewind."""
-        new = self._changed_steps()
-        done = zip(self.context.steps, self._verdicts(), strict=False)
-        for planned, verdict in islice(done, fork, None):
-            yield StepEntry(
-                iteration=planned.position,
-                id=planned.step.id,
-                label=step_label(planned.step),
-                verdict=verdict,
-                is_new=planned.step.id in new,
+            owner = find_branch_with_steps(self.timeline, self.active_branch, entry, has_diverged=True)
+            pairs = zip(iter_steps(trace), iter_steps(self.histories[owner.name].bundle.trace), strict=False)
+            parted_after = next(
+                (done for done, (own, original) in enumerate(pairs) if own != original), self.context.iteration
             )
-
-    def _verdicts(self) -> tuple[Verdict, ...]:
-        """Return the verdicts of the done steps; a step that failed when it was new stays failed."""
-        failed = frozenset[str]() if self.branch_runner is None else find_failed_steps(self.branch_runner.branch)
-        done = zip(self.context.steps, self.context.outcomes, strict=False)
-        return tuple("diverged" if planned.step.id in failed else verdict_of(event) for planned, event in done)
+        return entry.model_copy(update={"parted_after": parted_after})

@@ -105,9 +105,9 @@ class EventReplayOptions:
         before: datetime | None = None
         for read in lines:
             numbers = [iterations.advance(line.event) for line in read.lines]
-            here = max(numbers)
-            steps, events = max(steps, here), read.lines[-1].sequence
-            has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
+            iteration = max(numbers)
+            steps, events = max(steps, iteration), read.lines[-1].sequence
+            has_begun = has_begun or (iteration >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
             is_session = is_session or any(_begins_session(line.event) for line in read.lines)
             selected = [
                 (line, number if is_session else None)
@@ -126,8 +126,8 @@ class EventReplayOptions:
                 iterations=tuple(number for _, number in selected),
             )
         if not has_begun and (self.from_iteration or self.from_sequence):
-            asked = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
-            message = f"{asked}: the recording has only {pluralize(steps, 'step')}"
+            options = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
+            message = f"{options}: the recording has only {pluralize(steps, 'step')}"
             raise UsageError(f"{message} and {pluralize(events, 'event')}; begin earlier")
 
 
@@ -171,12 +171,12 @@ def find_recording(parent: Path, source: Path) -> Path:
         SessionMissingError: neither exists.
     """
     named = next((folder.root for folder in list_session_folders(parent) if folder.name == str(source)), None)
-    place = named or source
-    if place.is_dir() and (place / EVENTS_FILE).exists():
-        return place / EVENTS_FILE
-    if place.is_file() or any((place / name).is_file() for name in (TRACE_FILE, JOURNAL_FILE)):
-        return place
-    found = "a folder with neither events.jsonl nor trace.json" if place.is_dir() else "no such path"
+    path = named or source
+    if path.is_dir() and (path / EVENTS_FILE).exists():
+        return path / EVENTS_FILE
+    if path.is_file() or any((path / name).is_file() for name in (TRACE_FILE, JOURNAL_FILE)):
+        return path
+    found = "a folder with neither events.jsonl nor trace.json" if path.is_dir() else "no such path"
     message = f"{source}: expected a session, a folder with events or a bundle, got {found}; run `eikon debug sessions`"
     raise SessionMissingError(message)
 

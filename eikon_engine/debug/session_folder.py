@@ -52,7 +52,7 @@ class SessionFile(FileModel):
     ended_at: AwareDatetime | None = None
     """None while it runs, and if its process was killed or failed."""
     pid: int
-    """Process id, informational; the lock tells whether it is alive."""
+    """Process id, informational; the lock shows whether it is alive."""
     headless: bool
     variables: dict[str, str] = Field(default_factory=dict)
     """Values of trace variables that were given."""
@@ -269,11 +269,11 @@ def require_available(parent: Path, name: str | None) -> None:
     """
     if name is not None and (parent / name).exists():
         raise _name_taken_error(parent / name)
-    there = next(each for each in (parent, *parent.parents) if each.exists())
-    if not there.is_dir():
-        raise OutputError(f"--sessions-dir {parent}: expected a folder, got the file {there}; choose another one")
-    if not os.access(there, os.W_OK | os.X_OK):
-        message = f"--sessions-dir {parent}: expected a writable folder, but {there} is not writable"
+    existing = next(each for each in (parent, *parent.parents) if each.exists())
+    if not existing.is_dir():
+        raise OutputError(f"--sessions-dir {parent}: expected a folder, got the file {existing}; choose another one")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        message = f"--sessions-dir {parent}: expected a writable folder, but {existing} is not writable"
         raise OutputError(f"{message}; choose another one")
 
 

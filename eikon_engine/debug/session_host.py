@@ -189,10 +189,12 @@ async def run_command_loop(
         return SessionEnd("interrupted", f"stopped by {serving.stopped_by}")
     if serving.error is not None:
         raise serving.error
-    stand = executor.session.position
-    if stand.next is None:
+    position = executor.session.position
+    if position.next is None:
         return SessionEnd("complete", None)
-    return SessionEnd("stopped", f"quit at iteration {stand.iteration} of {stand.step_count} of {stand.branch}")
+    return SessionEnd(
+        "stopped", f"quit at iteration {position.iteration} of {position.step_count} of {position.branch}"
+    )
 
 
 class _CommandLoop:
@@ -223,15 +225,15 @@ class _CommandLoop:
             self.fail(error)
 
     async def _respond(self, line: CommandLine | RejectedLine) -> None:
-        tell = self._executor.session.record
+        record = self._executor.session.record
         if isinstance(line, RejectedLine):
-            tell(CommandRejected(line=line.line, message=line.message))
+            record(CommandRejected(line=line.line, message=line.message))
             return
         command = line.command
         try:
             result = await self._executor.execute(await self._redaction.redact_command(command))
         except EikonError as error:
-            tell(
+            record(
                 CommandFailed(
                     command_id=line.id,
                     command=command.type,
@@ -244,7 +246,7 @@ class _CommandLoop:
             if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
                 self.fail(error)
         else:
-            tell(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
+            record(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
         if self._executor.is_quit:
             self._stop.set()
 
@@ -266,17 +268,17 @@ class _CommandLoop:
 
 @contextmanager
 def _watch_browser(pool: ContextPool, on_lost: Callable[[], None]) -> Iterator[None]:
-    """Call `lost` if the browser disconnects."""
+    """Call `on_lost` if the browser disconnects."""
     browser = pool.launched.browser
 
-    def tell(_: object) -> None:
+    def on_disconnected(_: object) -> None:
         on_lost()
 
-    browser.on("disconnected", tell)
+    browser.on("disconnected", on_disconnected)
     try:
         yield
     finally:
-        browser.remove_listener("disconnected", tell)
+        browser.remove_listener("disconnected", on_disconnected)
 
 
 async def run_session(options: SessionOptions, on_started: Callable[[SessionFolder], None]) -> SessionEnd:
@@ -296,22 +298,22 @@ async def run_session(options: SessionOptions, on_started: Callable[[SessionFold
         raise RecordedNetworkMissingError(message)
     if options.from_session is not None:
         require_same_mission(options.from_session, bundle)
-    async with open_context_pool(bundle, options.contexts) as lines:
-        line = await lines.open(bundle)
-        places = BreakpointTargets.from_plan(line.plan, [skill.name for skill in options.contexts.replay.skills])
-        stops = [parse_condition(each, places) for each in options.breakpoints]
+    async with open_context_pool(bundle, options.contexts) as pool:
+        context = await pool.open(bundle)
+        targets = BreakpointTargets.from_plan(context.plan, [skill.name for skill in options.contexts.replay.skills])
+        breakpoints = [parse_condition(each, targets) for each in options.breakpoints]
         for each in options.breakpoints:
             if each.on == "selector":
-                await require_selector(line.session, str(each.value))
+                await require_selector(context.session, str(each.value))
         has_begun = anyio.Event()
         async with session_files(options, bundle, has_begun) as folder:
-            session = DebugSession(folder, lines, line, options.now)
-            for stop in stops:
-                session.breakpoints = session.breakpoints.add(stop)[0]
+            session = DebugSession(folder, pool, context, options.now)
+            for breakpoint_ in breakpoints:
+                session.breakpoints = session.breakpoints.add(breakpoint_)[0]
             await session.update_selector_matches()
-            debugger = CommandExecutor(session, places, options.checkpoints)
+            executor = CommandExecutor(session, targets, options.checkpoints)
             with EventLog(folder.root, options.now, readers=options.event_readers) as log:
-                return await _run_logged(debugger, log, options, lambda: _mark_started(folder, has_begun, on_started))
+                return await _run_logged(executor, log, options, lambda: _mark_started(folder, has_begun, on_started))
 
 
 def _mark_started(folder: SessionFolder, started: anyio.Event, on_started: Callable[[SessionFolder], None]) -> None:
@@ -325,18 +327,18 @@ async def _run_logged(
 ) -> SessionEnd:
     """Run a session, and record its end as an event whatever happens."""
     session = executor.session
-    line = session.context
+    context = session.context
     log.append(
         RunStart(
             kind="debug_session",
-            mission_id=line.plan.trace.mission_id,
-            mission_text=line.plan.trace.mission_text,
+            mission_id=context.plan.trace.mission_id,
+            mission_text=context.plan.trace.mission_text,
             network_mode="sealed",
             headless=options.contexts.replay.headless,
-            browser=line.opened.browser,
-            environment=line.opened.environment,
-            subgoals=len(line.plan.subgoals),
-            steps=line.step_count,
+            browser=context.browser.opened.browser,
+            environment=context.browser.opened.environment,
+            subgoals=len(context.plan.subgoals),
+            steps=context.step_count,
         )
     )
     session.begin(log)
@@ -347,14 +349,16 @@ async def _run_logged(
         async with serve_redaction(session.folder, redactor):
             on_started()
             ended = await run_command_loop(executor, redactor, options)
-    except BaseException as fault:
-        is_ours = not isinstance(fault, EikonError | asyncio.CancelledError | KeyboardInterrupt)
-        how: RunEnding = "fault" if is_ours else "failed" if isinstance(fault, EikonError) else "interrupted"
+    except BaseException as error:
+        is_internal = not isinstance(error, EikonError | asyncio.CancelledError | KeyboardInterrupt)
+        how: RunEnding = "fault" if is_internal else "failed" if isinstance(error, EikonError) else "interrupted"
         with suppress(OutputError):
-            log.write_interrupted(how, f"{type(fault).__name__}: {fault}" if is_ours else str(fault) or "interrupted")
+            log.write_interrupted(
+                how, f"{type(error).__name__}: {error}" if is_internal else str(error) or "interrupted"
+            )
         raise
     await abort_interactive(session)
-    if not session.context.is_interrupted:  # responses to an interrupted step belong to no step
+    if not session.context.browser.is_interrupted:  # responses to an interrupted step belong to no step
         session.finish_branch_step()
     log.append(RunEnd(how=ended.how, ended_early=ended.reason, network=session.context.runner.network_outcome()))
     return ended

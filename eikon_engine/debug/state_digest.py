@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.browser.observation import CapturedObservation
-    from eikon_engine.browser.worker import MatchesRecording, PerformedAction, Worker
+    from eikon_engine.browser.worker import PerformedAction, Worker
     from eikon_engine.outcome.events import ActionPerformed
     from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.replay.step import IsExpected
     from eikon_engine.trace.execution import Result
     from eikon_engine.trace.masks import Mask
     from eikon_engine.trace.observation import Observation
@@ -67,7 +68,7 @@ class StateDigest(FileModel):
 
 
 def digest_state(
-    sight: CapturedObservation,
+    captured: CapturedObservation,
     *,
     result: Result | None = None,
     misses: tuple[NetworkMiss, ...] = (),
@@ -79,24 +80,26 @@ def digest_state(
     Also excluded is what replays do not compare: failure messages, page time used by actions, short-lived cookies.
     `page_ms` is the page time at the end of the step, `misses` are those of the step.
     """
-    seen = _masked_observation(sight, masks)
-    pages = seen.pages
+    observation = _masked_observation(captured, masks)
+    pages = observation.pages
     return StateDigest(
         dom=_digest(
             [(page.page, [(each.path, each.digest, each.visibility) for each in page.frames]) for page in pages]
         ),
         url=_digest([(page.page, page.url, [each.url for each in page.frames]) for page in pages]),
         title=_digest([(page.page, page.title) for page in pages]),
-        storage=_digest(_to_json(each for each in seen.storage or () if not each.is_brief)),
-        target=_digest(_to_json([] if seen.target is None else [seen.target])),
+        storage=_digest(_to_json(each for each in observation.storage or () if not each.is_brief)),
+        target=_digest(_to_json([] if observation.target is None else [observation.target])),
         network=_digest(
-            _to_json(seen.documents),
-            seen.requests,
-            seen.writes,
+            _to_json(observation.documents),
+            observation.requests,
+            observation.writes,
             sorted((each.key, each.reason) for each in unmasked_misses(misses, masks)),
         ),
-        console=_digest(sorted(seen.console_errors), sorted(seen.page_errors)),
-        dialogs=_digest(_to_json(seen.dialogs), _to_json(seen.downloads), seen.opened, seen.closed),
+        console=_digest(sorted(observation.console_errors), sorted(observation.page_errors)),
+        dialogs=_digest(
+            _to_json(observation.dialogs), _to_json(observation.downloads), observation.opened, observation.closed
+        ),
         clock=_digest(round(page_ms)),
         result=digest_result(result),
     )
@@ -114,19 +117,21 @@ def is_timeout(seen: StateDigest) -> bool:
     return seen.result in _TIMEOUT_RESULTS
 
 
-def _masked_observation(sight: CapturedObservation, masks: tuple[Mask, ...]) -> Observation:
+def _masked_observation(captured: CapturedObservation, masks: tuple[Mask, ...]) -> Observation:
     """Return an observation without what masks exclude."""
-    seen = sight.observation
+    observation = captured.observation
     if not masks:
-        return seen
-    seen = remove_masked_storage(mask_observation(seen, sight.snapshots.get, masks), masks, set())
+        return observation
+    observation = remove_masked_storage(mask_observation(observation, captured.snapshots.get, masks), masks, set())
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
 
     def is_compared(key: str) -> bool:
         return not any(part.matches(key) for part in parts)
 
-    writes = None if seen.writes is None else tuple(filter(is_compared, seen.writes))
-    return seen.model_copy(update={"requests": tuple(filter(is_compared, seen.requests)), "writes": writes})
+    writes = None if observation.writes is None else tuple(filter(is_compared, observation.writes))
+    return observation.model_copy(
+        update={"requests": tuple(filter(is_compared, observation.requests)), "writes": writes}
+    )
 
 
 def _to_json(values: Iterable[FileModel]) -> list[JsonValue]:
@@ -173,31 +178,31 @@ class ObservedStates:
             raise InternalError(_NOT_OBSERVED)
         return self._last_digest
 
-    def digest(self, sight: CapturedObservation, result: Result | None) -> StateDigest:
+    def digest(self, captured: CapturedObservation, result: Result | None) -> StateDigest:
         """Digest an observation after a step with this result."""
         return digest_state(
-            sight,
+            captured,
             result=result,
             misses=self._worker.network_outcome().misses[self._counted_misses :],
             masks=self.masks,
-            page_ms=self._worker.session.stabilizer.now_ms,
+            page_ms=self._worker.session.timeline.now_ms,
         )
 
-    def digest_again(self, sight: CapturedObservation) -> StateDigest:
+    def digest_again(self, captured: CapturedObservation) -> StateDigest:
         """Digest pages that were observed again since the last step."""
-        return self.digest(sight, self._result)
+        return self.digest(captured, self._result)
 
-    def matches(self, expected: StateDigest) -> MatchesRecording:
-        """Return a predicate that tells whether an action led to the expected state."""
+    def matches(self, expected: StateDigest) -> IsExpected:
+        """Return a predicate: whether an action led to the expected state."""
 
         def shows(performed: PerformedAction) -> bool:
             return performed.captured is None or self.digest(performed.captured, performed.result) == expected
 
         return shows
 
-    def record_observation(self, sight: CapturedObservation) -> StateDigest:
+    def record_observation(self, captured: CapturedObservation) -> StateDigest:
         """Record an observation between two steps."""
-        self._last_observed, self._last_digest = sight, self.digest_again(sight)
+        self._last_observed, self._last_digest = captured, self.digest_again(captured)
         return self._last_digest
 
     def record_step(self, iteration: int, event: ActionPerformed | SkillRun, performed: PerformedAction | None) -> None:

@@ -20,8 +20,8 @@ def describe_doubts(evaluations: Sequence[EvaluationEntry], left_out: Sequence[S
     """Return the reasons as short phrases: manual JavaScript and skipped steps."""
     doubts: list[str] = []
     if evaluations:
-        places = ", ".join(str(place) for place in dict.fromkeys(each.iteration for each in evaluations))
-        doubts.append(f"JavaScript was run manually at {places}")
+        positions = ", ".join(str(position) for position in dict.fromkeys(each.iteration for each in evaluations))
+        doubts.append(f"JavaScript was run manually at {positions}")
     if left_out:
         doubts.append(f"{pluralize(len(left_out), 'step')} skipped without replacement")
     return tuple(doubts)

@@ -49,22 +49,22 @@ def checkpoints_in_history(
 
 def has_passed(evaluations: Sequence[EvaluationEntry], entry: CheckpointEntry) -> bool:
     """Return whether these evaluations passed a checkpoint; some may have run there after its creation."""
-    here = evaluations_until(evaluations, entry.iteration)
-    common = count_shared(here, entry.evaluations)
-    return common == len(entry.evaluations) and all(each.iteration == entry.iteration for each in here[common:])
+    passed = evaluations_until(evaluations, entry.iteration)
+    common = count_shared(passed, entry.evaluations)
+    return common == len(entry.evaluations) and all(each.iteration == entry.iteration for each in passed[common:])
 
 
 def left_history_after(branch: Branch, entry: CheckpointEntry) -> int | None:
     """Return after how many steps a branch left the history of its checkpoint; None if it is still on it."""
-    mine, its = branch.evaluations, entry.evaluations
-    common = count_shared(mine, its)
-    own, other = mine[common : common + 1], its[common : common + 1]
-    places = [] if entry.parted_after is None else [entry.parted_after]
+    own_evaluations, other_evaluations = branch.evaluations, entry.evaluations
+    common = count_shared(own_evaluations, other_evaluations)
+    own, other = own_evaluations[common : common + 1], other_evaluations[common : common + 1]
+    iterations = [] if entry.parted_after is None else [entry.parted_after]
     if own and (other or own[0].iteration < entry.iteration):
-        places.append(own[0].iteration)
+        iterations.append(own[0].iteration)
     if other and (own or other[0].iteration < branch.iteration):
-        places.append(other[0].iteration)
-    return min(places, default=None)
+        iterations.append(other[0].iteration)
+    return min(iterations, default=None)
 
 
 def find_branch_with_steps(
@@ -72,7 +72,7 @@ def find_branch_with_steps(
 ) -> Branch:
     """Return a branch whose bundle has the steps of a checkpoint: its owner, or one that was forked there.
 
-    `is_parted` tells whether the owner has other steps now, if the entry does not know it yet.
+    `has_diverged` states whether the owner has other steps now, if the entry does not know it yet.
     """
     if not (entry.parted_after is not None if has_diverged is None else has_diverged):
         return owner
@@ -86,7 +86,7 @@ def evaluations_until(evaluations: Sequence[EvaluationEntry], iteration: int) ->
 
 def count_shared(one: Sequence[EvaluationEntry], other: Sequence[EvaluationEntry]) -> int:
     """Return how many leading evaluations are equal."""
-    differing = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
+    differing = (index for index, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
     return next(differing, min(len(one), len(other)))
 
 
@@ -248,12 +248,14 @@ def rewind_loss(timeline: Timeline, destination: RewindTarget) -> RewindLoss:
     Everything since the two histories diverged is lost, even if the target has another number of steps.
     """
     active, target = timeline.active, destination.checkpoint
-    mine = active.evaluations
-    its = evaluations_until(mine, destination.iteration) if target is None else target.evaluations
-    common = count_shared(mine, its)
-    parted = (*mine[common : common + 1], *its[common : common + 1])
-    since = min((destination.iteration, *(each.iteration for each in parted)))
-    steps, evaluations = max(active.iteration - since, 0), len(mine) - common
+    own_evaluations = active.evaluations
+    target_evaluations = (
+        evaluations_until(own_evaluations, destination.iteration) if target is None else target.evaluations
+    )
+    common = count_shared(own_evaluations, target_evaluations)
+    differing = (*own_evaluations[common : common + 1], *target_evaluations[common : common + 1])
+    since = min((destination.iteration, *(each.iteration for each in differing)))
+    steps, evaluations = max(active.iteration - since, 0), len(own_evaluations) - common
     forks = {each.fork_point for each in timeline.branches}
     later = tuple(
         each

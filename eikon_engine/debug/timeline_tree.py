@@ -101,7 +101,7 @@ class RemainingStepsItem:
 
     def __str__(self) -> str:
         """Return the number of remaining steps."""
-        return f"{pluralize(self.count, 'step')} to come"
+        return f"{pluralize(self.count, 'step')} left"
 
 
 Item: TypeAlias = (

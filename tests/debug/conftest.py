@@ -1,4 +1,4 @@
-"""Debug sessions as they are used: a process of its own, driven through its files by the command line."""
+"""Debug sessions as users run them: in their own process, driven by commands."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ DIVERGING = TRACES / "shop_diverging"
 DEADLINE_S = 25.0
 
 
-class Said(NamedTuple):
-    """What a command said."""
+class CommandOutput(NamedTuple):
+    """The exit status and output of a command."""
 
     status: int
     out: str
     err: str
 
 
-def say(*words: str) -> Said:
-    """Run `eikon` in this process, through the shell function of its own."""
+def run_eikon(*words: str) -> CommandOutput:
+    """Run `eikon` in this process, through its shell entry point."""
     out, err = StringIO(), StringIO()
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -47,18 +47,18 @@ def say(*words: str) -> Said:
             status = run_command(eikon, words, "eikon")
     finally:
         signal.signal(signal.SIGTERM, before)
-    return Said(status, out.getvalue(), err.getvalue())
+    return CommandOutput(status, out.getvalue(), err.getvalue())
 
 
 def eikon_process(*words: str) -> subprocess.Popen[str]:
-    """Start `eikon` as a process of its own."""
+    """Start `eikon` in its own process."""
     command = [sys.executable, "-m", "eikon_engine", *words]
     return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 @dataclass
 class Session:
-    """A session in a process of its own."""
+    """A session in its own process."""
 
     parent: Path
     name: str
@@ -67,44 +67,44 @@ class Session:
 
     @property
     def folder(self) -> Path:
-        """Return where its files lie."""
+        """Return its folder."""
         return self.parent / self.name
 
-    def __call__(self, *words: str) -> Said:
-        """Give it a command, as from another terminal."""
+    def __call__(self, *words: str) -> CommandOutput:
+        """Send a command, as from another terminal."""
         command, options = words, ("--sessions-dir", str(self.parent), "--session", self.name)
-        return say("debug", *command, *options)
+        return run_eikon("debug", *command, *options)
 
-    def good(self, *words: str) -> str:
-        """Give it a command that has to be carried out."""
-        said = self(*words)
-        assert said.status == 0, said.err
-        return said.out
+    def run(self, *words: str) -> str:
+        """Send a command that must succeed, and return its output."""
+        output = self(*words)
+        assert output.status == 0, output.err
+        return output.out
 
-    def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
-        """Return the answer to a command as data."""
-        return json.loads(self.good(*words, "--json"))
+    def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON
+        """Send a command, and return its JSON result."""
+        return json.loads(self.run(*words, "--json"))
 
     def lines(self) -> list[EventLine]:
-        """Return everything that has happened."""
+        """Return all recorded lines."""
         reader = EventsParser("events")
         data = (self.folder / "events.jsonl").read_bytes()
         return [line for read in reader.feed(data) for line in read.lines]
 
     def events(self, kind: str) -> list[Any]:
-        """Return what has happened, of one type."""
+        """Return the recorded events of one type."""
         return [line.event for line in self.lines() if line.event.type == kind]
 
-    def timeline(self) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
-        """Return its branches and checkpoints."""
+    def timeline(self) -> Any:  # noqa: ANN401 - JSON
+        """Return its timeline as JSON."""
         return self.json("timeline", "--format", "json")
 
-    def again(self) -> None:
-        """Go back to the start, without breakpoints."""
-        self.good("breakpoint", "clear")
+    def reset(self) -> None:
+        """Rewind to the start, and clear all breakpoints."""
+        self.run("breakpoint", "clear")
         if self.timeline()["active_branch"] != "main":
-            self.good("switch", "main")
-        self.good("rewind", "--iteration", "0", "--force")
+            self.run("switch", "main")
+        self.run("rewind", "--iteration", "0", "--force")
 
     def end(self) -> int:
         """Quit, and return the exit status of the process."""
@@ -115,7 +115,7 @@ class Session:
 
 @contextmanager
 def session(parent: Path, *options: str, name: str = "s1", trace: Path | None = PASSING) -> Iterator[Session]:
-    """Run a session, and end it."""
+    """Run a session, and quit it at the end."""
     source = () if trace is None else ("--trace", str(trace))
     command = ("debug", "start", *source, "--sessions-dir", str(parent), "--session", name, *options)
     process = eikon_process(*command)
@@ -131,7 +131,7 @@ def session(parent: Path, *options: str, name: str = "s1", trace: Path | None = 
     finally:
         try:
             if process.poll() is None:
-                say("debug", "quit", "--sessions-dir", str(parent), "--session", name)
+                run_eikon("debug", "quit", "--sessions-dir", str(parent), "--session", name)
             process.wait(timeout=DEADLINE_S)
         finally:
             if process.poll() is None:
@@ -141,7 +141,7 @@ def session(parent: Path, *options: str, name: str = "s1", trace: Path | None = 
 
 
 def wait_for(events: Path, kind: str, count: int = 1) -> None:
-    """Return when so many events of a type have been written."""
+    """Wait until `count` events of a type have been written."""
     mark = f'"type":"{kind}"'.encode()
     wait_until(lambda: events.read_bytes().count(mark) >= count, kind, DEADLINE_S)
 
@@ -155,6 +155,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 @pytest.fixture
 def at_start(shop: Session) -> Session:
-    """Give the session of the module, back at its start, without breakpoints."""
-    shop.again()
+    """Return the session of the module, reset to its start."""
+    shop.reset()
     return shop

@@ -1,4 +1,4 @@
-"""A debug session in the test process: the one that `eikon debug start` runs, without its mailbox and its prompt."""
+"""A debug session in the test process: that of `eikon debug start`, without its command file and prompt."""
 
 from __future__ import annotations
 
@@ -38,56 +38,56 @@ _COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
 
 
 @dataclass(frozen=True, slots=True)
-class Driven:
-    """A session that stands in this process, so that its pages can be acted in without a window."""
+class InProcessSession:
+    """A session in this process, whose pages are accessible without a window."""
 
-    debugger: CommandExecutor
-    told: list[Event]
-    """Everything that happened."""
+    executor: CommandExecutor
+    recorded_events: list[Event]
+    """All events."""
 
     @property
-    def journey(self) -> DebugSession:
-        """Return what the session has in hand."""
-        return self.debugger.session
+    def debug_session(self) -> DebugSession:
+        """Return the session."""
+        return self.executor.session
 
     @property
     def page(self) -> Page:
         """Return its first page."""
-        page = self.journey.context.session.page(0)
+        page = self.debug_session.context.session.page(0)
         assert page is not None
         return page
 
-    async def do(self, command: Command) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
-        """Give it a command."""
-        return await self.debugger.execute(command)
+    async def do(self, command: Command) -> Any:  # noqa: ANN401 - JSON
+        """Execute a command."""
+        return await self.executor.execute(command)
 
     def events(self, kind: str) -> list[Any]:
-        """Return what has happened, of one type."""
-        return [event for event in self.told if event.type == kind]
+        """Return the recorded events of one type."""
+        return [event for event in self.recorded_events if event.type == kind]
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
-    """A session, driven from a thread that has no loop."""
+class SyncSession:
+    """A session, driven from a thread without an event loop."""
 
     portal: BlockingPortal
-    inside: Driven
+    inner: InProcessSession
 
-    def __call__(self, kind: str, **fields: object) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
-        """Carry out one command, and return its answer."""
-        return self.portal.call(self.inside.do, _COMMANDS.validate_python({"type": kind, **fields}))
+    def __call__(self, kind: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
+        """Execute one command, and return its result."""
+        return self.portal.call(self.inner.do, _COMMANDS.validate_python({"type": kind, **fields}))
 
-    def says(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page says
-        """Ask the first page behind the back of the session."""
-        return self.portal.call(self.inside.page.evaluate, expression)
+    def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page returns
+        """Evaluate JavaScript in the first page without the session noticing."""
+        return self.portal.call(self.inner.page.evaluate, expression)
 
     @property
     def timeline(self) -> Timeline:
-        """Return branches and checkpoints."""
-        return self.inside.journey.timeline
+        """Return its timeline."""
+        return self.inner.debug_session.timeline
 
     @property
-    def drawn(self) -> str:
+    def timeline_text(self) -> str:
         """Return the timeline as text."""
         return render_timeline_text(self.timeline, width=None, colour=False)
 
@@ -103,45 +103,47 @@ class Outside:
 
 
 @asynccontextmanager
-async def browser_for_lines(trace: Path, parked: int = 0) -> AsyncIterator[ContextPool]:
-    """Run a browser for sessions on one bundle."""
-    async with open_context_pool(open_bundle(trace), ContextOptions(parked=parked)) as lines:
-        yield lines
+async def shared_context_pool(trace: Path, parked: int = 0) -> AsyncIterator[ContextPool]:
+    """Open a context pool for several sessions on one bundle."""
+    async with open_context_pool(open_bundle(trace), ContextOptions(parked=parked)) as pool:
+        yield pool
 
 
 @asynccontextmanager
-async def driven(
+async def in_process_session(
     parent: Path,
     trace: Path,
     *,
     parked: int = 0,
     interval: int = 0,
-    lines: ContextPool | None = None,
+    pool: ContextPool | None = None,
     before: SessionFolder | None = None,
-) -> AsyncIterator[Driven]:
-    """Run a session `s1` on a bundle, which stands before its first step.
+) -> AsyncIterator[InProcessSession]:
+    """Run a session `s1` on a bundle, paused before its first step.
 
     It has a browser of its own unless `lines` are given, and begins with what there is of `before`.
     """
     bundle = open_bundle(trace)
-    async with AsyncExitStack() as ending:
-        if lines is None:
-            lines = await ending.enter_async_context(open_context_pool(bundle, ContextOptions(parked=parked)))
+    async with AsyncExitStack() as stack:
+        if pool is None:
+            pool = await stack.enter_async_context(open_context_pool(bundle, ContextOptions(parked=parked)))
         else:
-            ending.push_async_callback(lines.close)
-        line = await lines.open(bundle)
-        journey = DebugSession(create_session_folder(parent, "s1"), lines, line, utc_now)
-        debugger = CommandExecutor(
-            journey, BreakpointTargets.from_plan(line.plan, []), CheckpointPolicy(interval=interval)
+            stack.push_async_callback(pool.close)
+        context = await pool.open(bundle)
+        debug_session = DebugSession(create_session_folder(parent, "s1"), pool, context, utc_now)
+        executor = CommandExecutor(
+            debug_session, BreakpointTargets.from_plan(context.plan, []), CheckpointPolicy(interval=interval)
         )
-        told: list[Event] = []
-        with EventLog(journey.folder.root, utc_now, readers=(lambda each: told.append(each.event),)) as log:
-            journey.begin(log)
+        recorded_events: list[Event] = []
+        with EventLog(
+            debug_session.folder.root, utc_now, readers=(lambda each: recorded_events.append(each.event),)
+        ) as log:
+            debug_session.begin(log)
             if before is not None:
                 require_same_mission(before, bundle)
-                import_session(journey, before)
-            await debugger.begin(run=False)
-            yield Driven(debugger, told)
-            await debugger.quit()
-            await abort_interactive(journey)
-            journey.finish_branch_step()
+                import_session(debug_session, before)
+            await executor.begin(run=False)
+            yield InProcessSession(executor, recorded_events)
+            await executor.quit()
+            await abort_interactive(debug_session)
+            debug_session.finish_branch_step()

@@ -1,4 +1,4 @@
-"""The steps of a bundled shop mission, to stop at."""
+"""The steps of a bundled shop mission, as breakpoint targets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def shop_steps() -> tuple[PlannedStep, ...]:
 
 
 @cache
-def shop_places() -> BreakpointTargets:
-    """Return what breakpoints may name there."""
+def shop_targets() -> BreakpointTargets:
+    """Return what breakpoints may refer to there."""
     return BreakpointTargets.from_plan(_plan(), ReplayOptions().skills.names)
 
 
@@ -37,16 +37,16 @@ def step_of(kind: str, nth: int = 1) -> PlannedStep:
     return found[nth - 1]
 
 
-def table(*asked: BreakpointAdd) -> BreakpointTable:
-    """Make a table of breakpoints of the mission."""
-    made = BreakpointTable()
-    for each in asked:
-        made, _ = made.add(parse_condition(each, shop_places()))
-    return made
+def table(*commands: BreakpointAdd) -> BreakpointTable:
+    """Return a table of breakpoints."""
+    breakpoints = BreakpointTable()
+    for each in commands:
+        breakpoints, _ = breakpoints.add(parse_condition(each, shop_targets()))
+    return breakpoints
 
 
 def stop_at(on: BreakpointType, value: str | int | None = None, condition: str | None = None) -> BreakpointTable:
-    """Make a table of one breakpoint."""
+    """Return a table of one breakpoint."""
     return table(BreakpointAdd(on=on, value=value, condition=condition))
 
 

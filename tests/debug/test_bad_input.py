@@ -1,4 +1,4 @@
-"""What a person, a script or a damaged disk may give to a session."""
+"""Invalid input that users, scripts or damaged disks give a session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eikon_engine.debug.session_folder import (
     write_session_file,
 )
 from eikon_engine.files.locking import hold_lock
-from tests.debug.conftest import PASSING, TRACES, say, wait_for
+from tests.debug.conftest import PASSING, TRACES, run_eikon, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 1, 23, 12, tzinfo=UTC)
 
 
-def made(parent: Path, name: str) -> SessionFolder:
-    """Make the folder of a session that nobody runs."""
+def create_folder(parent: Path, name: str) -> SessionFolder:
+    """Create the folder of a session that is not running."""
     folder = create_session_folder(parent, name)
     about = SessionFile(
         id=name,
@@ -55,20 +55,20 @@ def made(parent: Path, name: str) -> SessionFolder:
     return folder
 
 
-def line(command: Command, name: str = "c1") -> bytes:
+def command_line(command: Command, name: str = "c1") -> bytes:
     """Return a line of the command file."""
     return CommandLine(id=name, at=NOW, command=command).model_dump_json().encode() + b"\n"
 
 
-def test_an_unknown_session_is_told(tmp_path: Path) -> None:
-    """With those that are there; and that there is none, where there is none."""
-    none = say("debug", "step", "--sessions-dir", str(tmp_path))
-    made(tmp_path, "s1")
-    unknown = say("debug", "step", "--session", "s9", "--sessions-dir", str(tmp_path))
-    no_source = say("debug", "start", "--from-session", "s9", "--sessions-dir", str(tmp_path))
-    ended = say("debug", "step", "--sessions-dir", str(tmp_path))
+def test_an_unknown_session_is_reported(tmp_path: Path) -> None:
+    """The message lists the existing sessions, or says that there are none."""
+    none = run_eikon("debug", "step", "--sessions-dir", str(tmp_path))
+    create_folder(tmp_path, "s1")
+    unknown = run_eikon("debug", "step", "--session", "s9", "--sessions-dir", str(tmp_path))
+    no_source = run_eikon("debug", "start", "--from-session", "s9", "--sessions-dir", str(tmp_path))
+    ended = run_eikon("debug", "step", "--sessions-dir", str(tmp_path))
 
-    assert (none.status, "begin one with" in none.err) == (78, True)
+    assert (none.status, "no debug sessions; start one with" in none.err) == (78, True)
     assert unknown.status == 78
     assert "--session s9: no such session, the latest are s1; run `eikon debug sessions`" in unknown.err
     assert no_source.status == 78
@@ -76,83 +76,83 @@ def test_an_unknown_session_is_told(tmp_path: Path) -> None:
     assert (ended.status, "s1 has ended" in ended.err) == (69, True)
 
 
-def test_two_running_sessions_have_to_be_told_apart(tmp_path: Path) -> None:
-    """Commands go to the only one that runs, and to none of two."""
-    first, second = made(tmp_path, "s1"), made(tmp_path, "s2")
+def test_commands_need_a_name_if_two_sessions_run(tmp_path: Path) -> None:
+    """Without a name, a command goes to the only running session."""
+    first, second = create_folder(tmp_path, "s1"), create_folder(tmp_path, "s2")
     with ExitStack() as running:
         running.enter_context(hold_lock(first.lock_path))
         running.enter_context(hold_lock(second.lock_path))
 
-        said = say("debug", "pause", "--sessions-dir", str(tmp_path))
+        output = run_eikon("debug", "pause", "--sessions-dir", str(tmp_path))
 
         assert (first.state(), second.state()) == ("running", "running")
-    assert said.status == 2
-    assert said.err == (
+    assert output.status == 2
+    assert output.err == (
         "eikon: several sessions are running: s1 and s2; choose one with --session (code session-ambiguous)\n"
     )
 
 
-def test_a_damaged_session_is_listed_all_the_same(tmp_path: Path) -> None:
-    """It hides no other one."""
-    made(tmp_path, "s1").session_path.write_text("{")
-    made(tmp_path, "s2")
+def test_a_damaged_session_is_listed(tmp_path: Path) -> None:
+    """It hides no other session."""
+    create_folder(tmp_path, "s1").session_path.write_text("{")
+    create_folder(tmp_path, "s2")
 
-    said = say("debug", "sessions", "--sessions-dir", str(tmp_path))
+    output = run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path))
 
-    first, second = said.out.splitlines()
-    assert (said.status, second.startswith("s2  ended")) == (0, True)
+    first, second = output.out.splitlines()
+    assert (output.status, second.startswith("s2  ended")) == (0, True)
     assert first.startswith("s1  unreadable: ")
 
 
-def test_a_session_without_its_file_is_listed_all_the_same(tmp_path: Path) -> None:
-    """What is lost is told; a folder that was never one of a session is none."""
-    folder = made(tmp_path, "s1")
+def test_a_session_without_its_file_is_listed(tmp_path: Path) -> None:
+    """The damage is reported; a folder that never was a session is not listed."""
+    folder = create_folder(tmp_path, "s1")
     with hold_lock(folder.lock_path):
         folder.session_path.unlink()
     (tmp_path / "notes").mkdir()
 
-    said = say("debug", "sessions", "--sessions-dir", str(tmp_path))
+    output = run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path))
 
-    (listed,) = said.out.splitlines()
-    assert said.status == 0
+    (listed,) = output.out.splitlines()
+    assert output.status == 0
     assert listed.startswith("s1  unreadable: ")
     assert "session.json: the session cannot be read (No such file" in listed
 
 
-def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
-    """Whoever waits does so for as long as it was told to, or until the process is gone."""
-    folder = made(tmp_path, "s1")
+def test_a_missing_response_is_reported(tmp_path: Path) -> None:
+    """A client waits for its timeout, or until the process is gone."""
+    folder = create_folder(tmp_path, "s1")
     folder.events_path.touch()
     with hold_lock(folder.lock_path):
-        said = say("debug", "pause", "--timeout", "0.05", "--sessions-dir", str(tmp_path))
+        output = run_eikon("debug", "pause", "--timeout", "0.05", "--sessions-dir", str(tmp_path))
 
-    assert said.status == 69
-    assert "did not respond within 0.05 s" in said.err
+    assert output.status == 69
+    assert "did not respond within 0.05 s" in output.err
 
 
-def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> None:
-    """Ctrl-C ends the waiting, and takes nothing back."""
+def test_an_interrupted_client_reports_that_the_command_stays_queued(tmp_path: Path) -> None:
+    """Ctrl-C ends the wait and revokes nothing."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    folder = made(tmp_path, "s1")
+    folder = create_folder(tmp_path, "s1")
     folder.events_path.touch()
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         with hold_lock(folder.lock_path):
-            said = say("debug", "pause", "--sessions-dir", str(tmp_path))
+            output = run_eikon("debug", "pause", "--sessions-dir", str(tmp_path))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
-    assert (said.status, '"pause"' in folder.commands_path.read_text()) == (130, True)
-    assert "stopped by the user while waiting for the response; the command stays queued" in said.err
+    assert (output.status, '"pause"' in folder.commands_path.read_text()) == (130, True)
+    assert "stopped by the user while waiting for the response; the command stays queued" in output.err
 
 
-def test_the_folder_of_sessions_is_found() -> None:
-    """The chosen one, then the environment, then the state folder of the user."""
+def test_the_sessions_folder_is_resolved() -> None:
+    """The option comes first, then the environment, then the user's state folder."""
     chosen = sessions_dir(None, {"EIKON_DEBUG_DIR": "/d", "XDG_STATE_HOME": "/x"})
     state = sessions_dir(None, {"XDG_STATE_HOME": "/x"})
     relative = sessions_dir(None, {"XDG_STATE_HOME": "x"})
@@ -161,19 +161,19 @@ def test_the_folder_of_sessions_is_found() -> None:
     assert relative.parts[-4:] == (".local", "state", "eikon", "debug")
 
 
-def test_a_session_belongs_to_its_user_alone(tmp_path: Path) -> None:
-    """Nobody else reads what pages showed."""
-    folder = made(tmp_path / "parent", "s1")
+def test_session_folders_are_private(tmp_path: Path) -> None:
+    """Only their user can read what pages showed."""
+    folder = create_folder(tmp_path / "parent", "s1")
 
     assert {path.stat().st_mode & 0o777 for path in (folder.root, folder.root.parent)} == {0o700}
 
 
-def test_no_file_of_a_session_is_for_others(at_start: Session) -> None:
-    """A copy of the folder shows nobody what pages showed."""
-    at_start.good("step")
-    at_start.good("checkpoint", "create")
-    at_start.good("inspect")
-    at_start.good("branch", "create", "private")
+def test_session_files_are_private(at_start: Session) -> None:
+    """A copy of the folder stays private."""
+    at_start.run("step")
+    at_start.run("checkpoint", "create")
+    at_start.run("inspect")
+    at_start.run("branch", "create", "private")
 
     below = tuple(at_start.folder.rglob("*"))
     assert {"session.json", "events.jsonl", "timeline.json", "trace.json", "inspections"} <= {
@@ -182,9 +182,9 @@ def test_no_file_of_a_session_is_for_others(at_start: Session) -> None:
     assert [each for each in below if each.stat().st_mode & 0o077] == []
 
 
-def test_commands_are_read_in_pieces() -> None:
-    """Lines of any cut come whole; empty lines are nothing."""
-    data = line(Pause(), "a") + b"\n" + line(Resume(), "b")
+def test_commands_are_read_in_chunks() -> None:
+    """Lines are reassembled from any chunks; empty lines are ignored."""
+    data = command_line(Pause(), "a") + b"\n" + command_line(Resume(), "b")
     reader = CommandReader()
 
     read = [each for start in range(0, len(data), 7) for each in reader.feed(data[start : start + 7])]
@@ -205,33 +205,33 @@ def test_commands_are_read_in_pieces() -> None:
         (b"x" * (MAX_LINE_BYTES + 1), "a line of more than"),
     ],
 )
-def test_garbage_is_told_by_its_line_and_skipped(text: bytes, wanted: str) -> None:
-    """What comes behind it is read."""
+def test_an_invalid_line_is_reported_and_skipped(text: bytes, wanted: str) -> None:
+    """The following commands are read."""
     reader = CommandReader()
 
-    rejected, read = reader.feed(text + b"\n" + line(Pause(), "next"))
+    rejected, read = reader.feed(text + b"\n" + command_line(Pause(), "next"))
 
     assert isinstance(rejected, RejectedLine)
     assert (rejected.line, wanted in rejected.message) == (1, True), rejected.message
     assert isinstance(read, CommandLine)
 
 
-def test_a_session_keeps_garbage_and_goes_on(at_start: Session) -> None:
-    """The file stays as it was written, an event tells of the line, and the next command is carried out."""
+def test_a_session_survives_an_invalid_command_line(at_start: Session) -> None:
+    """The file stays unchanged, an event names the line, and the next command is executed."""
     path = at_start.folder / "commands.jsonl"
     before = path.read_bytes()
     with path.open("ab") as file:
         file.write(b"garbage\n")
 
-    stand = at_start.json("step")
+    position = at_start.json("step")
 
     rejected = at_start.events("command_rejected")[-1]
-    assert (stand["iteration"], rejected.line) == (1, before.count(b"\n") + 1)
+    assert (position["iteration"], rejected.line) == (1, before.count(b"\n") + 1)
     assert path.read_bytes().startswith(before + b"garbage\n")
 
 
-def test_a_command_file_that_was_cut_is_told(at_start: Session) -> None:
-    """Commands that come after that are carried out."""
+def test_a_truncated_command_file_is_reported(at_start: Session) -> None:
+    """Commands appended afterwards are executed."""
     path = at_start.folder / "commands.jsonl"
     path.write_bytes(path.read_bytes()[:-10])
     wait_for(at_start.folder / "events.jsonl", "command_rejected", len(at_start.events("command_rejected")) + 1)
@@ -240,20 +240,24 @@ def test_a_command_file_that_was_cut_is_told(at_start: Session) -> None:
     assert "file truncated from" in at_start.events("command_rejected")[-1].message
 
 
-def test_what_needs_the_pages_waits_until_they_stand_still(at_start: Session) -> None:
-    """While the session goes on, switching and inspecting are refused, and pausing stops it before the next step."""
+def test_page_commands_need_a_paused_session(at_start: Session) -> None:
+    """A running session rejects switching and inspecting; a pause stops it before the next step."""
     folder = SessionFolder(at_start.folder)
     with folder.commands_path.open("ab") as file:
-        file.write(line(Resume(), "go") + line(BranchSwitch(name="main"), "switch") + line(Inspect(), "look"))
+        file.write(
+            command_line(Resume(), "go")
+            + command_line(BranchSwitch(name="main"), "switch")
+            + command_line(Inspect(), "look")
+        )
 
     answer = SessionClient(folder=folder).send(Pause())
 
     failed = {event.command_id: event for event in at_start.events("command_failed")}
     assert {failed[name].code for name in ("switch", "look")} == {"session-busy"}
     assert "expected a paused session, but step" in failed["switch"].message
-    stand = Position.model_validate_json(json.dumps(answer.result))
-    assert stand.reason == "user"
-    assert 1 <= stand.iteration < 29
+    position = Position.model_validate_json(json.dumps(answer.result))
+    assert position.reason == "user"
+    assert 1 <= position.iteration < 29
 
 
 @pytest.mark.parametrize(
@@ -267,75 +271,75 @@ def test_what_needs_the_pages_waits_until_they_stand_still(at_start: Session) ->
         (("--trace", str(PASSING), "--session", "../up"), 2, "--session: expected up to 64 letters"),
         (("--trace", str(PASSING), "--var", "who=me"), 2, "who"),
         (("--trace", str(PASSING), "--browser-path", "/nowhere/chrome"), 69, "/nowhere/chrome"),
-        (("--from-session", "s9"), 78, "no such session"),
+        (("--from-session", "s9"), 78, "no debug sessions"),
     ],
 )
-def test_a_session_that_cannot_be_leaves_nothing(
+def test_a_session_that_cannot_start_leaves_no_files(
     tmp_path: Path, words: tuple[str, ...], status: int, wanted: str
 ) -> None:
-    """One line and the exit status of what is wrong; no folder is made."""
-    said = say("debug", "start", *words, "--sessions-dir", str(tmp_path))
+    """The error is one line with its exit status, and no folder is created."""
+    output = run_eikon("debug", "start", *words, "--sessions-dir", str(tmp_path))
 
-    assert said.status == status, said
-    assert wanted in said.err
+    assert output.status == status, output
+    assert wanted in output.err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_of_sessions_that_cannot_be_is_told_before_a_browser_starts(tmp_path: Path) -> None:
-    """One line that says what is in the way."""
+def test_an_unusable_sessions_folder_is_reported_before_a_browser_starts(tmp_path: Path) -> None:
+    """The message names the obstacle."""
     taken = tmp_path / "taken"
     taken.touch()
     no_browser = ("debug", "start", "--trace", str(PASSING), "--browser-path", "/nowhere/chrome")
 
     for folder in (taken, taken / "below"):
-        said = say(*no_browser, "--sessions-dir", str(folder))
-        assert (said.status, said.out) == (2, "")
-        assert f"--sessions-dir {folder}: expected a folder, got the file {taken}; choose another" in said.err
+        output = run_eikon(*no_browser, "--sessions-dir", str(folder))
+        assert (output.status, output.out) == (2, "")
+        assert f"--sessions-dir {folder}: expected a folder, got the file {taken}; choose another" in output.err
 
     assert list(tmp_path.iterdir()) == [taken]
 
 
-def test_who_acts_by_hand_wants_a_window(shop: Session) -> None:
-    """Whoever has none has nothing to act in."""
-    said = shop("branch", "record", "begin")
+def test_interactive_recording_needs_a_window(shop: Session) -> None:
+    """A headless session rejects it."""
+    output = shop("branch", "record", "begin")
 
-    assert said.status == 2
-    assert "--no-headless" in said.err
+    assert output.status == 2
+    assert "--no-headless" in output.err
 
 
-def test_a_name_is_used_once(shop: Session) -> None:
-    """The session that has it goes on undisturbed."""
-    said = say("debug", "start", "--trace", str(PASSING), "--session", "s1", "--sessions-dir", str(shop.parent))
+def test_session_names_are_unique(shop: Session) -> None:
+    """The running session with that name is not affected."""
+    output = run_eikon("debug", "start", "--trace", str(PASSING), "--session", "s1", "--sessions-dir", str(shop.parent))
 
-    assert said.status == 2
-    assert said.err.startswith("eikon: --session s1: the id is taken by ")
+    assert output.status == 2
+    assert output.err.startswith("eikon: --session s1: the id is taken by ")
     assert json.loads((shop.folder / "session.json").read_text())["pid"] == shop.process.pid
 
 
-def test_a_bundle_with_a_damaged_file_is_told(tmp_path: Path) -> None:
-    """What a replay would refuse, a session refuses."""
+def test_a_damaged_bundle_is_rejected(tmp_path: Path) -> None:
+    """A session requires the same intact files as a replay."""
     bundle = tmp_path / "bundle"
     shutil.copytree(PASSING, bundle)
     blob = next((bundle / "dom").glob("*.zst"))
     blob.write_bytes(b"x")
 
-    said = say("debug", "start", "--trace", str(bundle), "--sessions-dir", str(tmp_path / "sessions"))
+    output = run_eikon("debug", "start", "--trace", str(bundle), "--sessions-dir", str(tmp_path / "sessions"))
 
-    assert said.status == 65
+    assert output.status == 65
     assert not (tmp_path / "sessions").exists()
 
 
-def test_commands_cannot_be_appended_to_a_folder_that_is_gone(tmp_path: Path) -> None:
-    """The error of an output says which file."""
+def test_appending_to_a_deleted_folder_fails(tmp_path: Path) -> None:
+    """The error names the file."""
     from eikon_engine.errors import OutputError
 
     with pytest.raises(OutputError, match=r"commands\.jsonl"):
         append_command(tmp_path / "commands.jsonl", CommandLine(id="a", at=NOW, command=Pause()))
 
 
-def test_a_deadline_is_a_number(tmp_path: Path) -> None:
-    """As for a replay: the option is the same one."""
-    said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path), "--timeout", "nan")
+def test_the_timeout_must_be_a_number(tmp_path: Path) -> None:
+    """The option is checked as for a replay."""
+    output = run_eikon("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path), "--timeout", "nan")
 
-    assert said.status == 2
-    assert "expected a number of seconds, got nan" in said.err
+    assert output.status == 2
+    assert "expected a number of seconds, got nan" in output.err

@@ -16,7 +16,7 @@ from eikon_engine.debug.breakpoints import (
 )
 from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import BreakpointError
-from tests.debug.shop_plan import shop_places, table
+from tests.debug.shop_plan import shop_targets, table
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.debug_events import BreakpointType
@@ -33,63 +33,63 @@ EVERY = {
 }
 
 
-def test_every_type_of_breakpoint_is_listed_as_it_was_asked_for() -> None:
-    """All eight of them, with the ids by which they are removed."""
-    made = table(*map(parse_breakpoint, EVERY))
+def test_every_breakpoint_type_is_listed_as_entered() -> None:
+    """All eight types are listed with their ids."""
+    breakpoints = table(*map(parse_breakpoint, EVERY))
 
-    assert [each.type for each in made.breakpoints] == list(BREAKPOINT_TYPES)
-    assert [str(each.listing) for each in made.breakpoints] == [
+    assert [each.type for each in breakpoints.breakpoints] == list(BREAKPOINT_TYPES)
+    assert [str(each.listing) for each in breakpoints.breakpoints] == [
         f"bp-{number}  {text}  (0 hits)" for number, text in enumerate(EVERY.values(), start=1)
     ]
 
 
-def test_a_condition_is_listed_behind_its_tool() -> None:
-    """As it is written on the command line."""
-    made = table(BreakpointAdd(on="tool", value="fill", condition="banana|pear"))
+def test_a_condition_is_listed_with_its_tool() -> None:
+    """It is printed as on the command line."""
+    breakpoints = table(BreakpointAdd(on="tool", value="fill", condition="banana|pear"))
 
-    assert made.breakpoints[0].event_reference.condition == "fill --condition banana|pear"
+    assert breakpoints.breakpoints[0].event_reference.condition == "fill --condition banana|pear"
 
 
-def test_a_breakpoint_is_removed_by_its_id_alone() -> None:
-    """The others keep their ids, and no id comes twice."""
-    made = table(parse_breakpoint("error"), parse_breakpoint("divergence")).remove("bp-1")
-    more, added = made.add(AtIteration(3))
+def test_a_breakpoint_is_removed_by_its_id() -> None:
+    """The others keep their ids, and no id is reused."""
+    breakpoints = table(parse_breakpoint("error"), parse_breakpoint("divergence")).remove("bp-1")
+    more, added = breakpoints.add(AtIteration(3))
 
     assert [each.id for each in more.breakpoints] == ["bp-2", "bp-3"]
     assert added.id == "bp-3"
 
 
 def test_clear_removes_all_breakpoints() -> None:
-    """And ids go on from where they were."""
-    made, added = table(*map(parse_breakpoint, EVERY)).clear().add(AtIteration(1))
+    """New ids continue after the removed ones."""
+    breakpoints, added = table(*map(parse_breakpoint, EVERY)).clear().add(AtIteration(1))
 
-    assert made.breakpoints == (added,)
+    assert breakpoints.breakpoints == (added,)
     assert added.id == "bp-9"
 
 
-def test_a_disabled_breakpoint_stays_in_the_list() -> None:
+def test_a_disabled_breakpoint_stays_listed() -> None:
     """It stops nothing until it is enabled."""
-    made = table(parse_breakpoint("selector:#a"), parse_breakpoint("error"))
-    disabled = made.disable("bp-1")
+    breakpoints = table(parse_breakpoint("selector:#a"), parse_breakpoint("error"))
+    disabled = breakpoints.disable("bp-1")
 
     assert str(disabled.breakpoints[0].listing) == "bp-1  selector #a  (0 hits, disabled)"
-    assert (disabled.selectors, made.selectors) == ((), ("#a",))
-    assert disabled.enable("bp-1") == made
+    assert (disabled.selectors, breakpoints.selectors) == ((), ("#a",))
+    assert disabled.enable("bp-1") == breakpoints
 
 
 @pytest.mark.parametrize("change", ["remove", "enable", "disable"])
-def test_a_breakpoint_that_is_not_there_is_refused(change: str) -> None:
-    """The message names those that are."""
+def test_an_unknown_breakpoint_id_is_rejected(change: str) -> None:
+    """The message lists the existing ids."""
     with pytest.raises(BreakpointError, match=r"no breakpoint with id 'bp-9'; available: bp-1, bp-2"):
         getattr(table(parse_breakpoint("error"), parse_breakpoint("divergence")), change)("bp-9")
 
 
 def test_the_same_breakpoint_is_not_added_twice() -> None:
-    """A disabled one is to be enabled instead."""
-    made = table(parse_breakpoint("tool:click")).disable("bp-1")
+    """For a disabled one, the message suggests enabling it."""
+    breakpoints = table(parse_breakpoint("tool:click")).disable("bp-1")
 
     with pytest.raises(BreakpointError, match=r"the same breakpoint already exists: bp-1 .* breakpoint enable bp-1"):
-        made.add(parse_condition(parse_breakpoint("tool:click"), shop_places()))
+        breakpoints.add(parse_condition(parse_breakpoint("tool:click"), shop_targets()))
 
 
 @pytest.mark.parametrize(
@@ -119,23 +119,23 @@ def test_the_same_breakpoint_is_not_added_twice() -> None:
         ("divergence", "dom", "divergence: takes no value"),
     ],
 )
-def test_a_breakpoint_that_cannot_be_is_refused(on: BreakpointType, value: str | int | None, message: str) -> None:
-    """In one line that says what was wanted, what was found, and what to do."""
+def test_invalid_breakpoints_are_rejected(on: BreakpointType, value: str | int | None, message: str) -> None:
+    """The message has what was expected, what was found and what to do."""
     with pytest.raises(BreakpointError, match=message) as refused:
-        parse_condition(BreakpointAdd(on=on, value=value), shop_places())
+        parse_condition(BreakpointAdd(on=on, value=value), shop_targets())
 
     assert "\n" not in refused.value.message
 
 
-def test_only_breakpoints_on_tools_have_a_condition() -> None:
-    """It is not left out in silence."""
+def test_only_tool_breakpoints_accept_a_condition() -> None:
+    """It is rejected for the others, not ignored."""
     with pytest.raises(BreakpointError, match="pattern: only tool breakpoints take --condition, got 'b'"):
-        parse_condition(BreakpointAdd(on="pattern", value="a", condition="b"), shop_places())
+        parse_condition(BreakpointAdd(on="pattern", value="a", condition="b"), shop_targets())
 
 
 @pytest.mark.parametrize("text", ["", "tol:click", "Tool:click", "tool click"])
-def test_a_breakpoint_of_an_unknown_type_is_refused(text: str) -> None:
-    """The message names the types that there are."""
+def test_an_unknown_breakpoint_type_is_rejected(text: str) -> None:
+    """The message lists the types."""
     with pytest.raises(
         BreakpointError, match="breakpoint type: expected one of tool, iteration, pattern, error, divergence"
     ):
@@ -143,18 +143,18 @@ def test_a_breakpoint_of_an_unknown_type_is_refused(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["add", "remove", "disable", "enable"]), max_size=20), st.data())
-def test_ids_name_one_breakpoint_each_whatever_is_done(deeds: list[str], data: st.DataObject) -> None:
-    """A model of ids and whether they are enabled, beside the table."""
-    made, model, added = BreakpointTable(), dict[str, bool](), 0
+def test_breakpoint_ids_stay_unique_through_all_operations(deeds: list[str], data: st.DataObject) -> None:
+    """A model of ids and their state is compared with the table."""
+    breakpoints, model, added = BreakpointTable(), dict[str, bool](), 0
     for deed in deeds:
         if deed == "add":
             added += 1
-            made, new = made.add(AtIteration(added))
+            breakpoints, new = breakpoints.add(AtIteration(added))
             model[new.id] = True
         elif model:
             name = data.draw(st.sampled_from(sorted(model)))
-            made = getattr(made, deed)(name)
+            breakpoints = getattr(breakpoints, deed)(name)
             model.pop(name) if deed == "remove" else model.update({name: deed == "enable"})
 
-    assert {each.id: each.is_enabled for each in made.breakpoints} == model
+    assert {each.id: each.is_enabled for each in breakpoints.breakpoints} == model
     assert require_breakpoint_type("tool") == "tool"

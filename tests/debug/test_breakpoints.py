@@ -1,4 +1,4 @@
-"""Breakpoints of a real session: the seed's test cases, and what goes beyond them."""
+"""Breakpoints in a real session."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 if TYPE_CHECKING:
     from tests.debug.conftest import Session
 
+pytestmark = pytest.mark.browser
+
 
 def test_a_tool_breakpoint_is_added(at_start: Session) -> None:
-    """A breakpoint on a type of action is in the list, with its condition."""
-    at_start.good("breakpoint", "add", "tool", "fill", "--condition", "quan.*3")
+    """It is listed with its condition."""
+    at_start.run("breakpoint", "add", "tool", "fill", "--condition", "quan.*3")
 
     (added,) = at_start.json("breakpoint", "list")["breakpoints"]
 
@@ -21,8 +23,8 @@ def test_a_tool_breakpoint_is_added(at_start: Session) -> None:
 
 
 def test_an_iteration_breakpoint_is_added(at_start: Session) -> None:
-    """A breakpoint on a number of a step is in the list."""
-    at_start.good("breakpoint", "add", "iteration", "5")
+    """It is listed with its step number."""
+    at_start.run("breakpoint", "add", "iteration", "5")
 
     (added,) = at_start.json("breakpoint", "list")["breakpoints"]
 
@@ -30,8 +32,8 @@ def test_an_iteration_breakpoint_is_added(at_start: Session) -> None:
 
 
 def test_a_pattern_breakpoint_is_added(at_start: Session) -> None:
-    """A breakpoint on a regular expression is in the list."""
-    at_start.good("breakpoint", "add", "pattern", "DELETE.*cart")
+    """It is listed with its regular expression."""
+    at_start.run("breakpoint", "add", "pattern", "DELETE.*cart")
 
     (added,) = at_start.json("breakpoint", "list")["breakpoints"]
 
@@ -39,13 +41,13 @@ def test_a_pattern_breakpoint_is_added(at_start: Session) -> None:
 
 
 def test_the_session_pauses_before_a_tool(at_start: Session) -> None:
-    """The action stands still before it is done, and the event says what was hit by what."""
-    at_start.good("breakpoint", "add", "tool", "type")
+    """The action has not run yet, and the event names the breakpoint and the step."""
+    at_start.run("breakpoint", "add", "tool", "type")
 
-    stand = at_start.json("resume")
+    position = at_start.json("resume")
 
-    assert (stand["iteration"], stand["reason"]) == (5, "breakpoint")
-    assert stand["next"].startswith("type #search")
+    assert (position["iteration"], position["reason"]) == (5, "breakpoint")
+    assert position["next"].startswith("type #search")
     hit = at_start.events("breakpoint_hit")[-1]
     assert (hit.breakpoint.type, hit.breakpoint.condition) == ("tool", "type")
     assert (hit.context.tool_name, hit.context.iteration) == ("type", 6)
@@ -55,99 +57,99 @@ def test_the_session_pauses_before_a_tool(at_start: Session) -> None:
 
 def test_the_session_pauses_before_an_iteration(at_start: Session) -> None:
     """A breakpoint at step 3 leaves two steps done."""
-    at_start.good("breakpoint", "add", "iteration", "3")
+    at_start.run("breakpoint", "add", "iteration", "3")
 
-    stand = at_start.json("resume")
+    position = at_start.json("resume")
 
-    assert (stand["iteration"], stand["reason"]) == (2, "breakpoint")
+    assert (position["iteration"], position["reason"]) == (2, "breakpoint")
 
 
 def test_the_session_pauses_where_a_pattern_matches(at_start: Session) -> None:
-    """A regular expression is looked for in the input of the step that comes."""
-    at_start.good("breakpoint", "add", "pattern", "BANANA")
+    """The regular expression is searched in the input of the next step."""
+    at_start.run("breakpoint", "add", "pattern", "BANANA")
 
-    stand = at_start.json("resume")
+    position = at_start.json("resume")
 
-    assert (stand["iteration"], stand["reason"]) == (5, "breakpoint")
+    assert (position["iteration"], position["reason"]) == (5, "breakpoint")
 
 
 def test_breakpoints_are_listed(at_start: Session) -> None:
-    """The list has all breakpoints in their order, as text too."""
-    at_start.good("breakpoint", "add", "error")
-    at_start.good("breakpoint", "add", "request", "*/api/cart")
+    """The list is in order of creation, as JSON and as text."""
+    at_start.run("breakpoint", "add", "error")
+    at_start.run("breakpoint", "add", "request", "*/api/cart")
 
-    text = at_start.good("breakpoint", "list")
+    text = at_start.run("breakpoint", "list")
 
     assert [line.split("  ")[1] for line in text.splitlines()] == ["error", "request */api/cart"]
 
 
 def test_a_breakpoint_is_removed(at_start: Session) -> None:
-    """What was removed is not in the list, and stops nothing."""
-    at_start.good("breakpoint", "add", "iteration", "2")
-    at_start.good("breakpoint", "add", "iteration", "4")
+    """It is no longer listed, and stops nothing."""
+    at_start.run("breakpoint", "add", "iteration", "2")
+    at_start.run("breakpoint", "add", "iteration", "4")
     first, second = (each["id"] for each in at_start.json("breakpoint", "list")["breakpoints"])
 
-    at_start.good("breakpoint", "remove", first)
+    at_start.run("breakpoint", "remove", first)
 
     assert [each["id"] for each in at_start.json("breakpoint", "list")["breakpoints"]] == [second]
     assert at_start.json("resume")["iteration"] == 3
 
 
 def test_all_breakpoints_are_cleared(at_start: Session) -> None:
-    """After clearing, the list is empty."""
-    at_start.good("breakpoint", "add", "iteration", "2")
-    at_start.good("breakpoint", "add", "error")
+    """The list is empty afterwards."""
+    at_start.run("breakpoint", "add", "iteration", "2")
+    at_start.run("breakpoint", "add", "error")
 
-    text = at_start.good("breakpoint", "clear")
+    text = at_start.run("breakpoint", "clear")
 
     assert text == "no breakpoints\n"
     assert at_start.json("breakpoint", "list") == {"breakpoints": []}
 
 
 def test_hits_are_counted(at_start: Session) -> None:
-    """Each time a breakpoint stops the session counts, and going on does the step before which it stood."""
-    at_start.good("breakpoint", "add", "tool", "press")
+    """Each stop counts, and resuming runs the step before which the session paused."""
+    at_start.run("breakpoint", "add", "tool", "press")
 
-    stands = [at_start.json("resume")["iteration"] for _ in range(2)]
+    iterations = [at_start.json("resume")["iteration"] for _ in range(2)]
 
     (listed,) = at_start.json("breakpoint", "list")["breakpoints"]
-    assert stands == [4, 6]
+    assert iterations == [4, 6]
     assert listed["hit_count"] == 2
 
 
 def test_a_disabled_breakpoint_stops_nothing_until_it_is_enabled(at_start: Session) -> None:
-    """Disabling keeps a breakpoint, with its hits."""
-    at_start.good("breakpoint", "add", "iteration", "3")
+    """It keeps its hits."""
+    at_start.run("breakpoint", "add", "iteration", "3")
     (added,) = at_start.json("breakpoint", "list")["breakpoints"]
-    at_start.good("breakpoint", "disable", added["id"])
+    at_start.run("breakpoint", "disable", added["id"])
 
     passed = at_start.json("run-to", "4")["iteration"]
-    at_start.good("rewind", "--iteration", "0", "--force")
-    at_start.good("breakpoint", "enable", added["id"])
+    at_start.run("rewind", "--iteration", "0", "--force")
+    at_start.run("breakpoint", "enable", added["id"])
 
     assert passed == 4
     assert at_start.json("resume")["iteration"] == 2
 
 
 def test_the_session_pauses_before_a_subgoal(at_start: Session) -> None:
-    """A breakpoint on a subgoal stops before its first step, and so does next-subgoal."""
-    at_start.good("breakpoint", "add", "subgoal", "find_banana")
+    """It stops before the first step of the subgoal, as next-subgoal does."""
+    at_start.run("breakpoint", "add", "subgoal", "find_banana")
 
     assert at_start.json("resume")["reason"] == "breakpoint"
-    at_start.good("rewind", "--iteration", "0", "--force")
-    at_start.good("breakpoint", "clear")
-    stand = at_start.json("next-subgoal")
+    at_start.run("rewind", "--iteration", "0", "--force")
+    at_start.run("breakpoint", "clear")
+    position = at_start.json("next-subgoal")
 
-    assert (stand["iteration"], stand["reason"]) == (3, "next_subgoal")
+    assert (position["iteration"], position["reason"]) == (3, "next_subgoal")
 
 
-def test_the_session_pauses_where_a_selector_appears(at_start: Session) -> None:
-    """A breakpoint on a selector stops after the step that made something match."""
-    at_start.good("breakpoint", "add", "selector", "#buy-form")
+def test_the_session_pauses_after_a_selector_appears(at_start: Session) -> None:
+    """It stops after the step that made an element match."""
+    at_start.run("breakpoint", "add", "selector", "#buy-form")
 
-    stand = at_start.json("resume")
+    position = at_start.json("resume")
 
-    assert stand["iteration"] == 9
+    assert position["iteration"] == 9
     assert at_start.events("breakpoint_hit")[-1].context.error.startswith("appeared")
 
 
@@ -162,11 +164,11 @@ def test_the_session_pauses_where_a_selector_appears(at_start: Session) -> None:
         (("error", "x"), "takes no value"),
     ],
 )
-def test_a_breakpoint_that_cannot_be_is_refused(shop: Session, words: tuple[str, ...], wanted: str) -> None:
-    """One line says what was wanted; exit status 2."""
-    said = shop("breakpoint", "add", *words)
+def test_invalid_breakpoint_commands_are_rejected(shop: Session, words: tuple[str, ...], wanted: str) -> None:
+    """The message says what was expected; the exit status is 2."""
+    output = shop("breakpoint", "add", *words)
 
-    assert (said.status, said.out) == (2, "")
-    assert wanted in said.err
-    assert said.err.endswith("(code breakpoint)\n")
-    assert said.err.count("\n") == 1
+    assert (output.status, output.out) == (2, "")
+    assert wanted in output.err
+    assert output.err.endswith("(code breakpoint)\n")
+    assert output.err.count("\n") == 1

@@ -1,24 +1,28 @@
-"""Steps of a branch that failed: what the branch has come to tells of them from then on."""
+"""Failed steps of a branch, and how later branches report them."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from eikon_engine.debug.action_input import parse_action
 from eikon_engine.debug.commands import BranchCreate, BranchInsert, Rewind, Step
 from tests.debug.conftest import PASSING
-from tests.debug.in_process import driven
+from tests.debug.in_process import in_process_session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
 
-def test_a_step_that_failed_when_it_was_new_stays_a_divergence(tmp_path: Path) -> None:
-    """On a branch that begins behind it, and where it fails in the same way once more."""
+
+def test_a_new_step_that_failed_stays_a_divergence(tmp_path: Path) -> None:
+    """It holds on later branches, and if it fails in the same way again."""
 
     async def work() -> list[Any]:
-        async with driven(tmp_path, PASSING) as session:
+        async with in_process_session(tmp_path, PASSING) as session:
             click = parse_action("click", ["#nowhere", "timeout_ms=100"])
             first = await session.do(BranchInsert(action=click, perform=True, name="retry"))
             forked = await session.do(BranchCreate(name="RETRY"))

@@ -1,4 +1,4 @@
-"""The prompt of a session, driven through a pseudo-terminal as a person drives it."""
+"""The prompt of a session, driven through a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ import pytest
 
 from eikon_engine.cli.debug_prompt import complete_line
 from eikon_engine.debug.session_folder import SessionFolder
-from tests.debug.conftest import DEADLINE_S, PASSING, say
+from tests.debug.conftest import DEADLINE_S, PASSING, run_eikon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from tests.debug.conftest import Session
+
+pytestmark = pytest.mark.browser
 
 CONTROL = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|\].*?\x07|[=>])")
 
@@ -44,7 +46,7 @@ class Terminal:
         os.write(self.file, text.encode())
 
     def wait(self, wanted: str) -> str:
-        """Return what has been shown when a text is there; what comes later is looked at by the next call."""
+        """Wait for a text, and return the output up to it; the next call continues after it."""
         deadline = time.monotonic() + DEADLINE_S
         while wanted not in self.seen:
             assert time.monotonic() < deadline, f"{wanted!r} did not come, found:\n{self.seen}"
@@ -61,7 +63,7 @@ class Terminal:
         before, _, self.seen = self.seen.partition(wanted)
         return before
 
-    def say(self, line: str, wanted: str) -> str:
+    def enter(self, line: str, wanted: str) -> str:
         """Type a line, and wait for a text."""
         self.type(f"{line}\r")
         return self.wait(wanted)
@@ -90,17 +92,17 @@ def terminal(*words: str) -> Iterator[Terminal]:
 
 
 def test_a_session_is_driven_from_the_prompt(at_start: Session) -> None:
-    """Words are those of the command line, events are shown as they come, and rewinding asks."""
+    """It accepts the command-line words, shows events as they happen, and confirms rewinds."""
     with terminal("debug", "attach", "--sessions-dir", str(at_start.parent)) as prompt:
         prompt.wait("main 0/29>")
-        prompt.say("step 2", "main at 2 of 29, faithful so far (step)")
-        prompt.say("flep", "No such command 'flep'")
-        prompt.say("rewind --iteration 9", "expected an iteration from 0 to 2")
-        prompt.say("rewind --iteration 1", "This discards 1 step of main. Rewind? [y/N]")
-        prompt.say("y", "main at 1 of 29, faithful so far (rewind)")
-        at_start.good("step")
+        prompt.enter("step 2", "main at 2 of 29, faithful so far (step)")
+        prompt.enter("flep", "No such command 'flep'")
+        prompt.enter("rewind --iteration 9", "expected an iteration from 0 to 2")
+        prompt.enter("rewind --iteration 1", "This discards 1 step of main. Rewind? [y/N]")
+        prompt.enter("y", "main at 1 of 29, faithful so far (rewind)")
+        at_start.run("step")
         prompt.wait("skill         002 extract_table: faithful")
-        prompt.say("help rewind", "Restore a checkpoint")
+        prompt.enter("help rewind", "Restore a checkpoint")
         prompt.wait("main 2/29>")
         prompt.type("\x04")
         status = prompt.process.wait(timeout=DEADLINE_S)
@@ -109,15 +111,15 @@ def test_a_session_is_driven_from_the_prompt(at_start: Session) -> None:
     assert at_start.timeline()["branches"][0]["iteration"] == 2
 
 
-def test_what_was_typed_is_remembered_and_completed(at_start: Session) -> None:
-    """The last line comes back with the arrow, in another prompt too; Tab completes words."""
+def test_the_prompt_has_history_and_completion(at_start: Session) -> None:
+    """The up arrow restores the last line, also in another prompt; Tab completes words."""
     with terminal("debug", "attach", "--sessions-dir", str(at_start.parent)) as prompt:
         prompt.wait("main 0/29>")
         prompt.type("breakp\t")
         prompt.wait("oint")
-        prompt.say(" clear", "no breakpoints")
-        prompt.say("checkpoint create before-all", "created cp_0_")
-        prompt.say("detach", "detach")
+        prompt.enter(" clear", "no breakpoints")
+        prompt.enter("checkpoint create before-all", "created cp_0_")
+        prompt.enter("detach", "detach")
         prompt.process.wait(timeout=DEADLINE_S)
     with terminal("debug", "attach", "--sessions-dir", str(at_start.parent)) as prompt:
         prompt.wait("main 0/29>")
@@ -127,11 +129,11 @@ def test_what_was_typed_is_remembered_and_completed(at_start: Session) -> None:
     history = at_start.parent / "prompt_history"
     assert "checkpoint create before-all" in history.read_text()
     assert history.stat().st_mode & 0o777 == 0o600
-    at_start.good("checkpoint", "delete", "before-all")
+    at_start.run("checkpoint", "delete", "before-all")
 
 
 def test_lines_are_read_from_a_pipe(at_start: Session) -> None:
-    """Without a terminal, lines are carried out one after the other, and the last that failed is the exit status."""
+    """Without a terminal, lines run in order, and the last failure is the exit status."""
     script = "# as a script\nstep\nrewind --iteration 0\nbreakpoint add weather\ncheckpoint list\n'\n"
     done = subprocess.run(
         [sys.executable, "-m", "eikon_engine", "debug", "attach", "--sessions-dir", str(at_start.parent)],
@@ -166,10 +168,10 @@ def test_lines_are_read_from_a_pipe(at_start: Session) -> None:
     ],
 )
 def test_words_are_completed(shop: Session, text: str, wanted: set[str]) -> None:
-    """Commands, options, and the names that the session has."""
+    """Commands, options and the names in the session are offered."""
     if not shop.json("checkpoint", "list"):
-        shop.again()
-        shop.good("checkpoint", "create")
+        shop.reset()
+        shop.run("checkpoint", "create")
 
     found = {re.sub(r"_\d{8}T\d+$", "", word) for word in complete_line(SessionFolder(shop.folder), text)}
 
@@ -177,15 +179,15 @@ def test_words_are_completed(shop: Session, text: str, wanted: set[str]) -> None
 
 
 def test_a_session_and_its_prompt_share_a_terminal(tmp_path: Path) -> None:
-    """Ctrl-C is the prompt's, and leaving the prompt ends the session."""
+    """Ctrl-C goes to the prompt, and leaving the prompt ends the session."""
     words = ("debug", "start", "--trace", str(PASSING), "--attach", "--sessions-dir", str(tmp_path), "--session", "s1")
     with terminal(*words) as prompt:
         prompt.wait("main 0/29>")
         prompt.type("\x03")
-        prompt.say("step", "main at 1 of 29")
+        prompt.enter("step", "main at 1 of 29")
         prompt.wait("main 1/29>")
         prompt.type("\x04")
         status = prompt.process.wait(timeout=DEADLINE_S)
 
     assert status == 0
-    assert "s1  ended, main at 1 of 29" in say("debug", "sessions", "--sessions-dir", str(tmp_path)).out
+    assert "s1  ended, main at 1 of 29" in run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path)).out

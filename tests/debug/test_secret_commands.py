@@ -1,4 +1,4 @@
-"""Secrets in what is told to a session: no file of it has them, not even the one in which commands are given."""
+"""Secrets in commands: no file of a session contains them, the command file included."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from tests.debug.conftest import Session, session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.browser
+
 GIVEN = "hush-hush"
 SHORT = "4711x"
 ESCAPED = 'p"w\\d é&1'
@@ -20,8 +22,8 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Tell a session everything, and let it do it."""
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Run a session with three secrets."""
     options = (
         "--secret",
         f"TOKEN={GIVEN}",
@@ -35,47 +37,49 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         "1",
     )
     with session(tmp_path_factory.mktemp("sessions"), *options) as running:
-        running.good("step")
+        running.run("step")
         yield running
 
 
 def commands(of: Session) -> list[Any]:
-    """Return what was given, as the file has it."""
+    """Return the commands stored in the file."""
     return [json.loads(line)["command"] for line in (of.folder / "commands.jsonl").read_text().splitlines()]
 
 
-def test_a_secret_that_was_given_is_named(told: Session) -> None:
-    """The page is told the value, the files its name; a text that is all secret is typed as one."""
-    said = told.good("eval", f"'{GIVEN}'.length")
-    evaluated = commands(told)[-1]
-    told.good("branch", "insert", "type", "body", GIVEN, "--name", "typed")
-    inserted = commands(told)[-1]
-    told.good("switch", "main")
+def test_a_known_secret_is_stored_as_its_name(running: Session) -> None:
+    """The page receives the value, the files its name; a text that is only a secret becomes a reference."""
+    output = running.run("eval", f"'{GIVEN}'.length")
+    evaluated = commands(running)[-1]
+    running.run("branch", "insert", "type", "body", GIVEN, "--name", "typed")
+    inserted = commands(running)[-1]
+    running.run("switch", "main")
 
-    assert said.splitlines()[0] == str(len(GIVEN))
+    assert output.splitlines()[0] == str(len(GIVEN))
     assert evaluated["expression"] == "'{{eikon-secret:TOKEN}}'.length"
     assert inserted["action"]["text"] == {"secret": "TOKEN"}
 
 
 @pytest.mark.parametrize("value", [GIVEN, SHORT])
-def test_no_file_has_what_pages_were_given_inside_of_something(told: Session, value: str) -> None:
-    """JavaScript, an address, a selector: nothing of it was typed into a field before."""
-    said = [
-        told.good("eval", f"document.title = '{value}'"),
-        told.good("eval", f"localStorage.given = document.body.dataset.given = '{value}'; console.log('{value}')"),
-        told.good("inspect"),
-        told.good("checkpoint", "create", f"kept-{len(value)}"),
-        told.good("branch", "insert", "click", f"#{value}", "--name", f"clicked-{len(value)}"),
-        told("step").out,
-        told.good("switch", "main"),
-        told.good("branch", "insert", "navigate", f"http://127.0.0.1:8642/?q={value}", "--name", f"gone-{len(value)}"),
-        told("step").out,
-        told.good("switch", "main"),
+def test_no_file_contains_a_secret_embedded_in_other_text(running: Session, value: str) -> None:
+    """Includes JavaScript, addresses and selectors with secrets that were never typed."""
+    output = [
+        running.run("eval", f"document.title = '{value}'"),
+        running.run("eval", f"localStorage.given = document.body.dataset.given = '{value}'; console.log('{value}')"),
+        running.run("inspect"),
+        running.run("checkpoint", "create", f"kept-{len(value)}"),
+        running.run("branch", "insert", "click", f"#{value}", "--name", f"clicked-{len(value)}"),
+        running("step").out,
+        running.run("switch", "main"),
+        running.run(
+            "branch", "insert", "navigate", f"http://127.0.0.1:8642/?q={value}", "--name", f"gone-{len(value)}"
+        ),
+        running("step").out,
+        running.run("switch", "main"),
     ]
-    written = [each for each in told.folder.rglob("*") if each.is_file() and value.encode() in each.read_bytes()]
+    written = [each for each in running.folder.rglob("*") if each.is_file() and value.encode() in each.read_bytes()]
 
-    assert not [each for each in said if value in each]
-    assert (len(list(told.folder.rglob("cp_*"))) > 0, written) == (True, [])
+    assert not [each for each in output if value in each]
+    assert (len(list(running.folder.rglob("cp_*"))) > 0, written) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -87,19 +91,19 @@ def test_no_file_has_what_pages_were_given_inside_of_something(told: Session, va
         pytest.param("'p\"w\\\\d \\u00e9&1'", id="ascii"),
     ],
 )
-def test_a_secret_is_known_as_javascript_spells_it(told: Session, typed: str) -> None:
-    """With backslashes before what would end a text, and for what is not ASCII."""
-    said = told.good("eval", typed)
+def test_a_secret_is_recognized_in_javascript_spellings(running: Session, typed: str) -> None:
+    """Backslash escapes and Unicode escapes are recognized."""
+    output = running.run("eval", typed)
 
-    assert commands(told)[-1]["expression"].startswith(typed[0] + "{{eikon-secret:ESC")
-    assert said.splitlines()[0] == '"{{eikon-secret:ESC}}"'
+    assert commands(running)[-1]["expression"].startswith(typed[0] + "{{eikon-secret:ESC")
+    assert output.splitlines()[0] == '"{{eikon-secret:ESC}}"'
 
 
-def test_what_was_spelt_otherwise_is_hidden_in_what_it_comes_to(told: Session) -> None:
-    """Whatever JavaScript makes of it."""
-    said = told.good("eval", f"'{GIVEN[:4]}' + '{GIVEN[4:]}'")
+def test_a_secret_assembled_by_javascript_is_redacted_in_the_result(running: Session) -> None:
+    """The spelling of the expression does not matter."""
+    output = running.run("eval", f"'{GIVEN[:4]}' + '{GIVEN[4:]}'")
 
-    assert said.splitlines()[0] == '"{{eikon-secret:TOKEN}}"'
+    assert output.splitlines()[0] == '"{{eikon-secret:TOKEN}}"'
 
 
 @pytest.mark.parametrize(
@@ -110,80 +114,80 @@ def test_what_was_spelt_otherwise_is_hidden_in_what_it_comes_to(told: Session) -
         (("breakpoint", "add", "pattern", TOKEN), "got what looks like a token"),
     ],
 )
-def test_what_can_only_be_a_secret_is_refused(told: Session, words: tuple[str, ...], found: str) -> None:
-    """With the way out, and without a line in the file."""
-    before = commands(told)
+def test_probable_secrets_are_rejected(running: Session, words: tuple[str, ...], found: str) -> None:
+    """The message says how to pass them, and nothing is written to the file."""
+    before = commands(running)
 
-    said = told(*words)
+    output = running(*words)
 
-    assert (said.status, said.err.count("\n")) == (2, 1)
-    assert found in said.err
-    assert "--secret NAME=VALUE" in said.err
-    assert commands(told) == before
+    assert (output.status, output.err.count("\n")) == (2, 1)
+    assert found in output.err
+    assert "--secret NAME=VALUE" in output.err
+    assert commands(running) == before
 
 
-def test_a_secret_in_a_selector_is_put_back_before_it_is_looked_for(told: Session) -> None:
-    """By `locate` and breakpoints; and that it is a secret makes no password of the field."""
-    told.good("eval", f"document.body.insertAdjacentHTML('beforeend', '<input id=in-{SHORT}>')")
+def test_a_secret_in_a_selector_is_resolved_before_use(running: Session) -> None:
+    """It holds for `locate` and breakpoints; such a field does not count as a password field."""
+    running.run("eval", f"document.body.insertAdjacentHTML('beforeend', '<input id=in-{SHORT}>')")
 
-    said = [
-        told.good("locate", f"#in-{SHORT}"),
-        told("locate", f"#in-{SHORT}[").err,
-        told.good("breakpoint", "add", "selector", f"#in-{SHORT}"),
-        told.good("branch", "insert", "fill", f"#in-{SHORT}", "roses", "--name", "searched"),
-        told.good("switch", "main"),
-        told.good("breakpoint", "clear"),
+    output = [
+        running.run("locate", f"#in-{SHORT}"),
+        running("locate", f"#in-{SHORT}[").err,
+        running.run("breakpoint", "add", "selector", f"#in-{SHORT}"),
+        running.run("branch", "insert", "fill", f"#in-{SHORT}", "roses", "--name", "searched"),
+        running.run("switch", "main"),
+        running.run("breakpoint", "clear"),
     ]
 
-    assert "1 element" in said[0]
-    assert "#in-{{eikon-secret:PIN}}[" in said[1]
-    assert not [each for each in said if SHORT in each]
+    assert "1 element" in output[0]
+    assert "#in-{{eikon-secret:PIN}}[" in output[1]
+    assert not [each for each in output if SHORT in each]
 
 
-def test_a_field_that_a_page_shows_as_one_for_passwords_is_known(told: Session) -> None:
-    """Whatever its selector says."""
-    told.good("eval", "document.body.insertAdjacentHTML('beforeend', '<input type=password id=odd>')")
+def test_password_fields_are_detected_in_the_page(running: Session) -> None:
+    """Their selectors may look ordinary."""
+    running.run("eval", "document.body.insertAdjacentHTML('beforeend', '<input type=password id=odd>')")
 
-    said = told("branch", "insert", "fill", "#odd", "tulips", "--name", "odd")
+    output = running("branch", "insert", "fill", "#odd", "tulips", "--name", "odd")
 
-    assert (said.status, "the password field #odd" in said.err) == (2, True)
+    assert (output.status, "the password field #odd" in output.err) == (2, True)
 
 
-def test_what_is_appended_by_other_means_is_carried_out_by_the_same_rules(told: Session) -> None:
-    """Who writes to the file answers for the line; what comes of it has no secret. Here everything was tried before."""
-    path = told.folder / "commands.jsonl"
+def test_lines_appended_by_other_writers_follow_the_same_rules(running: Session) -> None:
+    """The writer is responsible for the line itself; no other file contains the secret."""
+    path = running.folder / "commands.jsonl"
     own = path.read_bytes()
     insert = {"type": "branch_insert", "action": {"type": "fill", "target": {"selector": "#pin"}, "text": TOKEN}}
     line = {"id": "raw", "at": datetime.now(UTC).isoformat(), "command": insert}  # noqa: TID251 - of a client
     with path.open("a") as file:
         file.write(json.dumps(line) + "\n")
-    told.good("breakpoint", "list")
+    running.run("breakpoint", "list")
 
-    kept = [own, *(each.read_bytes() for each in told.folder.rglob("*") if each.is_file() and each != path)]
-    assert [each.code for each in told.events("command_failed") if each.command_id == "raw"] == ["secret-given"]
-    assert len(kept) > 4
-    assert not [text for text in (GIVEN, TOKEN, "tulips") for data in kept if text.encode() in data]
+    stored = [own, *(each.read_bytes() for each in running.folder.rglob("*") if each.is_file() and each != path)]
+    assert [each.code for each in running.events("command_failed") if each.command_id == "raw"] == ["secret-given"]
+    assert len(stored) > 4
+    assert not [text for text in (GIVEN, TOKEN, "tulips") for data in stored if text.encode() in data]
 
 
-def test_a_session_that_cannot_be_asked_is_told_nothing(told: Session) -> None:
-    """What could be a secret is not written where nobody knows; words alone are."""
-    link = told.folder / "vetting"
+def test_commands_with_text_need_the_redaction_socket(running: Session) -> None:
+    """Text that may be a secret is not written without it; commands without text are."""
+    link = running.folder / "vetting"
     where = link.readlink()
     link.unlink()
     try:
-        asked, plain = told("eval", "1 + 1"), told("breakpoint", "list")
+        rejected, plain = running("eval", "1 + 1"), running("breakpoint", "list")
     finally:
         link.symlink_to(where)
 
-    assert (asked.status, plain.status) == (69, 0)
-    assert "nothing was written" in asked.err
+    assert (rejected.status, plain.status) == (69, 0)
+    assert "nothing was written" in rejected.err
 
 
-def test_the_link_goes_with_its_session(told: Session) -> None:
-    """And the socket with it."""
-    where = (told.folder / "vetting").readlink()
+def test_the_redaction_link_is_removed_with_its_session(running: Session) -> None:
+    """Its socket is removed as well."""
+    where = (running.folder / "vetting").readlink()
 
-    told.end()
+    running.end()
 
-    assert not (told.folder / "vetting").is_symlink()
+    assert not (running.folder / "vetting").is_symlink()
     assert not where.parent.exists()

@@ -1,4 +1,4 @@
-"""Digests of moments, layer by layer."""
+"""State digests, layer by layer."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ MISS = NetworkMiss(key="GET http://shop.test/new", reason="not recorded")
 
 
 def page(**changed: object) -> PageObservation:
-    """Describe a page."""
+    """Return the observation of a page."""
     fields: dict[str, Any] = {"page": 0, "url": URL, "title": "Cart", "frames": (frame(),)}
     return PageObservation(**{**fields, **changed})
 
 
 def frame(**changed: object) -> FrameObservation:
-    """Describe its document."""
+    """Return the observation of its main frame."""
     fields: dict[str, Any] = {"path": "", "url": URL, "digest": "a" * 64, "visibility": "b" * 64}
     return FrameObservation(**{**fields, **changed})
 
 
 def state(**changed: object) -> StateDigest:
-    """Digest a moment."""
+    """Return the digest of an observation."""
     fields: dict[str, Any] = {"pages": (page(),), "storage": (ITEM,)}
     return digest_state(CapturedObservation(observation=Observation(**{**fields, **changed})))
 
@@ -67,13 +67,13 @@ def state(**changed: object) -> StateDigest:
         ({"opened": (1,)}, "dialogs"),
     ],
 )
-def test_each_change_is_one_of_its_layer(changed: dict[str, object], layer: StateLayer) -> None:
-    """And of no other."""
+def test_each_change_affects_its_layer_only(changed: dict[str, object], layer: StateLayer) -> None:
+    """All other digests are equal."""
     assert state(**changed).differences(state()) == (layer,)
 
 
-def test_the_rest_of_a_moment_counts_as_well() -> None:
-    """Page time, how the step ended, what the recording could not answer."""
+def test_clock_result_and_misses_have_digests() -> None:
+    """Page time, the result of the step and missing responses count."""
     sight = CapturedObservation(observation=Observation(pages=(page(),)))
     plain = digest_state(sight, result=Succeeded())
 
@@ -90,18 +90,18 @@ def test_the_rest_of_a_moment_counts_as_well() -> None:
         {"storage": (ITEM, ITEM.model_copy(update={"kind": "cookie", "is_brief": True}))},
     ],
 )
-def test_what_replays_do_not_compare_is_left_out(changed: dict[str, object]) -> None:
-    """Times of actions, and cookies that end by the real clock."""
+def test_values_that_replays_ignore_have_no_digest(changed: dict[str, object]) -> None:
+    """Action times and short-lived cookies are excluded."""
     assert state(**changed) == state()
 
 
-def test_order_counts_where_it_repeats() -> None:
-    """Errors of a console come in any order."""
+def test_order_counts_only_where_it_is_deterministic() -> None:
+    """Console errors may occur in any order."""
     assert state(console_errors=("a", "b")) == state(console_errors=("b", "a"))
 
 
-def test_what_masks_name_is_left_out() -> None:
-    """Requests, with those that nothing answered, storage and console alike."""
+def test_masked_values_have_no_digest() -> None:
+    """Masks exclude requests, missing responses, storage and console errors."""
     masks = tuple(
         Mask(name=name, part=part, reason="it varies")
         for name, part in (
@@ -126,5 +126,5 @@ def test_what_masks_name_is_left_out() -> None:
 
 
 def test_every_layer_has_a_field() -> None:
-    """So that none is left out of a comparison."""
+    """No layer is missing from a comparison."""
     assert set(STATE_LAYERS) == set(StateDigest.model_fields)

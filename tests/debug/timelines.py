@@ -15,14 +15,14 @@ THEN = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def step(iteration: int, label: str, verdict: Verdict = "faithful", *, is_new: bool = False) -> StepEntry:
-    """Make a step that was done."""
+    """Return a done step."""
     return StepEntry(iteration=iteration, id=f"a{iteration}", label=label, verdict=verdict, is_new=is_new)
 
 
 def checkpoint(
     name: str, iteration: int, label: str = "", reason: CheckpointReason = "automatic", *, is_parked: bool = False
 ) -> CheckpointEntry:
-    """Make a checkpoint."""
+    """Return a checkpoint."""
     return CheckpointEntry(
         id=name,
         label=label,
@@ -35,7 +35,7 @@ def checkpoint(
 
 
 def branch(name: str, *, parent: str | None = None, at: str | None = None, fork: int = 0, **more: object) -> Branch:
-    """Make a branch."""
+    """Create a branch bundle."""
     fields: dict[str, object] = {"created": THEN, "bundle": f"branches/{name}", "step_count": 9} | more
     return Branch.model_validate(
         {"name": name, "parent_branch": parent, "fork_point": at, "fork_iteration": fork} | fields
@@ -43,7 +43,7 @@ def branch(name: str, *, parent: str | None = None, at: str | None = None, fork:
 
 
 def shop_timeline() -> Timeline:
-    """Return a run to a failure, a branch that is under way, and one of it that passed."""
+    """Return a failed run, an unfinished branch, and a passed branch of it."""
     main = branch(
         "main",
         iteration=5,

@@ -50,7 +50,7 @@ def record_step(
     branch: BranchBundle,
     step_id: str,
     performed: PerformedAction,
-    given: OnDemandDeliveries,
+    deliveries: OnDemandDeliveries,
     found: tuple[FoundSecret, ...] = (),
 ) -> BranchBundle:
     """Return the branch with the result of one more step, and the timeline of all responses so far.
@@ -84,31 +84,34 @@ def record_step(
     new = tuple(each for each in found if each not in known)
     if new:
         operations.append(AddFoundSecrets(found=new, reason=_operation_reason(branch)))
-    return apply_operations(branch, [*operations, *_timeline_operations(branch, given)])
+    return apply_operations(branch, [*operations, *_timeline_operations(branch, deliveries)])
 
 
-def record_timeline(branch: BranchBundle, given: OnDemandDeliveries) -> BranchBundle:
+def record_timeline(branch: BranchBundle, deliveries: OnDemandDeliveries) -> BranchBundle:
     """Return the branch with the timeline of all responses so far, including those after its last step.
 
     Raises:
         OutputError: the folder of the branch cannot be written.
     """
-    operations = _timeline_operations(branch, given)
+    operations = _timeline_operations(branch, deliveries)
     network = branch.trace.network
     if network is None or all(each.timeline == network.timeline for each in operations):
         return branch
     return apply_operations(branch, operations)
 
 
-def _timeline_operations(branch: BranchBundle, given: OnDemandDeliveries) -> list[SetTimeline]:
+def _timeline_operations(branch: BranchBundle, deliveries: OnDemandDeliveries) -> list[SetTimeline]:
     network = branch.trace.network
-    if network is None or not (given.moments or given.unanswered):
+    if network is None or not (deliveries.moments or deliveries.unanswered):
         return []
     stored = read_network(resolve_inside(branch.bundle.root, network.folder, "network.folder"))
     since = BranchDeliveries(
-        before=given.delivered_before, since=given.moments, separate=given.scheduled_orders, unanswered=given.unanswered
+        before=deliveries.delivered_before,
+        since=deliveries.moments,
+        separate=deliveries.scheduled_orders,
+        unanswered=deliveries.unanswered,
     )
-    timeline = branch_timeline(stored, given.recording, since)
+    timeline = branch_timeline(stored, deliveries.recording, since)
     return [SetTimeline(timeline=timeline, reason=_operation_reason(branch))]
 
 
@@ -178,7 +181,7 @@ class LiveResponseStore:
 
 
 async def allow_live_requests(
-    context: ReplayContext, branch: BranchBundle, given: OnDemandDeliveries, access: LiveAccess
+    context: ReplayContext, branch: BranchBundle, deliveries: OnDemandDeliveries, access: LiveAccess
 ) -> LiveResponseStore | None:
     """Let the pages of a context reach live sites; return the response store, which must be closed.
 
@@ -196,7 +199,7 @@ async def allow_live_requests(
     if session.secret_detector is None:
         session.start_secret_detection(access.rules, access.new_key(), branch.trace.redaction.found)
         await exclude_from_detection(session)
-    context.traffic.set_live_responder(LiveResponder(access.launched.api_request, given.recording, keeper))
+    context.browser.traffic.set_live_responder(LiveResponder(access.launched.api_request, deliveries.recording, keeper))
     return keeper
 
 
@@ -213,13 +216,13 @@ class BranchRunner:
     """Runs a branch in a context."""
 
     def __init__(self, context: ReplayContext, branch: BranchBundle, live_access: LiveAccess | None = None) -> None:
-        """Start at the position of `line`, whose plan is that of `branch`.
+        """Start at the position of `context`, whose plan is that of `branch`.
 
-        New steps of a live branch reach sites through `outside`, by default next to the browser of the context.
+        New steps of a live branch reach sites through `live_access`, by default next to the browser of the context.
         """
         self.context = context
         self.branch = branch
-        self._live_access = live_access or LiveAccess(launched=context.launched)
+        self._live_access = live_access or LiveAccess(launched=context.browser.launched)
         self._on_request_serving: OnDemandDeliveries | None = None
         self._response_store: LiveResponseStore | None = None
         self._divergences: tuple[Divergence, ...] = ()
@@ -248,12 +251,12 @@ class BranchRunner:
             async for event in events:
                 if is_new and isinstance(event, ActionPerformed) and isinstance(event.outcome, ActionOutcome):
                     self._record_step(event.outcome)
-                told = self._adapt_event(event) if is_new else event
-                if isinstance(told, ActionPerformed | SkillRun):
-                    self.context.outcomes = (*self.context.outcomes[:-1], told)
-                if told is not None:
-                    yield told
-                if is_new and isinstance(told, ActionPerformed):
+                adapted = self._adapt_event(event) if is_new else event
+                if isinstance(adapted, ActionPerformed | SkillRun):
+                    self.context.outcomes = (*self.context.outcomes[:-1], adapted)
+                if adapted is not None:
+                    yield adapted
+                if is_new and isinstance(adapted, ActionPerformed):
                     for note in self._blocked_notes:
                         yield note
         if is_new:
@@ -268,7 +271,7 @@ class BranchRunner:
         if self._response_store is not None:
             self._response_store.close()
             self._response_store = None
-            self.context.traffic.set_live_responder(None)
+            self.context.browser.traffic.set_live_responder(None)
         if self._on_request_serving is not None and not self.context.is_modified:
             self.branch = record_timeline(self.branch, self._on_request_serving)
 
@@ -285,9 +288,9 @@ class BranchRunner:
 
     async def _leave_recording(self) -> None:
         """Serve responses on request, and let live branches reach sites."""
-        given = self._on_request_serving = await self.context.leave_recording()
+        deliveries = self._on_request_serving = await self.context.leave_recording()
         if self._response_store is None and self.branch.file.is_live:
-            self._response_store = await allow_live_requests(self.context, self.branch, given, self._live_access)
+            self._response_store = await allow_live_requests(self.context, self.branch, deliveries, self._live_access)
 
     def _record_step(self, action: ActionOutcome) -> None:
         performed = self.context.runner.last_performed

@@ -31,15 +31,15 @@ class SkippedStep:
 
 def find_skipped_steps(origin: ExecutionTrace, trace: ExecutionTrace) -> tuple[SkippedStep, ...]:
     """Return the steps of a recording that a branch skips, in order."""
-    places = {step.id: number for number, step in enumerate(_iter_steps(trace), start=1)}
-    gone: list[SkippedStep] = []
+    numbers = {step.id: number for number, step in enumerate(_iter_steps(trace), start=1)}
+    skipped: list[SkippedStep] = []
     done = 0
     for step in _iter_steps(origin):
-        if step.id in places:
-            done = places[step.id]
+        if step.id in numbers:
+            done = numbers[step.id]
         else:
-            gone.append(SkippedStep(done, step.id, step_label(step)))
-    return tuple(gone)
+            skipped.append(SkippedStep(done, step.id, step_label(step)))
+    return tuple(skipped)
 
 
 def skills_without_document(origin: ExecutionTrace, trace: ExecutionTrace) -> frozenset[str]:
@@ -87,8 +87,8 @@ def is_blocked_navigation(result: Result | None) -> bool:
 
 
 def _is_blocked_step(step: Step) -> bool:
-    seen = step.observation if isinstance(step, ActionTrace) else None
-    return seen is not None and bool(seen.unanswered) and is_blocked_navigation(step.result)
+    observation = step.observation if isinstance(step, ActionTrace) else None
+    return observation is not None and bool(observation.unanswered) and is_blocked_navigation(step.result)
 
 
 def _is_same_failure(recorded: Result | None, failed: Failed) -> bool:

@@ -183,18 +183,20 @@ class InteractiveRecorder:
             return
         self._record_gesture(navigation_gesture(history, self._session.redactor.redact_text(url)), page)
 
-    def on_history_navigated(self, page: int, url: str, way: Awaitable[NavigationKind | None]) -> None:
+    def on_history_navigated(self, page: int, url: str, navigation: Awaitable[NavigationKind | None]) -> None:
         """Receive a history navigation."""
         gesture = history_gesture()
         self._record_gesture(gesture, page)
         if self._actions and self._actions[-1].gesture is gesture:
-            self._run_check(self._resolve_direction(self._actions[-1], url, way))
+            self._run_check(self._resolve_direction(self._actions[-1], url, navigation))
 
-    async def _resolve_direction(self, deed: _UserAction, url: str, way: Awaitable[NavigationKind | None]) -> None:
-        if (found := await way) is None:
+    async def _resolve_direction(
+        self, user_action: _UserAction, url: str, navigation: Awaitable[NavigationKind | None]
+    ) -> None:
+        if (found := await navigation) is None:
             self._warnings.append("the direction of a history navigation is unknown: one step back was recorded")
         else:
-            deed.gesture = navigation_gesture(found, self._session.redactor.redact_text(url))
+            user_action.gesture = navigation_gesture(found, self._session.redactor.redact_text(url))
 
     def on_dialog_opened(self) -> None:
         """Receive an open dialog: the session answers it, as for every step."""
@@ -250,15 +252,15 @@ class InteractiveRecorder:
                 f"{'was' if len(blocked) == 1 else 'were'} blocked, first {blocked[0].key}"
             )
 
-    def _to_action(self, deed: _UserAction, files: BlobStore) -> Action | None:
-        gesture = deed.gesture
+    def _to_action(self, user_action: _UserAction, files: BlobStore) -> Action | None:
+        gesture = user_action.gesture
         if gesture.kind in _NON_ACTIONS:
             return None
         action = action_for_gesture(
             gesture,
-            page=deed.page,
-            target=self._target(deed, gesture.target),
-            second=self._target(deed, gesture.second),
+            page=user_action.page,
+            target=self._target(user_action, gesture.target),
+            second=self._target(user_action, gesture.second),
             files=tuple(
                 FileInput(
                     name=file.name,
@@ -286,11 +288,11 @@ class InteractiveRecorder:
         )
         return None
 
-    def _target(self, deed: _UserAction, seen: ElementDescription | None) -> Target | None:
+    def _target(self, user_action: _UserAction, seen: ElementDescription | None) -> Target | None:
         if seen is None:
             return None
-        chosen = choose_target(seen, deed.verified_selectors, deed.frames)
-        return None if deed.gesture.kind == "press" and chosen.weakness is not None else chosen.target
+        chosen = choose_target(seen, user_action.verified_selectors, user_action.frames)
+        return None if user_action.gesture.kind == "press" and chosen.weakness is not None else chosen.target
 
 
 def insert_all(branch: BranchBundle, iteration: int, actions: Sequence[Action], reason: str) -> BranchBundle:
@@ -304,14 +306,14 @@ def insert_all(branch: BranchBundle, iteration: int, actions: Sequence[Action], 
     return branch
 
 
-async def _verify_selectors(deed: _UserAction, frame: ReportingFrame) -> None:
+async def _verify_selectors(user_action: _UserAction, frame: ReportingFrame) -> None:
     """Check which selectors match before the user changes the page further."""
-    for each in (deed.gesture.target, deed.gesture.second):
+    for each in (user_action.gesture.target, user_action.gesture.second):
         if each is not None:
-            deed.verified_selectors |= await frame.verify_selectors(
+            user_action.verified_selectors |= await frame.verify_selectors(
                 each.key, [name.selector for name in each.names if not name.sure]
             )
-    deed.frames = await frame.frame_path()
+    user_action.frames = await frame.frame_path()
 
 
 def _current_page(context: ReplayContext) -> int:

@@ -1,4 +1,4 @@
-"""A branch of the bundled shop mission that was gone to its end."""
+"""A branch of the bundled shop mission, run to its end."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ CREATED = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gone:
-    """A branch that was gone to its end, and what was told meanwhile."""
+class RunBranch:
+    """A branch that was run to its end, and its events."""
 
     parent: Bundle
     branch: BranchBundle
     events: tuple[Event, ...]
     rewound: RestoredContext
-    """A fresh line on the branch, in its midst."""
+    """A new context in the middle of the branch."""
 
 
 def forked(
     parent: Bundle, folder: Path, *, name: str = "other", iteration: int = FORK, is_live: bool = False
 ) -> BranchBundle:
-    """Make a branch."""
+    """Create a branch bundle."""
     wanted = BranchSpec(
         name=name, parent="main", fork_point="cp_12_x", iteration=iteration, created=CREATED, is_live=is_live
     )
@@ -50,12 +50,12 @@ def forked(
 
 
 def click(selector: str) -> Click:
-    """Click on something."""
+    """Return a click."""
     return Click(target=Target(selector=selector))
 
 
-def without_review(branch: BranchBundle) -> BranchBundle:
-    """Write no review, look at another wrapping and at the shipping, and take a picture at the end."""
+def with_other_steps(branch: BranchBundle) -> BranchBundle:
+    """Skip the review, look at another wrapping and at the shipping, and take a screenshot at the end."""
     for _ in range(3):
         branch = skip_step(branch, 14, "no review")
     branch = insert_step(branch, 14, click("#wrap-red"), "another paper")
@@ -65,31 +65,33 @@ def without_review(branch: BranchBundle) -> BranchBundle:
     return insert_step(branch, len(branch.steps) + 1, Screenshot(), "to remember")
 
 
-def to_the_cart_at_once(branch: BranchBundle) -> BranchBundle:
-    """Look into the cart before anything is put into it, and at nothing else: its answers were recorded later."""
+def open_cart_first(branch: BranchBundle) -> BranchBundle:
+    """Open the empty cart at once; its responses were recorded later."""
     while len(branch.steps) > FORK:
         branch = skip_step(branch, FORK + 1, "not now")
     return insert_step(branch, FORK + 1, click("#cart-link"), "see what is there")
 
 
-async def go(parent: Bundle, folder: Path, change: Callable[[BranchBundle], BranchBundle], back: int) -> Gone:
-    """Do the first steps of a mission, go another way from there to its end, and back to an iteration of it."""
-    async with open_context_pool(parent, ContextOptions(parked=0)) as lines:
-        arrived = await lines.restore(History(bundle=parent), FORK)
+async def run_branch(
+    parent: Bundle, folder: Path, change: Callable[[BranchBundle], BranchBundle], back: int
+) -> RunBranch:
+    """Run the first steps of a mission, then a branch to its end, and rewind to an iteration of it."""
+    async with open_context_pool(parent, ContextOptions(parked=0)) as pool:
+        restored = await pool.restore(History(bundle=parent), FORK)
         branch = change(forked(parent, folder))
-        walk = BranchRunner(arrived.context, branch)
-        walk.replan(branch)
+        runner = BranchRunner(restored.context, branch)
+        runner.replan(branch)
         events = []
-        while walk.context.next_step is not None:
-            events += [event async for event in walk.advance()]
-        walk.finish()
-        way = History(bundle=walk.branch.bundle, digests=walk.context.digests)
-        rewound = await lines.restore(way, back)
-        return Gone(parent=parent, branch=walk.branch, events=tuple(events), rewound=rewound)
+        while runner.context.next_step is not None:
+            events += [event async for event in runner.advance()]
+        runner.finish()
+        history = History(bundle=runner.branch.bundle, digests=runner.context.observed.digests)
+        rewound = await pool.restore(history, back)
+        return RunBranch(parent=parent, branch=runner.branch, events=tuple(events), rewound=rewound)
 
 
 @pytest.fixture(scope="session")
-def gone(tmp_path_factory: pytest.TempPathFactory) -> Gone:
-    """Go another way through the bundled shop, answered by its recorded network alone."""
+def run_branch_once(tmp_path_factory: pytest.TempPathFactory) -> RunBranch:
+    """Run a sealed branch of the bundled shop mission."""
     folder = tmp_path_factory.mktemp("branches")
-    return asyncio.run(go(open_bundle(TRACES / "shop_passing"), folder, without_review, 21))
+    return asyncio.run(run_branch(open_bundle(TRACES / "shop_passing"), folder, with_other_steps, 21))

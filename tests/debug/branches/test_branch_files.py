@@ -1,4 +1,4 @@
-"""Branches as files: made, changed, cut off, read back."""
+"""Branches as files: created, changed, interrupted and read back."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from eikon_engine.trace.patch import apply_patch, read_patch
 from eikon_engine.trace.serializer import serialize_trace
 from eikon_engine.trace.target import Target
 from tests.debug.branches.conftest import CREATED, FORK, TRACES, forked
-from tests.trace.test_changed_copy import contents
+from tests.trace.test_patched_copy import contents
 
 SHOP = TRACES / "shop_passing"
 TAB = Press(key="Tab")
 
 
 def test_a_fork_is_a_bundle_with_a_pointer_to_its_parent(tmp_path: Path) -> None:
-    """It does what its parent does, says where it left it, and leaves it as it was."""
+    """It has the steps of its parent, records its fork, and leaves the parent unchanged."""
     before = contents(SHOP)
     parent = open_bundle(SHOP)
 
@@ -52,8 +52,8 @@ def test_a_fork_is_a_bundle_with_a_pointer_to_its_parent(tmp_path: Path) -> None
     assert branch.known_count == len(branch.steps)
 
 
-def test_a_branch_of_a_branch_comes_from_the_same_recording(tmp_path: Path) -> None:
-    """Its patch holds what was changed on either."""
+def test_a_branch_of_a_branch_has_the_same_original(tmp_path: Path) -> None:
+    """Its patch contains the changes of both branches."""
     child = forked(skip_step(forked(open_bundle(SHOP), tmp_path), 20, "why").bundle, tmp_path, name="child")
     child = insert_step(child, 25, TAB, "why")
 
@@ -64,8 +64,8 @@ def test_a_branch_of_a_branch_comes_from_the_same_recording(tmp_path: Path) -> N
     assert len(patch.operations) == 2
 
 
-def test_values_of_a_session_are_those_of_its_branches(tmp_path: Path) -> None:
-    """A branch replays with them, whoever replays it."""
+def test_branches_inherit_the_variables_of_their_session(tmp_path: Path) -> None:
+    """A branch replays with them in every later replay."""
     from eikon_engine.trace.edits import SetFields, SetVariable
     from eikon_engine.trace.patch import TracePatch
 
@@ -82,8 +82,8 @@ def test_values_of_a_session_are_those_of_its_branches(tmp_path: Path) -> None:
     assert create_branch_bundle(with_fruit, tmp_path, wanted).trace.variables == {"fruit": "pear"}
 
 
-def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
-    """From the first of them on, nobody knows what the steps lead to."""
+def test_steps_are_skipped_edited_and_inserted(tmp_path: Path) -> None:
+    """From the first changed step on, results are unknown."""
     branch = forked(open_bundle(SHOP), tmp_path)
     names = [step.id for step in branch.steps]
 
@@ -103,14 +103,14 @@ def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["main", "", " a", "a ", "a" * 101, "a\n", "a\x1b[0m", "a\u202eb", "\ud800"])
-def test_names_that_are_none_are_refused(name: str) -> None:
-    """A name is something that can be printed on a line, and no more than that."""
+def test_invalid_branch_names_are_rejected(name: str) -> None:
+    """A name is printable, fits on one line, and is not empty."""
     with pytest.raises(BranchError, match="expected a branch name"):
         require_branch_name(name)
 
 
-def test_every_printable_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    """Beside the others, whatever is in the name; no two are the same where case does not count."""
+def test_every_printable_name_has_its_own_folder(tmp_path: Path) -> None:
+    """Folders are distinct, also where the file system ignores case."""
     names = ["try with typescript", "try_with_typescript", "Retry", "retry", "../up", "..", "наоборот", "逆", "x" * 100]
     branches = [forked(open_bundle(SHOP), tmp_path, name=name) for name in names]
 
@@ -132,7 +132,7 @@ def test_every_printable_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 @given(names=st.lists(st.text(min_size=1, max_size=100), min_size=1, max_size=8, unique=True))
 def test_folders_are_safe_and_unique_for_all_names(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
-    """They stay below the session, and do not meet on file systems that know no case."""
+    """They stay inside the session folder, and do not collide on case-insensitive file systems."""
     root = tmp_path_factory.mktemp("names")
     for name in names:
         new_branch_folder(root, name).mkdir()
@@ -142,19 +142,23 @@ def test_folders_are_safe_and_unique_for_all_names(names: list[str], tmp_path_fa
     assert all(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,110}", name) for name in made)
 
 
-def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> None:
-    """Steps of the parent, steps that are not there, fields that are none, names that are taken."""
+def test_invalid_changes_are_rejected_and_change_nothing(tmp_path: Path) -> None:
+    """Steps of the parent, missing steps, unknown fields and taken names are rejected."""
     branch = forked(open_bundle(SHOP), tmp_path)
     before = contents(tmp_path)
     for change, error, message in (
-        (lambda: skip_step(branch, FORK, "why"), BranchError, "which is one of main"),
+        (lambda: skip_step(branch, FORK, "why"), BranchError, "step 12, which belongs to main"),
         (lambda: skip_step(branch, 30, "why"), BranchError, "from 1 to 29, got 30"),
         (lambda: skip_step(branch, 0, "why"), BranchError, "from 1 to 29, got 0"),
         (lambda: insert_step(branch, 31, TAB, "why"), BranchError, "from 1 to 29, got 31"),
-        (lambda: insert_step(branch, 1, TAB, "why"), BranchError, "make a branch at a checkpoint before it"),
+        (lambda: insert_step(branch, 1, TAB, "why"), BranchError, "create a branch at an earlier checkpoint"),
         (lambda: edit_step(branch, 20, {"action.nothing": 1}, "why"), TraceFieldError, "action.nothing"),
         (lambda: forked(open_bundle(SHOP), tmp_path), BranchError, "a branch other already exists"),
-        (lambda: forked(open_bundle(SHOP), tmp_path, name="late", iteration=30), BranchError, "has 29; fork earlier"),
+        (
+            lambda: forked(open_bundle(SHOP), tmp_path, name="late", iteration=30),
+            BranchError,
+            "has only 29; fork earlier",
+        ),
         (lambda: open_branch(SHOP), BranchError, "not a branch, branch.json"),
     ):
         with pytest.raises(error, match=message):
@@ -162,8 +166,8 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> N
     assert contents(tmp_path) == before
 
 
-def test_an_element_that_was_hit_elsewhere_is_not_taken_over(tmp_path: Path) -> None:
-    """An action as the trace shows it can be put in: which element it hits, its run tells."""
+def test_an_inserted_action_drops_the_recorded_element(tmp_path: Path) -> None:
+    """A copied action can be inserted; running it determines which element it hits."""
     known = next(step for step in open_bundle(SHOP).trace.subgoal_traces[2].actions_taken)
     assert isinstance(known.action, Fill)
     assert known.action.target.identity is not None
@@ -173,8 +177,8 @@ def test_an_element_that_was_hit_elsewhere_is_not_taken_over(tmp_path: Path) -> 
     assert branch.steps[FORK].action == Fill(target=Target(selector="#quantity"), text="3")  # type: ignore[union-attr]
 
 
-def test_a_branch_that_was_cut_off_between_its_files_is_whole(tmp_path: Path) -> None:
-    """What was to be changed is changed: its trace is made anew."""
+def test_a_branch_interrupted_between_its_files_is_completed(tmp_path: Path) -> None:
+    """Its trace is rebuilt from the patch that was already written."""
     branch = forked(open_bundle(SHOP), tmp_path)
     trace = (tmp_path / "other" / "trace.json").read_bytes()
     changed = skip_step(branch, 20, "why")
@@ -184,8 +188,8 @@ def test_a_branch_that_was_cut_off_between_its_files_is_whole(tmp_path: Path) ->
     assert open_bundle(tmp_path / "other").trace == changed.trace
 
 
-def test_a_trace_that_somebody_else_wrote_is_told(tmp_path: Path) -> None:
-    """Nothing is made anew in silence."""
+def test_a_trace_modified_by_other_means_is_rejected(tmp_path: Path) -> None:
+    """It is never rebuilt silently."""
     skip_step(forked(open_bundle(SHOP), tmp_path), 20, "why")
     path = tmp_path / "other" / "trace.json"
     path.write_text(path.read_text().replace('"#cart-link"', '"#other"'))
@@ -194,8 +198,8 @@ def test_a_trace_that_somebody_else_wrote_is_told(tmp_path: Path) -> None:
         open_branch(tmp_path / "other")
 
 
-def test_files_that_were_damaged_are_told(tmp_path: Path) -> None:
-    """One line, with the field."""
+def test_a_damaged_branch_file_is_reported(tmp_path: Path) -> None:
+    """The message is one line and names the field."""
     forked(open_bundle(SHOP), tmp_path)
     path = tmp_path / "other" / "branch.json"
     path.write_text(path.read_text().replace('"main"', "7"))
@@ -204,8 +208,8 @@ def test_files_that_were_damaged_are_told(tmp_path: Path) -> None:
         read_branch_file(tmp_path / "other")
 
 
-def test_a_deleted_branch_is_gone(tmp_path: Path) -> None:
-    """With everything in it."""
+def test_a_deleted_branch_leaves_no_files(tmp_path: Path) -> None:
+    """Its whole folder is removed."""
     delete_branch_bundle(forked(open_bundle(SHOP), tmp_path))
 
     assert list(tmp_path.iterdir()) == []
@@ -216,20 +220,21 @@ import sys
 from pathlib import Path
 from eikon_engine.trace.actions import Press
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.debug.branches.branch import insert, skip
+from eikon_engine.debug.branches.branch import insert_step, skip_step
 from tests.debug.branches.conftest import forked
 
 branch = forked(open_bundle(Path(sys.argv[1])), Path(sys.argv[2]))
 print("forked", flush=True)
 while True:
-    branch = skip(insert(branch, 13, Press(key="Tab"), "why"), 20, "why") if len(branch.steps) > 20 else branch
-    branch = insert(branch, 14, Press(key="Tab"), "why")
+    if len(branch.steps) > 20:
+        branch = skip_step(insert_step(branch, 13, Press(key="Tab"), "why"), 20, "why")
+    branch = insert_step(branch, 14, Press(key="Tab"), "why")
     print("changed", flush=True)
 """
 
 
-def test_a_killed_process_leaves_a_branch_that_can_be_read(tmp_path: Path) -> None:
-    """Whenever it is killed while it changes one."""
+def test_a_killed_process_leaves_a_readable_branch(tmp_path: Path) -> None:
+    """It holds whenever it is killed during a change."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(SHOP), str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -251,10 +256,10 @@ CHANGES = st.lists(
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=CHANGES)
-def test_any_changes_make_what_their_patch_makes_of_the_recording(
+def test_a_branch_equals_its_patch_applied_to_the_recording(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int]]
 ) -> None:
-    """The files of a branch, its patch and the branch itself agree after each."""
+    """Its files, its patch and the open branch agree after each change."""
     folder = tmp_path_factory.mktemp("branch")
     branch = forked(open_bundle(SHOP), folder)
     for kind, iteration in changes:

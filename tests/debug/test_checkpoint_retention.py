@@ -23,7 +23,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @st.composite
 def entries(draw: st.DrawFn) -> list[CheckpointEntry]:
-    """Make checkpoints in any order of time."""
+    """Draw checkpoints in any order."""
     minutes = draw(st.lists(st.integers(0, 50), unique=True, max_size=12))
     return [
         CheckpointEntry(
@@ -39,48 +39,48 @@ def entries(draw: st.DrawFn) -> list[CheckpointEntry]:
 
 
 def on_main(
-    made: Sequence[CheckpointEntry], forked: Iterable[str] = (), steps: Sequence[StepEntry] = ()
+    checkpoints: Sequence[CheckpointEntry], forked: Iterable[str] = (), steps: Sequence[StepEntry] = ()
 ) -> tuple[Branch, ...]:
-    """Put checkpoints on `main`, and let branches begin at some."""
+    """Return a timeline with these checkpoints on `main`, and branches forked at some."""
     forks = (branch(f"b{number}", parent="main", at=each) for number, each in enumerate(forked))
-    return branch("main", checkpoints=tuple(made), steps=tuple(steps)), *forks
+    return branch("main", checkpoints=tuple(checkpoints), steps=tuple(steps)), *forks
 
 
 @given(entries(), st.integers(0, 5), st.sets(st.integers(0, 50)))
-def test_the_newest_of_its_own_are_kept_and_all_that_somebody_relies_on(
-    made: list[CheckpointEntry], kept: int, forks: set[int]
+def test_the_newest_automatic_checkpoints_and_all_referenced_ones_are_kept(
+    checkpoints: list[CheckpointEntry], limit: int, forks: set[int]
 ) -> None:
-    """Nothing is dropped that was made by hand, or that a branch begins at; of the others, only the oldest."""
+    """Manual checkpoints and forks are never dropped; of the others, the oldest are."""
     stay = {f"cp_{number}" for number in forks}
-    before = [each for each in made if each.reason == "divergence"]
+    before = [each for each in checkpoints if each.reason == "divergence"]
 
-    dropped = select_surplus(on_main(made, stay), RetentionPolicy(automatic=kept))
+    dropped = select_surplus(on_main(checkpoints, stay), RetentionPolicy(automatic=limit))
 
     stay |= {each.id for each in sorted(before, key=lambda each: each.iteration)[:1]}
-    own = [each for each in made if each.reason != "manual"]
-    left = [each for each in own if each not in dropped and each.id not in stay]
+    own = [each for each in checkpoints if each.reason != "manual"]
+    rest = [each for each in own if each not in dropped and each.id not in stay]
     assert all(each.reason != "manual" and each.id not in stay for each in dropped)
-    assert len(left) <= kept
-    assert len(dropped) <= max(0, len(own) - kept)
-    assert all(gone.timestamp < stays.timestamp for gone in dropped for stays in left)
+    assert len(rest) <= limit
+    assert len(dropped) <= max(0, len(own) - limit)
+    assert all(old.timestamp < remaining.timestamp for old in dropped for remaining in rest)
 
 
 def automatic(number: int, reason: CheckpointReason = "automatic") -> CheckpointEntry:
-    """Make the checkpoint of a minute."""
-    made = checkpoint(f"cp_{number}", number, reason=reason)
-    return made.model_copy(update={"timestamp": BEGIN + timedelta(minutes=number)})
+    """Return an automatic checkpoint."""
+    checkpoints = checkpoint(f"cp_{number}", number, reason=reason)
+    return checkpoints.model_copy(update={"timestamp": BEGIN + timedelta(minutes=number)})
 
 
-def test_twenty_are_kept_unless_told_otherwise() -> None:
-    """One more, and the oldest goes."""
+def test_twenty_checkpoints_are_kept_by_default() -> None:
+    """One more drops the oldest."""
     assert [each.id for each in select_surplus(on_main([automatic(number) for number in range(21)]))] == ["cp_0"]
 
 
-def test_divergences_that_follow_do_not_push_out_where_it_began() -> None:
-    """Nor what was made on the way there; of those that follow, the oldest go."""
-    made = [automatic(5), *(automatic(number, "divergence") for number in range(8, 40))]
+def test_the_checkpoint_before_the_first_divergence_is_kept() -> None:
+    """Later divergences only drop each other's checkpoints, the oldest first."""
+    checkpoints = [automatic(5), *(automatic(number, "divergence") for number in range(8, 40))]
     steps = tuple(step(number, "click", "diverged" if number > 8 else "faithful") for number in range(1, 41))
 
-    dropped = [each.iteration for each in select_surplus(on_main(made, steps=steps))]
+    dropped = [each.iteration for each in select_surplus(on_main(checkpoints, steps=steps))]
 
     assert dropped == list(range(9, 22))

@@ -1,4 +1,4 @@
-"""Checkpoints of one number on different ways: what is gone back to is what the branch has been through."""
+"""Checkpoints with the same number on different histories: a rewind follows the history of its branch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eikon_engine.debug.session_folder import SessionFolder
 from eikon_engine.debug.session_host import SessionOptions, run_session
 from eikon_engine.errors import BranchError, RewindDivergedError, SessionError, UsageError
 from tests.debug.conftest import PASSING
-from tests.debug.in_process import Outside, browser_for_lines, driven
+from tests.debug.in_process import SyncSession, in_process_session, shared_context_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,33 +22,35 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.context_pool import ContextPool
 
+pytestmark = pytest.mark.browser
+
 TOUCH = "localStorage.k = '7'; window.k = 7"
 TOUCHED = "[window.k ?? null, localStorage.k ?? null]"
 
 
 @pytest.fixture(scope="module")
 def portal() -> Iterator[BlockingPortal]:
-    """Run one event loop beside the tests."""
+    """Run an event loop in another thread."""
     with start_blocking_portal() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def lines(portal: BlockingPortal) -> Iterator[ContextPool]:
-    """Run one browser for all sessions."""
-    with portal.wrap_async_context_manager(browser_for_lines(PASSING)) as opened:
+def pool(portal: BlockingPortal) -> Iterator[ContextPool]:
+    """Open one pool for all sessions."""
+    with portal.wrap_async_context_manager(shared_context_pool(PASSING)) as opened:
         yield opened
 
 
 @pytest.fixture
-def shop(portal: BlockingPortal, lines: ContextPool, tmp_path: Path) -> Iterator[Outside]:
-    """Begin a session on the passing shop mission."""
-    with portal.wrap_async_context_manager(driven(tmp_path, PASSING, lines=lines)) as inside:
-        yield Outside(portal, inside)
+def shop(portal: BlockingPortal, pool: ContextPool, tmp_path: Path) -> Iterator[SyncSession]:
+    """Run a session on the passing shop mission."""
+    with portal.wrap_async_context_manager(in_process_session(tmp_path, PASSING, pool=pool)) as inner:
+        yield SyncSession(portal, inner)
 
 
-def test_a_place_that_was_touched_on_the_way_is_none_of_the_way_before(shop: Outside) -> None:
-    """Neither for a new branch, nor for going back by number."""
+def test_a_modified_position_is_not_used_for_the_clean_history(shop: SyncSession) -> None:
+    """Neither a new branch nor a rewind by number uses it."""
     shop("run_to", iteration=3)
     shop("branch_create", name="c")
     shop("branch_switch", name="main")
@@ -57,20 +59,20 @@ def test_a_place_that_was_touched_on_the_way_is_none_of_the_way_before(shop: Out
     shop("step")
 
     again = shop("rewind", iteration=3)
-    said = shop.says(TOUCHED)
-    made = shop("branch_create", name="e")
+    result = shop.evaluate(TOUCHED)
+    created = shop("branch_create", name="e")
 
-    assert (again["iteration"], said) == (3, [7, "7"])
-    assert (made["branch"], shop.says(TOUCHED)) == ("e", [7, "7"])
+    assert (again["iteration"], result) == (3, [7, "7"])
+    assert (created["branch"], shop.evaluate(TOUCHED)) == ("e", [7, "7"])
     assert shop.branch("e").fork_point != shop.branch("c").fork_point
-    drawn = shop.drawn.splitlines()
-    assert next(n for n, line in enumerate(drawn) if "○ c" in line) < next(
-        n for n, line in enumerate(drawn) if " 3 " in line
+    drawn = shop.timeline_text.splitlines()
+    assert next(n for n, context in enumerate(drawn) if "○ c" in context) < next(
+        n for n, context in enumerate(drawn) if " 3 " in context
     )
 
 
-def edited_behind_a_fork(shop: Outside) -> None:
-    """Begin c on b, then change a step of b before that place; end on b, one step before it."""
+def edited_behind_a_fork(shop: SyncSession) -> None:
+    """Fork c from b, then change an earlier step of b; end on b, one step before the fork."""
     shop("run_to", iteration=2)
     shop("branch_create", name="b")
     shop("run_to", iteration=4)
@@ -83,8 +85,8 @@ def edited_behind_a_fork(shop: Outside) -> None:
     shop("checkpoint_create", label="new three")
 
 
-def test_a_branch_has_its_own_steps_where_its_parent_was_changed(shop: Outside) -> None:
-    """It goes back to them, to any of their checkpoints, and further branches of it have them as well."""
+def test_a_branch_keeps_its_steps_when_its_parent_changes(shop: SyncSession) -> None:
+    """It rewinds to them and their checkpoints, and its own branches inherit them."""
     edited_behind_a_fork(shop)
     with pytest.raises(BranchError, match="whose steps were changed since; switch to c first"):
         shop("rewind", checkpoint="four", force=True)
@@ -100,21 +102,21 @@ def test_a_branch_has_its_own_steps_where_its_parent_was_changed(shop: Outside) 
     assert [shop.branch(name).parent_branch for name in "gh"] == ["c", "c"]
 
 
-def test_the_timeline_shows_where_the_ways_parted(shop: Outside) -> None:
-    """A branch does not stand behind steps that it never did."""
+def test_the_timeline_shows_where_the_histories_diverged(shop: SyncSession) -> None:
+    """A branch is not drawn behind steps that it never ran."""
     edited_behind_a_fork(shop)
 
-    drawn = shop.drawn.splitlines()
+    drawn = shop.timeline_text.splitlines()
 
-    fork = next(number for number, line in enumerate(drawn) if "○ c" in line)
+    fork = next(number for number, context in enumerate(drawn) if "○ c" in context)
     assert "four" in drawn[fork - 1]
     assert "at 4, on steps that were changed since" in drawn[fork - 1]
-    assert fork < next(number for number, line in enumerate(drawn) if "note: another way" in line)
+    assert fork < next(number for number, row in enumerate(drawn) if "note: another way" in row)
     assert shop.checkpoint("four").parted_after == 2
 
 
-def test_a_branch_is_found_where_it_was_left(shop: Outside) -> None:
-    """Not at a later place, which belongs to the parent."""
+def test_a_branch_resumes_at_its_own_position(shop: SyncSession) -> None:
+    """A later position of its parent is not used."""
     shop("run_to", iteration=2)
     shop("checkpoint_create", label="two")
     shop("run_to", iteration=4)
@@ -126,11 +128,11 @@ def test_a_branch_is_found_where_it_was_left(shop: Outside) -> None:
     back = shop("branch_switch", name="k")
 
     assert (back["branch"], back["iteration"]) == ("k", 2)
-    assert set(shop.inside.journey.history.digests) == {0, 1, 2}
+    assert set(shop.inner.debug_session.history.digests) == {0, 1, 2}
 
 
-def test_javascript_that_would_be_lost_is_asked_for(shop: Outside) -> None:
-    """It is a change of state like a step."""
+def test_a_rewind_that_loses_javascript_needs_force(shop: SyncSession) -> None:
+    """JavaScript changes the state like a step."""
     shop("step")
     shop("checkpoint_create", label="plain")
     shop("evaluate", expression="document.title = 'GONE'")
@@ -139,64 +141,66 @@ def test_javascript_that_would_be_lost_is_asked_for(shop: Outside) -> None:
     with pytest.raises(UsageError, match="this would discard 1 evaluation and 1 checkpoint of main"):
         shop("rewind", checkpoint="plain")
     shop("rewind", iteration=1)
-    kept = shop.says("document.title")
+    kept = shop.evaluate("document.title")
     shop("rewind", checkpoint="plain", force=True)
 
     assert kept == "GONE"
-    assert shop.says("document.title") != "GONE"
+    assert shop.evaluate("document.title") != "GONE"
     assert [each.label for each in shop.branch("main").checkpoints] == ["plain"]
     assert shop.branch("main").evaluations == ()
 
 
-def test_what_fails_by_hand_is_run_again_where_a_page_waits(portal: BlockingPortal, tmp_path: Path) -> None:
-    """Its error in the console belongs to what was run, not to the start, of which it was none."""
+def test_failing_javascript_is_repeated_in_a_parked_context(portal: BlockingPortal, tmp_path: Path) -> None:
+    """Its console error belongs to the JavaScript, not to the start."""
     with (
-        portal.wrap_async_context_manager(browser_for_lines(PASSING, parked=1)) as lines,
-        portal.wrap_async_context_manager(driven(tmp_path, PASSING, lines=lines)) as inside,
+        portal.wrap_async_context_manager(shared_context_pool(PASSING, parked=1)) as pool,
+        portal.wrap_async_context_manager(in_process_session(tmp_path, PASSING, pool=pool)) as inner,
     ):
-        shop = Outside(portal, inside)
+        shop = SyncSession(portal, inner)
         assert "SecurityError" in shop("evaluate", expression="indexedDB.databases()")["error"]
         shop("checkpoint_create")
         shop("step")
-        portal.call(lines.wait_until_parked)
+        portal.call(pool.parking.wait)
         back = [shop("rewind", iteration=1), shop("rewind", iteration=0, force=True)]
 
     assert [each["iteration"] for each in back] == [1, 0]
 
 
-def test_javascript_that_gives_something_else_ends_the_way_back(shop: Outside) -> None:
-    """What it gives is all that shows what scripts keep to themselves."""
+def test_javascript_with_a_different_result_fails_the_rewind(shop: SyncSession) -> None:
+    """Its result is the only evidence of hidden script state."""
     shop("evaluate", expression="document.title")
     shop("step")
-    line = shop.inside.journey.context
-    changed = line.evaluations[0].model_copy(update={"result": "something else"})
-    line.evaluations = (changed,)
-    shop.inside.journey.update_branch()
+    context = shop.inner.debug_session.context
+    changed = context.evaluations[0].model_copy(update={"result": "something else"})
+    context.evaluations = (changed,)
+    shop.inner.debug_session.update_branch()
 
     with pytest.raises(RewindDivergedError, match='expected its earlier result "something else"'):
         shop("rewind", iteration=0, force=True)
 
-    assert shop.inside.journey.context is line
+    assert shop.inner.debug_session.context is context
 
 
-def test_a_session_with_ways_that_parted_is_taken_over(
-    shop: Outside, portal: BlockingPortal, lines: ContextPool, tmp_path: Path
+def test_a_session_with_diverged_histories_is_resumed(
+    shop: SyncSession, portal: BlockingPortal, pool: ContextPool, tmp_path: Path
 ) -> None:
-    """Each branch stands at its own last checkpoint, and is gone back to there."""
+    """Each branch is positioned at its own last checkpoint, and rewinds there."""
     edited_behind_a_fork(shop)
-    before = shop.inside.journey.folder
+    before = shop.inner.debug_session.folder
 
-    with portal.wrap_async_context_manager(driven(tmp_path / "next", PASSING, lines=lines, before=before)) as inside:
-        again = Outside(portal, inside)
-        stands = [again("branch_switch", name=name) for name in "bc"]
-        drawn = again.drawn
+    with portal.wrap_async_context_manager(
+        in_process_session(tmp_path / "next", PASSING, pool=pool, before=before)
+    ) as inner:
+        again = SyncSession(portal, inner)
+        positions = [again("branch_switch", name=name) for name in "bc"]
+        drawn = again.timeline_text
 
-    assert [(each["branch"], each["iteration"]) for each in stands] == [("b", 3), ("c", 4)]
+    assert [(each["branch"], each["iteration"]) for each in positions] == [("b", 3), ("c", 4)]
     assert "at 4, on steps that were changed since" in drawn
 
 
-def test_nothing_is_begun_on_a_session_of_another_mission(shop: Outside, tmp_path: Path) -> None:
-    """No empty session is left in the list."""
+def test_a_session_of_another_mission_is_not_resumed(shop: SyncSession, tmp_path: Path) -> None:
+    """No empty session remains in the list."""
     before = SessionFolder(tmp_path / "before")
     before.write_timeline(shop.timeline.model_copy(update={"mission_id": "another"}))
     options = SessionOptions(trace=PASSING, parent=tmp_path / "next", from_session=before)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import Result
 
 
-def stopped_before(made: BreakpointTable, seen: Observation | None = None) -> list[int]:
+def steps_stopped_before(breakpoints: BreakpointTable, seen: Observation | None = None) -> list[int]:
     """Return the numbers of the steps before which a table stops."""
-    return [step.position for step in shop_steps() if hits_before(made, step, seen)]
+    return [step.position for step in shop_steps() if hits_before(breakpoints, step, seen)]
 
 
 @pytest.mark.parametrize(
@@ -57,21 +57,19 @@ def stopped_before(made: BreakpointTable, seen: Observation | None = None) -> li
         ("selector", "body", []),
     ],
 )
-def test_breakpoints_stop_before_the_steps_they_are_about(
-    on: BreakpointType, value: str | int | None, stops: list[int]
-) -> None:
-    """Steps of a bundled mission, by number."""
-    assert stopped_before(stop_at(on, value)) == stops
+def test_breakpoints_stop_before_matching_steps(on: BreakpointType, value: str | int | None, stops: list[int]) -> None:
+    """The expected steps of a bundled mission are listed by number."""
+    assert steps_stopped_before(stop_at(on, value)) == stops
 
 
 @pytest.mark.parametrize(("condition", "stops"), [("quantity", [10]), ("AUTHOR|review", [14, 15]), ("banana", [])])
-def test_a_condition_has_to_be_found_in_the_input_too(condition: str, stops: list[int]) -> None:
-    """Of the tool, in any case of its letters."""
-    assert stopped_before(stop_at("tool", "fill", condition)) == stops
+def test_a_condition_must_match_the_input(condition: str, stops: list[int]) -> None:
+    """The match ignores case."""
+    assert steps_stopped_before(stop_at("tool", "fill", condition)) == stops
 
 
-def test_a_pattern_is_looked_for_in_the_address_of_the_page_that_the_action_is_on() -> None:
-    """Not in those of other pages, and not for skills, which work on recorded documents."""
+def test_a_pattern_is_searched_in_the_address_of_the_action_page() -> None:
+    """Other pages are ignored, and so are skills, which work on recorded documents."""
     seen = Observation(
         pages=(
             PageObservation(page=0, url="http://shop/checkout", title=""),
@@ -81,7 +79,7 @@ def test_a_pattern_is_looked_for_in_the_address_of_the_page_that_the_action_is_o
 
     on_first = [each.position for each in shop_steps() if getattr(getattr(each.step, "action", None), "page", 1) == 0]
 
-    assert stopped_before(stop_at("pattern", "/checkout$"), seen) == on_first
+    assert steps_stopped_before(stop_at("pattern", "/checkout$"), seen) == on_first
 
 
 _PIECES = (
@@ -130,8 +128,8 @@ _TEXTS = (
 @example("/user/{id}")
 @example("a{1<e<2}")
 @pytest.mark.filterwarnings("ignore:Possible (nested|set):FutureWarning")
-def test_patterns_mean_what_they_mean_in_python(source: str) -> None:
-    """Braces that count nothing are letters; what Python refuses is refused."""
+def test_patterns_are_python_regular_expressions(source: str) -> None:
+    """Braces without a count are literal; invalid patterns are rejected."""
     try:
         wanted = [re.search(source, text, re.IGNORECASE) is not None for text in _TEXTS]
     except re.error:
@@ -145,23 +143,25 @@ def test_patterns_mean_what_they_mean_in_python(source: str) -> None:
 
 
 def test_all_breakpoints_at_a_step_are_hit_and_counted() -> None:
-    """Hits carry their breakpoints as they are from then on."""
-    made = table(parse_breakpoint("tool:download"), parse_breakpoint("iteration:3"), parse_breakpoint("iteration:4"))
+    """Hits contain their updated breakpoints."""
+    breakpoints = table(
+        parse_breakpoint("tool:download"), parse_breakpoint("iteration:3"), parse_breakpoint("iteration:4")
+    )
 
-    hits = hits_before(made, shop_steps()[2], None)
-    counted = made.with_updated(each.breakpoint for each in hits)
+    hits = hits_before(breakpoints, shop_steps()[2], None)
+    counted = breakpoints.with_updated(each.breakpoint for each in hits)
 
     assert [each.hit_count for each in counted.breakpoints] == [1, 1, 0]
     assert hits_before(counted, shop_steps()[2], None)[0].breakpoint.hit_count == 2
 
 
-def test_disabled_breakpoints_are_not_asked() -> None:
-    """Nor counted."""
+def test_disabled_breakpoints_are_not_evaluated() -> None:
+    """They are not counted either."""
     assert hits_before(stop_at("iteration", 3).disable("bp-1"), shop_steps()[2], None) == ()
 
 
-def test_the_event_of_a_hit_tells_of_the_step_that_comes_next() -> None:
-    """With the fields of its format; a fill is told with its selector and text."""
+def test_a_hit_event_describes_the_next_step() -> None:
+    """It has the fields of its format; a fill has its selector and text."""
     step = step_of("fill")
     (hit,) = hits_before(stop_at("tool", "fill", "quantity"), step, None)
 
@@ -183,7 +183,7 @@ def step_action(planned: PlannedStep) -> Action:
     return planned.step.action
 
 
-def test_a_hit_after_the_last_step_has_no_step_that_comes_next() -> None:
+def test_a_hit_after_the_last_step_has_no_next_step() -> None:
     """Its iteration is the one after the last."""
     (hit,) = hits_after(stop_at("error"), shop_steps()[-1], ended(Failed(code="x", message="y")))
 
@@ -193,23 +193,23 @@ def test_a_hit_after_the_last_step_has_no_step_that_comes_next() -> None:
 
 
 def ended(result: Result) -> list[ActionPerformed]:
-    """Return the events of an action that ended like this."""
+    """Return the events of an action with this result."""
     outcome = RecordedAction(id="a", sequence=1, type="click", label="click", result=result, duration_ms=None)
     return [ActionPerformed(subgoal="s", outcome=outcome)]
 
 
-def test_a_step_that_failed_stops_the_session_after_it() -> None:
-    """One that was done does not."""
-    made, step = stop_at("error"), step_of("click")
+def test_a_failed_step_stops_the_session_after_it() -> None:
+    """A successful step does not."""
+    breakpoints, step = stop_at("error"), step_of("click")
 
-    (hit,) = hits_after(made, step, ended(Failed(code="target-missing", message="#a: found none")))
+    (hit,) = hits_after(breakpoints, step, ended(Failed(code="target-missing", message="#a: found none")))
 
     assert hit.cause == "target-missing: #a: found none"
-    assert hits_after(made, step, ended(Succeeded())) == ()
+    assert hits_after(breakpoints, step, ended(Succeeded())) == ()
 
 
 def test_a_divergence_stops_the_session_after_its_step() -> None:
-    """With all that were found."""
+    """The hit lists all divergences."""
     found = Divergence(
         code="dom-changed",
         layer="dom",
@@ -228,35 +228,35 @@ def test_a_divergence_stops_the_session_after_its_step() -> None:
     assert hits_after(stop_at("error"), step_of("click"), events) == ()
 
 
-def test_a_request_that_the_recording_does_not_have_stops_the_session_after_its_step() -> None:
-    """Those that it has have stopped it before."""
+def test_an_unrecorded_request_stops_the_session_after_its_step() -> None:
+    """Recorded requests stop it before their step."""
     step = step_of("download")
     assert isinstance(step.step, ActionTrace)
     recorded = step.step.observation
     assert recorded is not None
     new = recorded.model_copy(update={"requests": (*recorded.requests, "GET http://shop/invoice/9.txt")})
-    made = stop_at("request", "*/invoice/*")
+    breakpoints = stop_at("request", "*/invoice/*")
 
     def after(seen: Observation) -> tuple[str | None, ...]:
         events = [ObservationMade(subgoal="s", sequence=1, observation=seen)]
-        return tuple(each.cause for each in hits_after(made, step, events))
+        return tuple(each.cause for each in hits_after(breakpoints, step, events))
 
     assert after(recorded) == ()
     assert after(new) == ("request not in the recording of the step: GET http://shop/invoice/9.txt",)
 
 
-def test_a_change_of_what_a_selector_matches_stops_the_session() -> None:
-    """It is told in words."""
+def test_a_changed_selector_match_stops_the_session() -> None:
+    """The change is described in words."""
     changed = {"#a": SelectorChange(before=0, now=2)}
-    made = table(parse_breakpoint("selector:#a"), parse_breakpoint("selector:#b"))
+    breakpoints = table(parse_breakpoint("selector:#a"), parse_breakpoint("selector:#b"))
 
-    hits = hits_after(made, step_of("click"), (), changed)
+    hits = hits_after(breakpoints, step_of("click"), (), changed)
 
     assert [(each.breakpoint.id, each.cause) for each in hits] == [("bp-1", "appeared: 2 elements")]
 
 
-def test_what_was_not_looked_for_before_has_not_changed() -> None:
-    """What cannot be looked at any more has, for all that anybody knows."""
+def test_a_new_selector_has_not_changed() -> None:
+    """A selector that can no longer be evaluated counts as changed."""
     lost = SelectorState(failure="page 0 has not answered")
 
     changed = find_changes({"#b": SelectorState()}, {"#a": SelectorState(), "#b": lost})
@@ -267,7 +267,7 @@ def test_what_was_not_looked_for_before_has_not_changed() -> None:
 
 
 def typing(text: str) -> PlannedStep:
-    """Return a step that fills a text in."""
+    """Return a step that fills in a text."""
     step = step_of("fill")
     assert isinstance(step.step, ActionTrace)
     action = Fill(target=Target(selector="#a"), text=text)
@@ -278,10 +278,8 @@ def typing(text: str) -> PlannedStep:
     ("on", "value", "condition"),
     [("pattern", "(x+x+)+y", None), ("tool", "fill", "(x+x+)+y")],
 )
-def test_a_pattern_that_takes_too_long_stops_the_session_and_says_so(
-    on: BreakpointType, value: str, condition: str | None
-) -> None:
-    """It is neither waited for nor taken for one that is not found."""
+def test_a_slow_pattern_stops_the_session_with_a_reason(on: BreakpointType, value: str, condition: str | None) -> None:
+    """It counts neither as a match nor as a mismatch."""
     begin = time.perf_counter()
 
     (hit,) = hits_before(stop_at(on, value, condition), typing("x" * 4000 + "?"), None)
@@ -291,8 +289,8 @@ def test_a_pattern_that_takes_too_long_stops_the_session_and_says_so(
 
 
 @given(st.lists(st.sampled_from(["a", "b", "/", "ab", ".", "*"]), min_size=1, max_size=8), st.text("ab/.", max_size=12))
-def test_stars_in_a_url_stand_for_any_text(pieces: list[str], url: str) -> None:
-    """As in the regular expression that says so, whose search may take longer."""
+def test_stars_in_a_url_match_any_text(pieces: list[str], url: str) -> None:
+    """The equivalent regular expression is compared, whose search may take longer."""
     pattern = "".join(pieces)
 
     fits = RequestPattern.parse(pattern).search(f"GET {url}") is SearchResult.YES
@@ -301,19 +299,19 @@ def test_stars_in_a_url_stand_for_any_text(pieces: list[str], url: str) -> None:
 
 
 def test_a_url_pattern_with_many_stars_does_not_hang() -> None:
-    """Each star is any text."""
+    """Each star matches any text."""
     assert RequestPattern.parse("*a" * 900 + "b").search("GET " + "a" * 100_000) is SearchResult.NO
 
 
-def test_fifty_breakpoints_cost_less_than_a_millisecond_a_step() -> None:
-    """Of processor time, five times that here; `benchmarks/breakpoints.py` measures it."""
+def test_fifty_breakpoints_cost_less_than_a_millisecond_per_step() -> None:
+    """The limit is processor time, five times as much here; `benchmarks/breakpoints.py` measures it."""
     texts = [f"pattern:nothing {number} .* of the kind" for number in range(40)]
-    made = table(*map(parse_breakpoint, [*texts, *(f"request:*/none/{number}*" for number in range(10))]))
+    breakpoints = table(*map(parse_breakpoint, [*texts, *(f"request:*/none/{number}*" for number in range(10))]))
     steps = shop_steps()
-    assert stopped_before(made) == []
+    assert steps_stopped_before(breakpoints) == []
 
     begin = time.process_time()
     for step in steps:
-        hits_before(made, step, None)
+        hits_before(breakpoints, step, None)
 
     assert (time.process_time() - begin) / len(steps) < 0.005

@@ -1,4 +1,4 @@
-"""Checkpoints as files: whole, verified, without secrets."""
+"""Checkpoints as files: complete, verified, without secrets."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ from eikon_engine.debug.state_digest import STATE_LAYERS
 from eikon_engine.errors import CheckpointError
 from eikon_engine.files.blobs import BlobStore
 from eikon_engine.trace.bundle import load_snapshot
-from tests.debug.lines.desk import WHO
+from tests.debug.contexts.pool_driver import WHO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from eikon_engine.debug.replay_context import ReplayContext
-    from tests.debug.lines.desk import Desk
+    from tests.debug.contexts.pool_driver import PoolDriver
+
+pytestmark = pytest.mark.browser
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
 
-def make(desk: Desk, line: ReplayContext, folder: Path, label: str = "") -> CheckpointFile:
-    """Make a checkpoint where a line stands."""
+def make(driver: PoolDriver, context: ReplayContext, folder: Path, label: str = "") -> CheckpointFile:
+    """Create a checkpoint at the position of a context."""
     name = CheckpointInfo(label=label, branch="main", reason="manual", now=NOW)
-    return desk.portal.call(save_checkpoint, line, folder, name)
+    return driver.portal.call(save_checkpoint, context, folder, name)
 
 
 @pytest.fixture(scope="module")
-def saved(shared: Desk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CheckpointFile, object]:
-    """Make a checkpoint near the end, after the secret was typed, and something run by hand; give what was counted."""
+def saved(shared: PoolDriver, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CheckpointFile, object]:
+    """Create a checkpoint after the secret was typed and JavaScript was run; return the page state, too."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    line = shared.open()
-    shared.step(line, 3)
-    shared.evaluate(line, f"document.title = {WHO!r}")
-    shared.step(line, 8)
-    checkpoint = make(shared, line, folder, "typed")
-    counted = shared.asked(line)
-    shared.portal.call(line.close)
+    context = shared.open()
+    shared.step(context, 3)
+    shared.evaluate(context, f"document.title = {WHO!r}")
+    shared.step(context, 8)
+    checkpoint = make(shared, context, folder, "typed")
+    counted = shared.page_state(context)
+    shared.portal.call(context.close)
     return folder, checkpoint, counted
 
 
-def test_a_checkpoint_reads_back_with_everything_beside_it(
-    desk: Desk, saved: tuple[Path, CheckpointFile, object]
-) -> None:
-    """Position, digests of all layers, what the browser kept, documents, a picture."""
+def test_a_checkpoint_is_read_back_completely(driver: PoolDriver, saved: tuple[Path, CheckpointFile, object]) -> None:
+    """It has the position, digests of all layers, storage, documents and a screenshot."""
     folder, made, _ = saved
 
-    checkpoint = read_checkpoint(checkpoint_path(folder, made.id), desk.bundle.trace)
+    checkpoint = read_checkpoint(checkpoint_path(folder, made.id), driver.bundle.trace)
 
     assert checkpoint == made
     assert (checkpoint.id, checkpoint.iteration, checkpoint.label) == ("cp_8_20260304T050607000089", 8, "typed")
@@ -71,8 +71,8 @@ def test_a_checkpoint_reads_back_with_everything_beside_it(
     assert snapshot.main.url == checkpoint.state.url
 
 
-def test_no_secret_is_in_any_file(saved: tuple[Path, CheckpointFile, object]) -> None:
-    """Neither the one that was typed, kept and run, nor as blob."""
+def test_checkpoint_files_contain_no_secret(saved: tuple[Path, CheckpointFile, object]) -> None:
+    """Neither as a typed value, in storage, in JavaScript, nor as a blob."""
     folder, made, _ = saved
     stored = [path for path in folder.rglob("*") if path.is_file()]
 
@@ -83,15 +83,17 @@ def test_no_secret_is_in_any_file(saved: tuple[Path, CheckpointFile, object]) ->
         assert json.dumps(WHO)[1:-1].encode() not in data
 
 
-def test_another_session_goes_there_by_its_file(desk: Desk, saved: tuple[Path, CheckpointFile, object]) -> None:
-    """All that is needed to prove that it has arrived is in the file; what was run by hand is run again."""
+def test_another_session_restores_a_checkpoint_from_its_file(
+    driver: PoolDriver, saved: tuple[Path, CheckpointFile, object]
+) -> None:
+    """The file proves the arrival; manual JavaScript is repeated."""
     folder, made, counted = saved
-    checkpoint = read_checkpoint(checkpoint_path(folder, made.id), desk.bundle.trace)
+    checkpoint = read_checkpoint(checkpoint_path(folder, made.id), driver.bundle.trace)
 
-    arrived = desk.at(checkpoint.history(desk.bundle), checkpoint.iteration)
+    restored = driver.restore(checkpoint.history(driver.bundle), checkpoint.iteration)
 
-    assert arrived.verified == (checkpoint.iteration + 2) * len(STATE_LAYERS)
-    assert desk.asked(arrived.context) == counted
+    assert restored.verified == (checkpoint.iteration + 2) * len(STATE_LAYERS)
+    assert driver.page_state(restored.context) == counted
 
 
 def _edited(path: Path) -> None:
@@ -124,9 +126,9 @@ def _without_documents(path: Path) -> None:
     [_edited, _torn, _renamed, _repainted, _without_storage, _without_documents],
     ids=lambda each: each.__name__,
 )
-def test_a_checkpoint_that_was_changed_is_refused(desk: Desk, tmp_path: Path, change: Callable[[Path], None]) -> None:
-    """In one line that names the file."""
-    made = make(desk, desk.open(), tmp_path, "typed")
+def test_a_modified_checkpoint_is_rejected(driver: PoolDriver, tmp_path: Path, change: Callable[[Path], None]) -> None:
+    """The error is one line and names the file."""
+    made = make(driver, driver.open(), tmp_path, "typed")
     change(checkpoint_path(tmp_path, made.id))
     path = next(path for path in tmp_path.glob("cp_*.json") if not path.name.endswith(".storage.json"))
 
@@ -137,10 +139,12 @@ def test_a_checkpoint_that_was_changed_is_refused(desk: Desk, tmp_path: Path, ch
     assert "\n" not in refused.value.message
 
 
-def test_a_checkpoint_of_another_mission_is_refused(desk: Desk, saved: tuple[Path, CheckpointFile, object]) -> None:
-    """Of another trace, and of other steps of this one."""
+def test_a_checkpoint_of_another_mission_is_rejected(
+    driver: PoolDriver, saved: tuple[Path, CheckpointFile, object]
+) -> None:
+    """Includes another trace, and other steps of the same one."""
     folder, made, _ = saved
-    trace, path = desk.bundle.trace, checkpoint_path(folder, made.id)
+    trace, path = driver.bundle.trace, checkpoint_path(folder, made.id)
     first = trace.subgoal_traces[0]
     shorter = first.model_copy(update={"actions_taken": first.actions_taken[1:]})
 
@@ -150,13 +154,13 @@ def test_a_checkpoint_of_another_mission_is_refused(desk: Desk, saved: tuple[Pat
         read_checkpoint(path, trace.model_copy(update={"id": "other", "mission_id": "other"}))
 
 
-def test_deleting_keeps_what_others_have(desk: Desk, tmp_path: Path) -> None:
-    """Documents are kept once for all checkpoints."""
-    line = desk.open()
-    first = make(desk, line, tmp_path)
-    second = desk.portal.call(
+def test_deleting_a_checkpoint_keeps_shared_documents(driver: PoolDriver, tmp_path: Path) -> None:
+    """Documents are stored once for all checkpoints."""
+    context = driver.open()
+    first = make(driver, context, tmp_path)
+    second = driver.portal.call(
         save_checkpoint,
-        line,
+        context,
         tmp_path,
         CheckpointInfo(branch="main", reason="automatic", now=NOW.replace(minute=7)),
     )
@@ -168,12 +172,12 @@ def test_deleting_keeps_what_others_have(desk: Desk, tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_making_a_checkpoint_changes_nothing(desk: Desk, tmp_path: Path) -> None:
-    """A mission with one after each step goes as one without."""
-    watched, left_alone = desk.open(), desk.open()
+def test_creating_checkpoints_does_not_affect_the_mission(driver: PoolDriver, tmp_path: Path) -> None:
+    """A run with a checkpoint after each step equals a run without."""
+    watched, left_alone = driver.open(), driver.open()
     while watched.next_step is not None:
-        make(desk, watched, tmp_path / str(watched.iteration))
-        desk.step(watched)
-        desk.step(left_alone)
+        make(driver, watched, tmp_path / str(watched.iteration))
+        driver.step(watched)
+        driver.step(left_alone)
 
-    assert watched.digests == left_alone.digests
+    assert watched.observed.digests == left_alone.observed.digests

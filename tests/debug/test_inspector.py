@@ -25,71 +25,73 @@ if TYPE_CHECKING:
     from eikon_engine.debug.replay_context import ReplayContext
     from eikon_engine.debug.results import Inspection, LocateResult
 
+pytestmark = pytest.mark.browser
+
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 BEFORE_QUANTITY = 9
 """How many steps of the mission are done before the quantity is filled in."""
 EVERY = ("pages", "picture", "next", "network", "storage", "console", "divergences")
 
 
-class Stand(NamedTuple):
-    """A line that stands still, the loop that it lives in, and where files go."""
+class PausedContext(NamedTuple):
+    """A paused context, its event loop, and the folder for files."""
 
     portal: BlockingPortal
-    line: ReplayContext
+    context: ReplayContext
     folder: Path
 
     def look(self, what: InspectedPart = "all", page: int = 0) -> Inspection:
         """Inspect it."""
-        return self.portal.call(inspect_context, self.line, what, self.folder, page)
+        return self.portal.call(inspect_context, self.context, what, self.folder, page)
 
     def find(self, selector: str, frame: str = "") -> LocateResult:
-        """Ask what a selector matches in its first page."""
-        return self.portal.call(locate_in_context, self.line, selector, 0, frame)
+        """Return what a selector matches in the first page."""
+        return self.portal.call(locate_in_context, self.context, selector, 0, frame)
 
     def run_to(self, iteration: int) -> None:
-        """Do steps."""
-        self.portal.call(_advance, self.line, iteration)
+        """Run steps."""
+        self.portal.call(_advance, self.context, iteration)
 
     def run(self, expression: str) -> None:
-        """Change the page by hand."""
-        assert self.portal.call(self.line.evaluate, expression).error is None
+        """Change the page with JavaScript."""
+        assert self.portal.call(self.context.evaluate, expression).error is None
 
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[tuple[BlockingPortal, ContextPool]]:
-    """Run one browser for all lines of this module."""
+    """Open one pool for all tests of this module."""
     with start_blocking_portal() as portal:
         bundle = open_bundle(TRACES / "shop_passing")
-        with portal.wrap_async_context_manager(open_context_pool(bundle, ContextOptions())) as lines:
-            yield portal, lines
+        with portal.wrap_async_context_manager(open_context_pool(bundle, ContextOptions())) as pool:
+            yield portal, pool
 
 
-def stand(opened: tuple[BlockingPortal, ContextPool], bundle: str, iteration: int, folder: Path) -> Stand:
-    """Bring a fresh line of a bundled mission to a place."""
-    portal, lines = opened
-    made = Stand(portal, portal.call(lines.open, open_bundle(TRACES / bundle)), folder)
+def paused_at(opened: tuple[BlockingPortal, ContextPool], bundle: str, iteration: int, folder: Path) -> PausedContext:
+    """Open a context of a bundled mission, and run it to an iteration."""
+    portal, pool = opened
+    made = PausedContext(portal, portal.call(pool.open, open_bundle(TRACES / bundle)), folder)
     made.run_to(iteration)
     return made
 
 
-async def _advance(line: ReplayContext, iteration: int) -> None:
-    while line.iteration < iteration:
-        async for _ in line.advance():
+async def _advance(context: ReplayContext, iteration: int) -> None:
+    while context.iteration < iteration:
+        async for _ in context.advance():
             pass
 
 
-def test_everything_at_a_pause_is_shown_and_the_mission_goes_on_as_if_nobody_had_looked(
+def test_inspecting_shows_everything_and_does_not_affect_the_mission(
     opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
 ) -> None:
-    """At several places, before and after which every step is faithful."""
-    here = stand(opened, "shop_passing", 0, tmp_path)
-    start = here.look()
-    here.run_to(BEFORE_QUANTITY)
-    seen, found = here.look(), here.find("#quantity")
-    here.run_to(here.line.step_count)
-    end = here.look()
+    """Every step before and after an inspection is faithful."""
+    paused = paused_at(opened, "shop_passing", 0, tmp_path)
+    start = paused.look()
+    paused.run_to(BEFORE_QUANTITY)
+    seen, found = paused.look(), paused.find("#quantity")
+    paused.run_to(paused.context.step_count)
+    end = paused.look()
 
-    verdicts = {verdict_of(each) for each in here.line.outcomes}
+    verdicts = {verdict_of(each) for each in paused.context.outcomes}
     assert verdicts == {"faithful"}
     assert (start.iteration, seen.iteration, end.iteration) == (0, 9, 29)
     assert end.next is None
@@ -99,7 +101,7 @@ def test_everything_at_a_pause_is_shown_and_the_mission_goes_on_as_if_nobody_had
 
 
 def shows_the_product(seen: Inspection, folder: Path) -> None:
-    """Check what an inspection before the quantity is filled in tells."""
+    """Check an inspection before the quantity is filled in."""
     assert seen.next is not None
     assert (seen.next.iteration, seen.next.tool, seen.next.label) == (10, "fill", seen.next.label)
     (target,) = seen.next.targets
@@ -123,15 +125,15 @@ def shows_the_product(seen: Inspection, folder: Path) -> None:
     assert (seen.console, seen.divergences) == ((), ())
 
 
-def test_a_target_that_would_not_bind_is_told_with_what_it_may_have_become(
+def test_an_unbindable_target_is_reported_with_candidates(
     opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
 ) -> None:
-    """Nothing, several, another one, a disabled one: before the action finds out."""
-    here = stand(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
+    """Missing, ambiguous, different and disabled targets are reported before the action runs."""
+    paused = paused_at(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
 
     def problem_after(expression: str) -> str:
-        here.run(expression)
-        seen = here.look("next")
+        paused.run(expression)
+        seen = paused.look("next")
         assert seen.next is not None
         (target,) = seen.next.targets
         named = [each.description for each in target.candidates or ()]
@@ -148,10 +150,10 @@ def test_a_target_that_would_not_bind_is_told_with_what_it_may_have_become(
     )
 
 
-def test_one_part_alone_can_be_asked_for(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
-    """All others are left out, and no file is written for them."""
-    here = stand(opened, "shop_failing", 1, tmp_path)
-    here.run("console.warn('careful'); setTimeout(() => { throw new Error('late') }); localStorage.setItem('k', 'v')")
+def test_one_part_can_be_inspected_alone(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
+    """All other parts are omitted, and no file is written for them."""
+    paused = paused_at(opened, "shop_failing", 1, tmp_path)
+    paused.run("console.warn('careful'); setTimeout(() => { throw new Error('late') }); localStorage.setItem('k', 'v')")
 
     asked: dict[str, InspectedPart] = {
         "pages": "page",
@@ -162,7 +164,7 @@ def test_one_part_alone_can_be_asked_for(opened: tuple[BlockingPortal, ContextPo
         "console": "console",
         "divergences": "divergences",
     }
-    seen = {name: here.look(what) for name, what in asked.items()}
+    seen = {name: paused.look(what) for name, what in asked.items()}
 
     for name, inspection in seen.items():
         assert [each for each in EVERY if getattr(inspection, each) is not None] == [name]
@@ -176,64 +178,62 @@ def test_one_part_alone_can_be_asked_for(opened: tuple[BlockingPortal, ContextPo
 
 
 def test_divergences_so_far_are_shown(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
-    """Those of the steps that were done, as soon as there are some."""
-    here = stand(opened, "shop_diverging", 1, tmp_path)
-    assert here.look("divergences").divergences == ()
+    """They are those of the done steps."""
+    paused = paused_at(opened, "shop_diverging", 1, tmp_path)
+    assert paused.look("divergences").divergences == ()
 
-    while verdict_of(here.line.outcomes[-1]) != "diverged":
-        here.run_to(here.line.iteration + 1)
+    while verdict_of(paused.context.outcomes[-1]) != "diverged":
+        paused.run_to(paused.context.iteration + 1)
 
-    told = here.line.outcomes[-1].outcome
-    assert isinstance(told, ActionOutcome)
-    assert here.look("divergences").divergences == told.divergences != ()
+    output = paused.context.outcomes[-1].outcome
+    assert isinstance(output, ActionOutcome)
+    assert paused.look("divergences").divergences == output.divergences != ()
 
 
-def test_pages_and_selectors_that_are_not_there_are_refused(
+def test_unknown_pages_and_invalid_selectors_are_rejected(
     opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
 ) -> None:
-    """With what is there; none is taken for another one."""
-    here = stand(opened, "shop_passing", 0, tmp_path)
+    """The message lists the open pages; no other page is used instead."""
+    paused = paused_at(opened, "shop_passing", 0, tmp_path)
 
     for what in ("page", "storage", "all"):
         with pytest.raises(PageMissingError, match=r"page 4 .* is not open; open pages: 0"):
-            here.look(what, page=4)
+            paused.look(what, page=4)
     with pytest.raises(ActionRejectedError, match=r"looking for \[\["):
-        here.find("[[")
+        paused.find("[[")
     with pytest.raises(PageMissingError, match="no frame '7'"):
-        here.find("p", frame="7")
+        paused.find("p", frame="7")
 
 
-def test_a_first_page_that_is_closed_hides_nothing_else(
-    opened: tuple[BlockingPortal, ContextPool], tmp_path: Path
-) -> None:
-    """Where everything is asked for, and no page by name, the rest is still shown."""
-    here = stand(opened, "shop_passing", 0, tmp_path)
-    first = here.line.session.page(0)
+def test_a_closed_first_page_hides_nothing_else(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
+    """An inspection of everything shows the remaining pages."""
+    paused = paused_at(opened, "shop_passing", 0, tmp_path)
+    first = paused.context.session.page(0)
     assert first is not None
-    here.portal.call(here.line.session.context.new_page)
-    here.portal.call(first.close)
+    paused.portal.call(paused.context.session.context.new_page)
+    paused.portal.call(first.close)
 
-    seen = here.look()
+    seen = paused.look()
 
     assert seen.picture is not None
     assert (seen.picture.path, seen.picture.problem) == (None, "the page is not open")
     assert seen.storage == ()
 
 
-def test_what_was_found_is_told_in_lines(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
-    """With what to look at, and what a target may have become."""
-    here = stand(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
-    here.run("quantity.id = 'amount'; console.log('one\\n\\x1b[2Jtwo')")
+def test_inspections_are_rendered_as_lines(opened: tuple[BlockingPortal, ContextPool], tmp_path: Path) -> None:
+    """They show what to look at, and candidates for a target."""
+    paused = paused_at(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
+    paused.run("quantity.id = 'amount'; console.log('one\\n\\x1b[2Jtwo')")
 
-    told = render_inspection(here.look()).splitlines()
-    found = render_locate_result(here.find("rating-stars .star")).splitlines()
+    output = render_inspection(paused.look()).splitlines()
+    found = render_locate_result(paused.find("rating-stars .star")).splitlines()
 
-    assert told[0] == "9 of 29 steps done; JavaScript was run manually before this point"
-    assert told[1].startswith("next: 10 fill #quantity")
-    assert "  target #quantity matches 0 elements now" in told
-    assert "    would not bind now: #quantity: expected one element, found none" in told
-    assert any(line.startswith("    did you mean <input#amount>") for line in told)
-    assert "divergences so far: none" in told
-    assert any(line.startswith("  page 0 log: one \\x1b[2Jtwo") for line in told)
+    assert output[0] == "9 of 29 steps done; JavaScript was run manually before this point"
+    assert output[1].startswith("next: 10 fill #quantity")
+    assert "  target #quantity matches 0 elements now" in output
+    assert "    would not bind now: #quantity: expected one element, found none" in output
+    assert any(context.startswith("    did you mean <input#amount>") for context in output)
+    assert "divergences so far: none" in output
+    assert any(context.startswith("  page 0 log: one \\x1b[2Jtwo") for context in output)
     assert found[0] == "rating-stars .star matches 5 elements of page 0"
     assert len(found) == 6

@@ -1,4 +1,4 @@
-"""What a way waited for in vain: doing it again lets the same time pass in fewer steps, and comes to the same state."""
+"""Repeating a known timeout: the same page time passes in fewer polls, and the state is equal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from eikon_engine.debug.commands import BranchInsert, Resume, Rewind, Step
 from eikon_engine.record import open_recorder
 from eikon_engine.trace.actions import Click, Navigate, Note, SelectorCondition, WaitFor
 from eikon_engine.trace.target import Target
-from tests.debug.in_process import driven
+from tests.debug.in_process import in_process_session
 from tests.sites.static import serve_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.trace.actions import Action
+
+pytestmark = pytest.mark.browser
 
 PAGE = """<!doctype html><title>Ticks</title><p id=said></p><script>
 const seen = [];
@@ -39,12 +41,12 @@ async def _record(folder: Path) -> None:
     with serve_folder(site) as url:
         recorder = open_recorder(folder / "bundle", mission_text="Wait", mission_id="wait")
         async with recorder as mission, mission.subgoal("Look"):
-            await mission.run(Navigate(url=f"{url}/ticks.html"))
-            await mission.run(Note(text="done"))
+            await mission.perform(Navigate(url=f"{url}/ticks.html"))
+            await mission.perform(Note(text="done"))
 
 
-def test_what_was_waited_for_in_vain_is_looked_for_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Timers of the page fire when they did, the clock stands where it did, and every layer is equal."""
+def test_a_known_timeout_is_polled_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Page timers fire at the same moments, the clock stops at the same time, and every layer is equal."""
     strides: list[float] = []
     tick = PageStabilizer.pass_time_waiting
 
@@ -54,7 +56,7 @@ def test_what_was_waited_for_in_vain_is_looked_for_less_often(tmp_path: Path, mo
 
     async def work() -> tuple[str, str, list[float], list[float], tuple[str, int]]:
         await _record(tmp_path)
-        async with driven(tmp_path / "sessions", tmp_path / "bundle") as session:
+        async with in_process_session(tmp_path / "sessions", tmp_path / "bundle") as session:
             await session.do(Step())
             for name, action in zip(("again", None), WAITS, strict=True):
                 await session.do(BranchInsert(name=name, action=action))

@@ -1,4 +1,4 @@
-"""Checkpoints that a timeline does not have."""
+"""Looking up checkpoints in a timeline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.debug.timelines import branch, checkpoint
         (5, "available: cp_3, 'label 4' and 3 more; eikon debug checkpoint list shows all"),
     ],
 )
-def test_an_unknown_checkpoint_is_told_with_the_last_ones(count: int, told: str) -> None:
+def test_an_unknown_checkpoint_is_reported_with_the_latest_ones(count: int, told: str) -> None:
     """Two are named, the others counted."""
     made = tuple(checkpoint(f"cp_{each}", each, "" if each % 2 else f"label {each}") for each in range(count))
     timeline = Timeline(session_id="s", mission_id="m", branches=(branch("main", checkpoints=made),))

@@ -1,4 +1,4 @@
-"""What a person sees in the window of a session, and is told in the end, beside what was taken."""
+"""The toolbar of an interactive recording, and its notes at the end."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import pytest
 from eikon_engine.debug.branches.interactive import END_HINT
 from eikon_engine.debug.commands import BranchRecord, RunTo
 from tests.debug.conftest import PASSING
-from tests.debug.in_process import driven
+from tests.debug.in_process import in_process_session
 from tests.record.interactive.person import READY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 LISTEN = """() => {
-  const { hand } = window.__eikon__, show = hand.show;
+  const { recorder } = window.__eikon__, show = recorder.show;
   window.shown = [];
-  hand.show = (...told) => { window.shown.push(told); show(...told); };
+  recorder.show = (...values) => { window.shown.push(values); show(...values); };
 }"""
-"""Keep what the bar is told: nobody can look into its closed shadow root."""
+"""Record what the toolbar shows: its shadow root is closed."""
 IN_PLACE = "() => getComputedStyle(document.querySelector('eikon-recorder')).position"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acted:
-    """What there was to see, and what was told."""
+    """What the toolbar showed, and what was recorded."""
 
     shown: list[list[object]]
     in_popup: str
@@ -37,8 +39,8 @@ class Acted:
 
 
 async def act(parent: Path) -> Acted:
-    """Open the help, close it, name a subgoal, and let the page ask for something that nobody recorded."""
-    async with driven(parent, PASSING) as session:
+    """Open and close the help, begin a subgoal, and let the page send an unrecorded request."""
+    async with in_process_session(parent, PASSING) as session:
         await session.do(RunTo(iteration=1))
         await session.do(BranchRecord(change="begin", name="by-hand"))
         page = session.page
@@ -55,7 +57,7 @@ async def act(parent: Path) -> Acted:
         await page.keyboard.type("Pay")
         await page.keyboard.press("Enter")
         await page.evaluate("() => fetch('/nowhere').catch(() => {})")
-        await page.wait_for_function("() => window.shown.some(told => told[0] === 2)")
+        await page.wait_for_function("() => window.shown.some(values => values[0] === 2)")
         shown = await page.evaluate("() => window.shown")
         await session.do(BranchRecord(change="end"))
         return Acted(
@@ -72,19 +74,19 @@ def acted(tmp_path_factory: pytest.TempPathFactory) -> Acted:
     return asyncio.run(act(tmp_path_factory.mktemp("sessions")))
 
 
-def test_the_bar_counts_what_was_taken_and_says_how_it_is_taken(acted: Acted) -> None:
-    """Its own button for the end does nothing in a session, so it names the command."""
+def test_the_toolbar_counts_actions_and_names_the_ending_command(acted: Acted) -> None:
+    """Its own finish button does nothing in a session."""
     assert acted.shown[-1] == [2, END_HINT]
-    assert [change.split(" ")[3] for change in acted.changes[:3]] == ["click", "switch", "click"]
+    assert [change.split(" ")[2] for change in acted.changes[:3]] == ["click", "switch", "click"]
 
 
-def test_the_bar_keeps_its_place_in_a_popup(acted: Acted) -> None:
-    """The document in which it was made gives way to the one that the popup shows."""
+def test_the_toolbar_keeps_its_position_in_a_popup(acted: Acted) -> None:
+    """The popup's first document is replaced by the one it shows."""
     assert acted.in_popup == "fixed"
 
 
-def test_what_cannot_be_taken_is_told(acted: Acted) -> None:
-    """A subgoal has no place on a branch, and a page that asks in vain may show what no step leads to."""
+def test_actions_that_cannot_be_recorded_are_reported(acted: Acted) -> None:
+    """A branch cannot begin a subgoal, and a blocked request may leave a state that no step reaches."""
     subgoal, blocked = acted.notes[:2]
 
     assert subgoal == "branches cannot begin subgoals; 'Pay' was ignored"

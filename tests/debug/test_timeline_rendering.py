@@ -28,33 +28,33 @@ mission buy_a_banana, session s1
 │       │       └── ✓ 5 press Enter (new)
 │       ├── ✓ 5 fill #coupon with 'FRUIT' (new)
 │       ├── ▶ here: 5 of 7 steps done
-│       └── · 2 steps to come
+│       └── · 2 steps left
 ├── ? 4 assert 1 of .card: unverifiable
 ├── ◆ divergence [cp_4_170]
 ├── ✗ 5 click #redeem: diverged
-└── · 1 step to come
+└── · 1 step left
 """
 
 _LETTERS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)
 
 
 def picture(timeline: Timeline) -> Element:
-    """Draw a timeline, and read the picture."""
+    """Draw a timeline, and parse the SVG."""
     return fromstring(render_timeline_svg(timeline))  # noqa: S314 - our own document
 
 
 def written(drawn: Element) -> list[str]:
-    """Return the texts of a picture, from top to bottom."""
+    """Return the texts of an SVG, from top to bottom."""
     return [each.text or "" for each in drawn.iter(f"{SVG}text")]
 
 
-def test_a_timeline_is_drawn_as_a_tree_with_branches_where_they_fork() -> None:
-    """Checkpoints, verdicts, the place of the session, and what is still to come."""
+def test_the_text_timeline_shows_branches_at_their_forks() -> None:
+    """It has checkpoints, verdicts, the position and upcoming steps."""
     assert render_timeline_text(shop_timeline()) == TREE
 
 
-def test_the_active_branch_stands_out() -> None:
-    """In words, and in colour where there is some."""
+def test_the_active_branch_is_marked() -> None:
+    """It is marked in words, and in colour on a terminal that has it."""
     bold_green = "\x1b[1;32m"
 
     assert f"{bold_green}● with <coupon> & more" in render_timeline_text(shop_timeline(), colour=True)
@@ -64,8 +64,8 @@ def test_the_active_branch_stands_out() -> None:
     assert "\x1b" not in render_timeline_text(shop_timeline())
 
 
-def test_lines_are_broken_where_the_terminal_is_narrow() -> None:
-    """Nothing is cut off."""
+def test_lines_wrap_on_a_narrow_terminal() -> None:
+    """No text is truncated."""
     narrow = render_timeline_text(shop_timeline(), width=40)
 
     assert max(map(len, narrow.splitlines())) <= 40
@@ -73,8 +73,8 @@ def test_lines_are_broken_where_the_terminal_is_narrow() -> None:
     assert plain == re.sub(r"[\s│├└─]", "", TREE)
 
 
-def test_the_picture_has_everything_that_the_text_has() -> None:
-    """In the same order; what is long is broken into lines."""
+def test_the_image_has_everything_that_the_text_has() -> None:
+    """The order is the same; long texts wrap."""
     texts = "\n".join(written(picture(shop_timeline())))
 
     for line in TREE.splitlines()[1:]:
@@ -83,8 +83,8 @@ def test_the_picture_has_everything_that_the_text_has() -> None:
         assert first in texts
 
 
-def test_the_picture_marks_the_active_branch_and_the_place_of_the_session() -> None:
-    """By classes that its style has colours for, in light and in dark."""
+def test_the_image_marks_the_active_branch_and_the_position() -> None:
+    """Its style has light and dark colours for their classes."""
     drawn = picture(shop_timeline())
 
     names = [each.text for each in drawn.iter(f"{SVG}text") if "active" in each.get("class", "").split()]
@@ -94,8 +94,8 @@ def test_the_picture_marks_the_active_branch_and_the_place_of_the_session() -> N
 
 
 @pytest.mark.parametrize("draw", [render_timeline_text, render_timeline_svg])
-def test_texts_of_pages_cannot_break_out(draw: object) -> None:
-    """Neither of a terminal nor of a picture."""
+def test_page_texts_are_escaped(draw: object) -> None:
+    """They can inject neither terminal sequences nor markup."""
     evil = "</text><script>alert(1)</script>\x1b[2J\u202e\n\x00\ud800"
     timeline = Timeline(
         session_id=evil,
@@ -113,8 +113,8 @@ def test_texts_of_pages_cannot_break_out(draw: object) -> None:
         drawn.encode()
 
 
-def test_branches_without_a_parent_are_drawn_all_the_same() -> None:
-    """Once each, also where a file that was changed by hand has them in a circle."""
+def test_branches_without_a_parent_are_drawn() -> None:
+    """Each is drawn once, also if an edited file makes them circular."""
     timeline = Timeline(
         session_id="s",
         mission_id="m",
@@ -132,8 +132,8 @@ def test_branches_without_a_parent_are_drawn_all_the_same() -> None:
     assert sorted(heads) == ["a", "b", "c", "d"]
 
 
-def test_a_branch_is_drawn_once_where_two_checkpoints_have_its_name() -> None:
-    """As a file that was changed by hand may have it."""
+def test_a_branch_is_drawn_once_if_two_checkpoints_name_it() -> None:
+    """An edited file may contain this."""
     main = branch("main", checkpoints=(checkpoint("cp", 0), checkpoint("cp", 1)))
     timeline = Timeline(session_id="s", mission_id="m", branches=(main, branch("a", parent="main", at="cp")))
 
@@ -142,7 +142,7 @@ def test_a_branch_is_drawn_once_where_two_checkpoints_have_its_name() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), _LETTERS), min_size=1, max_size=6), st.data())
 def test_every_timeline_can_be_drawn(shapes: list[tuple[int, int, str]], data: st.DataObject) -> None:
-    """Every branch once, no row on another one, no text of more than a few lines."""
+    """Every branch appears once, rows do not overlap, and no text has more than a few lines."""
     branches = [
         branch(
             f"b{number}",

@@ -1,6 +1,6 @@
-"""`branch record`: a person acts in the window of a session, and what was done becomes the next steps of a branch.
+"""`branch record`: actions of the user in the session window become steps of a branch.
 
-The session runs in this process without a window; the person's pointer and keys come through the page itself.
+The session runs in this process without a window; the test acts in its pages with Playwright, as a user would.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eikon_engine.debug.commands import BranchRecord, BranchSkip, Inspect, Rewin
 from eikon_engine.errors import BranchError, SessionBusyError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from tests.debug.conftest import PASSING
-from tests.debug.in_process import driven
+from tests.debug.in_process import in_process_session
 from tests.record.interactive.person import READY
 
 if TYPE_CHECKING:
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from eikon_engine.debug.timeline import Branch, Timeline
     from eikon_engine.trace.bundle import Bundle
 
+pytestmark = pytest.mark.browser
+
 HERE = 12
 """The product page: what a person does next is written there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What became of what a person did."""
+    """The results of interactive recordings."""
 
     begun: Any
     discarded: Any
@@ -52,31 +54,31 @@ class Recorded:
 
     @property
     def branch(self) -> Branch:
-        """Return the branch that was made for it."""
+        """Return the branch of the recording."""
         return self.timeline.active
 
 
 async def act(page: Page) -> None:
-    """Choose another paper, and another number, as a person does: with a pointer and keys."""
+    """Choose another wrapping and another quantity with mouse and keyboard."""
     await page.wait_for_function(READY)
     await page.locator("#wrap-red").click()
     await page.locator("#quantity").click()
     await page.keyboard.press("Control+a")
     await page.keyboard.type("4")
     await page.locator("#gift").click()
-    await asyncio.sleep(0.2)  # what was told last is on its way
+    await asyncio.sleep(0.2)  # the last report may still be in transit
 
 
 async def shown(page: Page) -> str:
-    """Return what the form of the product holds."""
+    """Return the values of the product form."""
     text = "() => [document.querySelector('#quantity').value, document.querySelector('#gift').checked].join()"
     return str(await page.evaluate(text))
 
 
 async def record(parent: Path) -> Recorded:
-    """Act and discard it, do nothing and end it, act and end it; then go back, and do it once more."""
+    """Record and discard, record nothing, record and end; then rewind, and run the steps again."""
     refused: list[str] = []
-    async with driven(parent, PASSING) as session:
+    async with in_process_session(parent, PASSING) as session:
         for change in ("end", "discard"):
             with pytest.raises(BranchError) as none:
                 await session.do(BranchRecord(change=change))
@@ -100,7 +102,7 @@ async def record(parent: Path) -> Recorded:
         seen.append(await shown(session.page))
         await session.do(Rewind(iteration=HERE, force=True))
         again = await session.do(Step(count=3))
-        while session.journey.next_label is not None:
+        while session.debug_session.position.next is not None:
             await session.do(BranchSkip(reason="the cart is another one"))
         return Recorded(
             begun=begun,
@@ -114,8 +116,8 @@ async def record(parent: Path) -> Recorded:
             changes=tuple(each.change for each in session.events("branch_changed")),
             again=again,
             rewound=session.events("rewind")[-1],
-            timeline=session.journey.timeline,
-            bundle=session.journey.history.bundle,
+            timeline=session.debug_session.timeline,
+            bundle=session.debug_session.history.bundle,
         )
 
 
@@ -125,21 +127,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return asyncio.run(record(tmp_path_factory.mktemp("sessions")))
 
 
-def test_a_person_begins_on_a_branch_of_its_own(recorded: Recorded) -> None:
-    """The recording itself is never changed: a branch is made where the session stands."""
+def test_an_interactive_recording_creates_a_branch(recorded: Recorded) -> None:
+    """The recording itself never changes; the branch starts at the current position."""
     assert (recorded.begun["branch"], recorded.begun["iteration"]) == ("by-hand", HERE)
     assert [each.name for each in recorded.timeline.branches] == ["main", "by-hand"]
 
 
-def test_what_is_discarded_leaves_nothing(recorded: Recorded) -> None:
-    """The pages are as they were, and so are the steps to come; the same holds where nothing was done."""
+def test_a_discarded_recording_leaves_nothing(recorded: Recorded) -> None:
+    """Pages and upcoming steps are as before, also after a recording without actions."""
     assert recorded.seen[0] == recorded.seen[1] == "3,true"
     assert (recorded.discarded["iteration"], recorded.discarded["step_count"]) == (HERE, recorded.begun["step_count"])
     assert recorded.nothing == recorded.discarded
 
 
-def test_what_a_person_did_is_done_as_steps(recorded: Recorded) -> None:
-    """Each is told, performed after the way back, and leads to the page that the person saw."""
+def test_recorded_actions_run_as_steps(recorded: Recorded) -> None:
+    """Each is reported, run after the rewind, and leads to the page that the user saw."""
     assert recorded.seen[2] == "4,false"
     assert (recorded.taken["iteration"], recorded.taken["step_count"]) == (HERE + 3, recorded.begun["step_count"] + 3)
     by_hand = [change.removeprefix("recorded interactively: ") for change in recorded.changes[:3]]
@@ -150,24 +152,24 @@ def test_what_a_person_did_is_done_as_steps(recorded: Recorded) -> None:
     ]
 
 
-def test_what_a_person_did_is_verified_when_it_is_done_again(recorded: Recorded) -> None:
-    """The way back shows what it showed, and each step is compared with what it showed the first time."""
+def test_recorded_actions_are_verified_by_a_rewind(recorded: Recorded) -> None:
+    """Each step is compared with its first run."""
     assert recorded.rewound.verified == (HERE + 1) * 10
     assert (recorded.taken["verdict"], recorded.again["verdict"]) == ("unverifiable", "faithful")
 
 
-def test_what_a_person_did_replays(recorded: Recorded, tmp_path: Path) -> None:
-    """The branch is a bundle in which what was done by hand is as well known as what was recorded."""
+def test_recorded_actions_replay_faithfully(recorded: Recorded, tmp_path: Path) -> None:
+    """The branch bundle knows recorded actions as well as those of the mission."""
     outcome = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(recorded.bundle.root)
 
     assert outcome.verdict == "faithful"
     assert sum(len(subgoal.steps) for subgoal in recorded.bundle.trace.subgoal_traces) == HERE + 3
 
 
-def test_what_cannot_be_is_refused(recorded: Recorded) -> None:
-    """Ending what has not begun, beginning twice, and looking while a person acts; each says what to do."""
+def test_invalid_recording_commands_are_rejected(recorded: Recorded) -> None:
+    """Ending without a recording, beginning twice and inspecting meanwhile each say what to do."""
     none, again, twice, busy = recorded.refused
 
     assert none == again == "branch record: no recording is active; begin one"
     assert "end or discard it" in twice
-    assert "branch record end, or branch record discard" in busy
+    assert "run branch record end or branch record discard" in busy

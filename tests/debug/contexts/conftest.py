@@ -1,4 +1,4 @@
-"""One recorded mission, and one browser with lines, for all tests of this folder."""
+"""One recorded mission and one browser for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eikon_engine.debug.context_pool import ContextOptions, open_context_pool
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
-from tests.debug.lines.desk import WHO, Desk
+from tests.debug.contexts.pool_driver import WHO, PoolDriver
 from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, SECRET, count_up
 from tests.replay.shared_browsers import SHARED
 from tests.sites.static import serve_folder
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def portal() -> Iterator[BlockingPortal]:
-    """Run one event loop beside the tests."""
+    """Run an event loop in another thread."""
     with start_blocking_portal() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """Record the mission on the page that counts."""
+    """Record the mission on the counter page."""
     folder = tmp_path_factory.mktemp("counter")
     SHARED.run(_record(folder))
     return open_bundle(folder / "bundle")
@@ -42,22 +42,22 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 @pytest.fixture(scope="session")
 def options() -> ContextOptions:
-    """Give the secret of the mission."""
+    """Return options with the secret of the mission."""
     return ContextOptions(replay=ReplayOptions(secrets={SECRET: WHO}))
 
 
 @pytest.fixture(scope="session")
-def shared(portal: BlockingPortal, counter: Bundle, options: ContextOptions) -> Iterator[Desk]:
-    """Run one browser for all lines."""
-    with portal.wrap_async_context_manager(open_context_pool(counter, options)) as lines:
-        yield Desk(portal, lines, counter)
+def shared(portal: BlockingPortal, counter: Bundle, options: ContextOptions) -> Iterator[PoolDriver]:
+    """Open one pool for all tests."""
+    with portal.wrap_async_context_manager(open_context_pool(counter, options)) as pool:
+        yield PoolDriver(portal, pool, counter)
 
 
 @pytest.fixture
-def desk(shared: Desk) -> Iterator[Desk]:
-    """Give a browser without lines, and leave none behind."""
+def driver(shared: PoolDriver) -> Iterator[PoolDriver]:
+    """Return a pool without contexts, and close all contexts afterwards."""
     yield shared
-    shared.portal.call(shared.lines.close)
+    shared.portal.call(shared.pool.close)
 
 
 async def _record(folder: Path) -> None:

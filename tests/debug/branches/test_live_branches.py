@@ -1,4 +1,4 @@
-"""The workflow that branches are for: run to a failure, go back, go another way, pass."""
+"""The workflow of branches: run to a failure, rewind, change the steps, pass."""
 
 from __future__ import annotations
 
@@ -38,40 +38,42 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
+pytestmark = pytest.mark.browser
+
 VOUCHER = 4
 """The step that fails."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """What the workflow left."""
+    """The results of the workflow."""
 
     parent: Bundle
     failed: ActionOutcome
     blocked: tuple[ActionOutcome, ...]
-    """What the other way came to without the live site."""
+    """Outcomes of the branch without the live site."""
     sealed: BranchBundle
-    """The branch that was gone so."""
+    """That branch."""
     notes: tuple[str, ...]
-    """What was told of it beside its steps."""
+    """Its notes."""
     kept: tuple[Verdict, ...]
-    """What the line of that way says of its steps."""
+    """The verdicts of its steps in its context."""
     passed: tuple[ActionOutcome, ...]
     branch: BranchBundle
     asked: tuple[str, ...]
-    """What the shop was asked for while the branch was gone."""
+    """The requests that the shop received while the branch ran."""
 
 
 async def record(folder: Path, url: str) -> Bundle:
-    """Record a mission that fails at its last step: the cart has no button for vouchers."""
+    """Record a mission that fails at its last step: the cart has no voucher button."""
     options = RecordOptions(redact=False)  # the shop has to know the cart again
     async with open_recorder(folder, mission_text="Pay less", mission_id="voucher", options=options) as mission:
         with suppress(ActionError):
             async with mission.subgoal("Redeem a voucher", subgoal_id="redeem"):
-                await mission.run(Navigate(url=f"{url}/product/1"))
-                await mission.run(click("#add-to-cart"))
-                await mission.run(click("#cart-link"))
-                await mission.run(click("#redeem-voucher").model_copy(update={"timeout_ms": 500}))
+                await mission.perform(Navigate(url=f"{url}/product/1"))
+                await mission.perform(click("#add-to-cart"))
+                await mission.perform(click("#cart-link"))
+                await mission.perform(click("#redeem-voucher").model_copy(update={"timeout_ms": 500}))
     return open_bundle(folder)
 
 
@@ -88,42 +90,42 @@ def with_coupon(branch: BranchBundle) -> BranchBundle:
     return branch
 
 
-async def walked(walk: BranchRunner) -> tuple[tuple[ActionOutcome, ...], tuple[str, ...]]:
-    """Go to the end; return what the actions came to, and what was told beside them."""
-    events = [event async for event in steps(walk)]
-    walk.finish()
+async def walked(runner: BranchRunner) -> tuple[tuple[ActionOutcome, ...], tuple[str, ...]]:
+    """Run to the end; return the action outcomes and the notes."""
+    events = [event async for event in steps(runner)]
+    runner.finish()
     taken = (event.outcome for event in events if isinstance(event, ActionPerformed))
     notes = tuple(event.text for event in events if isinstance(event, Note))
     return tuple(each for each in taken if isinstance(each, ActionOutcome)), notes
 
 
-async def steps(walk: BranchRunner | ReplayContext) -> AsyncIterator[Event]:
-    """Do all steps to come."""
-    line = walk.context if isinstance(walk, BranchRunner) else walk
-    while line.next_step is not None:
-        async for event in walk.advance():
+async def steps(runner: BranchRunner | ReplayContext) -> AsyncIterator[Event]:
+    """Run all remaining steps."""
+    context = runner.context if isinstance(runner, BranchRunner) else runner
+    while context.next_step is not None:
+        async for event in runner.advance():
             yield event
 
 
 async def work(folder: Path) -> Workflow:
-    """Run to the failure, go back, and go another way: sealed, then live."""
+    """Run to the failure, rewind, and run a sealed and then a live branch."""
     with serve_shop() as shop:
         parent = await record(folder / "voucher", shop.url)
-        async with open_context_pool(parent, ContextOptions(parked=0)) as lines:
-            line = await lines.open(parent)
-            taken = [event.outcome async for event in steps(line) if isinstance(event, ActionPerformed)]
-            way = History(bundle=parent, digests=line.digests)
+        async with open_context_pool(parent, ContextOptions(parked=0)) as pool:
+            context = await pool.open(parent)
+            taken = [event.outcome async for event in steps(context) if isinstance(event, ActionPerformed)]
+            history = History(bundle=parent, digests=context.observed.digests)
             other = with_coupon(start(parent, folder, "sealed", is_live=False))
             other = insert_step(other, len(other.steps) + 1, Navigate(url=f"{shop.url}/prices"), "compare")
-            sealed = BranchRunner((await lines.restore(way, VOUCHER - 1)).context, other)
+            sealed = BranchRunner((await pool.restore(history, VOUCHER - 1)).context, other)
             sealed.replan(sealed.branch)
             asked = len(shop.requests)
             blocked, notes = await walked(sealed)
             assert len(shop.requests) == asked
             branch = with_coupon(start(parent, folder, "coupon", is_live=True))
-            walk = BranchRunner((await lines.restore(way, VOUCHER - 1)).context, branch)
-            walk.replan(branch)
-            passed, _ = await walked(walk)
+            runner = BranchRunner((await pool.restore(history, VOUCHER - 1)).context, branch)
+            runner.replan(branch)
+            passed, _ = await walked(runner)
             return Workflow(
                 parent=parent,
                 failed=next(each for each in reversed(taken) if isinstance(each, ActionOutcome)),
@@ -132,37 +134,37 @@ async def work(folder: Path) -> Workflow:
                 notes=notes,
                 kept=tuple(map(verdict_of, sealed.context.outcomes)),
                 passed=passed,
-                branch=walk.branch,
+                branch=runner.branch,
                 asked=tuple(map(str, shop.requests[asked:])),
             )
 
 
 def ended(action: ActionOutcome) -> str | None:
-    """Say how an action ended."""
+    """Return how an action ended."""
     return None if action.result is None else action.result.kind
 
 
 def start(parent: Bundle, folder: Path, name: str, *, is_live: bool) -> BranchBundle:
-    """Begin a branch in front of the step that fails."""
+    """Create a branch before the failing step."""
     return forked(parent, folder / "branches", name=name, iteration=VOUCHER - 1, is_live=is_live)
 
 
 @pytest.fixture(scope="module")
 def workflow(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
-    """Go through it once."""
+    """Run it once."""
     return asyncio.run(work(tmp_path_factory.mktemp("workflow")))
 
 
-def test_another_way_passes_where_the_mission_failed(workflow: Workflow) -> None:
-    """The recorded failure comes again; the branch asks the live shop, and does what the mission wanted."""
+def test_a_live_branch_passes_where_the_mission_failed(workflow: Workflow) -> None:
+    """The recorded failure repeats; the branch requests the live shop and reaches the goal."""
     assert (workflow.failed.verdict, ended(workflow.failed)) == ("faithful", "failed")
     assert [ended(each) for each in workflow.passed] == ["ok"] * 4
     assert len(workflow.asked) == 1
     assert "coupon" in workflow.asked[0]
 
 
-def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workflow) -> None:
-    """The request is blocked; that is no finding about the mission, but it cannot be verified."""
+def test_a_sealed_branch_blocks_and_reports_unrecorded_requests(workflow: Workflow) -> None:
+    """The request is blocked; the step is unverifiable, not diverged."""
     entered = workflow.blocked[2]
 
     assert (entered.verdict, entered.divergences) == ("unverifiable", ())
@@ -172,8 +174,8 @@ def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workfl
     assert "it has no recorded result" in workflow.blocked[3].divergences[0].message
 
 
-def test_a_document_that_was_blocked_is_no_failure_of_the_mission(workflow: Workflow) -> None:
-    """The step fails as the document is blocked; what would have come is not known, then or later."""
+def test_a_blocked_document_is_no_failure_of_the_mission(workflow: Workflow) -> None:
+    """The step fails because the document was blocked; its result stays unknown."""
     compared = workflow.blocked[4]
 
     assert (compared.verdict, compared.divergences, ended(compared)) == ("unverifiable", (), "failed")
@@ -185,8 +187,8 @@ def test_a_document_that_was_blocked_is_no_failure_of_the_mission(workflow: Work
     assert find_failed_steps(workflow.sealed) == {workflow.sealed.steps[-2].id}
 
 
-def test_a_replay_knows_as_little_of_blocked_requests_as_the_walk(workflow: Workflow, tmp_path: Path) -> None:
-    """It blocks them again, and says of each that nobody knows what it leads to: that is no pass, and no finding."""
+def test_replays_of_a_branch_report_blocked_requests_as_unverifiable(workflow: Workflow, tmp_path: Path) -> None:
+    """A replay blocks them again, and neither passes nor diverges because of them."""
     run = SHARED.replay(workflow.sealed.bundle, ReplayOptions(artifacts_dir=tmp_path, reports=()))
     steps = [step for subgoal in run.outcome.subgoals for step in subgoal.steps]
 
@@ -200,7 +202,7 @@ def test_a_replay_knows_as_little_of_blocked_requests_as_the_walk(workflow: Work
 
 
 def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Path) -> None:
-    """The shop is gone; its answers lie in the branch, each at its moment."""
+    """The shop is gone; its responses are in the branch, each at its moment."""
     bundle = open_bundle(workflow.branch.bundle.root)
     runs = [
         SHARED.replay(bundle, ReplayOptions(artifacts_dir=tmp_path / str(number), reports=())) for number in range(2)
@@ -210,15 +212,15 @@ def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Pa
     assert all(run.outcome.network.unused == () for run in runs)
 
 
-def test_a_live_branch_is_no_patch(workflow: Workflow, tmp_path: Path) -> None:
-    """The recording has no answer to what it asks for."""
+def test_a_live_branch_cannot_be_saved_as_a_patch(workflow: Workflow, tmp_path: Path) -> None:
+    """The recording has no responses to its requests."""
     with pytest.raises(BranchError, match="it has 1 live responses"):
         save_as_patch(workflow.branch, tmp_path / "patch.json")
     assert not (tmp_path / "patch.json").exists()
 
 
-def test_the_difference_shows_where_the_ways_part(workflow: Workflow) -> None:
-    """The step that failed, those in its place, what they asked for, how both end."""
+def test_the_diff_shows_where_the_branches_diverge(workflow: Workflow) -> None:
+    """It lists the failed step, its replacements, their requests and both ends."""
     text = render_branch_diff(compare_bundles(("main", workflow.parent), ("coupon", workflow.branch.bundle)))
 
     assert "-   4 click #redeem-voucher  [target-missing]" in text

@@ -1,4 +1,4 @@
-"""What a session does not say: that a way is faithful of which that cannot be known, or that nothing stopped it."""
+"""Verdicts that a session must not claim: faithful if that is unknown, or complete if something stopped it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Navigate, Note
 from eikon_engine.trace.bundle import copy_bundle, open_bundle
 from eikon_engine.trace.patch import apply_patch, read_patch
-from tests.debug.in_process import driven
+from tests.debug.in_process import in_process_session
 from tests.sites.static import serve_folder
 
 if TYPE_CHECKING:
-    from tests.debug.in_process import Driven
+    from tests.debug.in_process import InProcessSession
+
+pytestmark = pytest.mark.browser
 
 TABLE = "<!doctype html><title>Prices</title><table><tr><th>Name<th>Price<tr><td>Banana<td>3</table>"
 OTHER = "<!doctype html><title>Other</title><p>Nothing to buy.</p>"
@@ -61,26 +63,26 @@ async def _record(folder: Path) -> None:
     with serve_folder(site) as url:
         recorder = open_recorder(folder / "bundle", mission_text="Read prices", mission_id="prices")
         async with recorder as mission, mission.subgoal("Read the table"):
-            await mission.run(Navigate(url=f"{url}/prices.html"))
+            await mission.perform(Navigate(url=f"{url}/prices.html"))
             await mission.skill("extract_table")
-            await mission.run(Navigate(url=f"{url}/other.html"))
+            await mission.perform(Navigate(url=f"{url}/other.html"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What a session said at one moment."""
+class Report:
+    """What a session reports at one position."""
 
-    stand: Any
+    position: Any
     branches: str
     checkpoints: str
     timeline: str
 
 
-def seen(session: Driven, stand: Any) -> Seen:  # noqa: ANN401 - JSON, as tests take it apart
-    """Ask for everything that shows a verdict."""
-    folder = session.journey.folder
-    return Seen(
-        stand=stand,
+def report_of(session: InProcessSession, position: Any) -> Report:  # noqa: ANN401 - JSON
+    """Return everything that shows a verdict."""
+    folder = session.debug_session.folder
+    return Report(
+        position=position,
         branches=list_branches(folder).text,
         checkpoints=list_checkpoints(folder).text,
         timeline=show_timeline(folder, "text", None).text,
@@ -88,16 +90,16 @@ def seen(session: Driven, stand: Any) -> Seen:  # noqa: ANN401 - JSON, as tests 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
-    """A session in which several ways were gone."""
+class Branches:
+    """A session that ran several branches."""
 
-    evaluated: Seen
+    evaluated: Report
     stopped: tuple[Any, ...]
     stepped: Any
     hits: tuple[int, ...]
-    skipped_first: Seen
-    again: Seen
-    skipped_last: Seen
+    skipped_first: Report
+    again: Report
+    skipped_last: Report
     saved: Any
     alone: dict[str, str]
     refused: tuple[str, ...]
@@ -107,33 +109,33 @@ class Ways:
 
 
 @pytest.fixture(scope="module")
-def ways(prices: Path, tmp_path_factory: pytest.TempPathFactory) -> Ways:
-    """Go several ways."""
+def branches_run(prices: Path, tmp_path_factory: pytest.TempPathFactory) -> Branches:
+    """Run several branches."""
     return asyncio.run(_go(prices, tmp_path_factory.mktemp("sessions")))
 
 
-async def skill_in_replays(session: Driven, prices: Path, parent: Path) -> dict[str, str]:
-    """Replay what there is of the branch without its session, and return what became of its skill, and the whole."""
-    branch, patched = session.journey.folder.branches / "first", parent / "patched"
+async def skill_in_replays(session: InProcessSession, prices: Path, parent: Path) -> dict[str, str]:
+    """Replay the branch in all its saved forms, and return the verdicts of its skill and of the replays."""
+    branch, patched = session.debug_session.folder.branches / "first", parent / "patched"
     patch = read_patch(parent / "first.json")
     copy_bundle(prices, apply_patch(open_bundle(prices).trace, patch), patched)
     found = {}
     for folder in (branch, patched, parent / "saved"):
         options = ReplayOptions(artifacts_dir=parent / f"run-{folder.name}", on_divergence="continue")
-        run = await run_replay(open_bundle(folder), options, (), session.journey.pool.launched)
+        run = await run_replay(open_bundle(folder), options, (), session.debug_session.pool.launched)
         (skill,) = (step for each in run.outcome.subgoals for step in each.steps if step.kind == "skill")
         found[folder.name] = f"{skill.verdict}, {run.outcome.verdict}"
     return found
 
 
-async def _go(prices: Path, parent: Path) -> Ways:
+async def _go(prices: Path, parent: Path) -> Branches:
     refused: list[str] = []
-    async with driven(parent, prices) as session:
+    async with in_process_session(parent, prices) as session:
         do = session.do
         await do(Step())
         await do(Evaluate(expression="window.k = 7"))
         await do(CheckpointCreate(label="touched"))
-        evaluated = seen(session, await do(Resume()))
+        evaluated = report_of(session, await do(Resume()))
 
         await do(Rewind(iteration=0, force=True))
         await do(BreakpointAdd(on="iteration", value=1))
@@ -146,9 +148,9 @@ async def _go(prices: Path, parent: Path) -> Ways:
 
         await do(Rewind(iteration=0, force=True))
         await do(BranchSkip(name="first"))
-        skipped_first = seen(session, await do(Resume()))
+        skipped_first = report_of(session, await do(Resume()))
         await do(Rewind(iteration=1, force=True))
-        again = seen(session, await do(Resume()))
+        again = report_of(session, await do(Resume()))
         saved = await do(BranchSave(name="first", form="trace", output=str(parent / "saved")))
         await do(BranchSave(name="first", form="patch", output=str(parent / "first.json")))
         again_alone = await skill_in_replays(session, prices, parent)
@@ -159,7 +161,7 @@ async def _go(prices: Path, parent: Path) -> Ways:
         await do(BranchSwitch(name="main"))
         await do(Rewind(iteration=0, force=True))
         await do(RunTo(iteration=2))
-        skipped_last = seen(session, await do(BranchSkip(name="last")))
+        skipped_last = report_of(session, await do(BranchSkip(name="last")))
 
         await do(BranchSwitch(name="main"))
         await do(Rewind(iteration=0, force=True))
@@ -170,17 +172,17 @@ async def _go(prices: Path, parent: Path) -> Ways:
         refused.append(beyond.value.message)
         await do(BranchEdit(iteration=2, fields={"action.timeout_ms": 9000}))
         listed = await do(Resume())
-        diff = diff_branches(session.journey.folder, "main", "longer").text
+        diff = diff_branches(session.debug_session.folder, "main", "longer").text
 
         trace = prices / "trace.json"
         before = trace.read_bytes()
         trace.write_bytes(before.replace(b"Read prices", b"Read other"))
         try:
             with pytest.raises(SessionError) as changed:
-                diff_branches(session.journey.folder, "main", "longer")
+                diff_branches(session.debug_session.folder, "main", "longer")
         finally:
             trace.write_bytes(before)
-        return Ways(
+        return Branches(
             evaluated=evaluated,
             stopped=stopped,
             stepped=stepped,
@@ -197,12 +199,12 @@ async def _go(prices: Path, parent: Path) -> Ways:
         )
 
 
-def test_a_way_on_which_javascript_was_run_is_not_faithful(ways: Ways) -> None:
-    """All its steps agree, but what was run may have changed what they do not show."""
-    touched = ways.evaluated
+def test_a_history_with_javascript_is_not_faithful(branches_run: Branches) -> None:
+    """All its steps agree, but the JavaScript may have changed what they do not show."""
+    touched = branches_run.evaluated
 
-    assert (touched.stand["verdict"], touched.stand["next"]) == ("unverifiable", None)
-    assert touched.stand["doubts"] == ["JavaScript was run manually at 1"]
+    assert (touched.position["verdict"], touched.position["next"]) == ("unverifiable", None)
+    assert touched.position["doubts"] == ["JavaScript was run manually at 1"]
     assert "main: 3 of 3, unverifiable (JavaScript was run manually at 1)" in touched.branches
     assert "'touched'  JavaScript was run manually at 1" in touched.checkpoints
     rows = [line.strip("│├└─ ").split(" [")[0] for line in touched.timeline.splitlines()]
@@ -211,70 +213,70 @@ def test_a_way_on_which_javascript_was_run_is_not_faithful(ways: Ways) -> None:
 
 
 @pytest.mark.parametrize("when", ["skipped_first", "again"])
-def test_a_skill_that_works_elsewhere_is_not_faithful(ways: Ways, when: str) -> None:
-    """It reads the document that was recorded, and not the one that its branch came to, however often it is done."""
-    shown: Seen = getattr(ways, when)
+def test_a_skill_on_a_changed_page_is_not_faithful(branches_run: Branches, when: str) -> None:
+    """It reads the recorded document, not the one of its branch, however often it runs."""
+    shown: Report = getattr(branches_run, when)
 
-    assert shown.stand["verdict"] == "unverifiable"
+    assert shown.position["verdict"] == "unverifiable"
     assert "? 1 skill extract_table (new): unverifiable" in shown.timeline
 
 
 @pytest.mark.parametrize("form", ["first", "patched", "saved"])
-def test_no_replay_calls_a_skill_that_works_elsewhere_faithful(ways: Ways, form: str) -> None:
-    """Neither the bundle of the branch, nor the recording with its patch, nor the saved bundle know its document."""
-    assert ways.alone[form] == "unverifiable, unverifiable"
+def test_no_replay_reports_a_skill_on_a_changed_page_as_faithful(branches_run: Branches, form: str) -> None:
+    """Neither the branch bundle, the patched recording nor the saved bundle has its document."""
+    assert branches_run.alone[form] == "unverifiable, unverifiable"
 
 
-def test_a_saved_branch_with_a_skill_that_works_elsewhere_has_no_certificate(ways: Ways) -> None:
-    """No replay of it is faithful either: what the skill is to return is not known, and that is said."""
-    first, step, why = ways.saved["lines"]
+def test_a_saved_branch_with_an_unverifiable_skill_has_no_certificate(branches_run: Branches) -> None:
+    """The expected result of the skill is unknown, and saving reports it."""
+    first, step, why = branches_run.saved["lines"]
 
-    assert first.endswith(": a bundle of its own, unverifiable, without a certificate:")
+    assert first.endswith(": saved as a bundle, unverifiable, without a certificate:")
     assert step.endswith("(skill extract_table): cannot be compared")
     assert "the trace has no document for the skill" in why
 
 
-def test_a_branch_without_the_last_step_is_not_faithful(ways: Ways) -> None:
-    """Every step that is left agrees; the timeline shows the one that is missing."""
-    shown = ways.skipped_last
+def test_a_branch_without_the_last_step_is_not_faithful(branches_run: Branches) -> None:
+    """All remaining steps agree; the timeline shows the missing one."""
+    shown = branches_run.skipped_last
 
-    assert (shown.stand["verdict"], shown.stand["next"]) == ("unverifiable", None)
+    assert (shown.position["verdict"], shown.position["next"]) == ("unverifiable", None)
     assert "* last: 2 of 2, unverifiable (1 step skipped without replacement)" in shown.branches
     assert "- skipped: navigate to " in shown.timeline.partition("● last")[2]
 
 
-def test_what_is_certified_is_said_to_be(tmp_path: Path) -> None:
-    """Also where nothing had to be changed for it."""
+def test_a_certified_bundle_is_reported_as_certified(tmp_path: Path) -> None:
+    """Includes bundles that needed no mask."""
     report = CertificationReport(
         status="certified", mission_id="m", trace_path="t", runs=2, rounds=1, stress=False, accepted=False
     )
 
-    assert describe_saved_trace(tmp_path, report) == (f"{tmp_path}: a bundle of its own, certified",)
+    assert describe_saved_trace(tmp_path, report) == (f"{tmp_path}: saved as a bundle, certified",)
 
 
-def test_a_patch_replaces_no_file(ways: Ways) -> None:
-    """The second one of that name is refused."""
-    assert "the file for the patch already exists" in ways.refused[0]
+def test_a_patch_overwrites_no_file(branches_run: Branches) -> None:
+    """Saving a second one to the same path is rejected."""
+    assert "the file for the patch already exists" in branches_run.refused[0]
 
 
-def test_breakpoints_know_the_steps_of_branches(ways: Ways) -> None:
+def test_breakpoints_accept_steps_of_branches(branches_run: Branches) -> None:
     """The branch has one step more than the recording, and stops before it."""
-    assert (ways.listed["iteration"], ways.listed["detail"]) == (3, "bp-3 iteration")
-    assert "from 1 to 4, got '5'" in ways.refused[1]
+    assert (branches_run.listed["iteration"], branches_run.listed["detail"]) == (3, "bp-3 iteration")
+    assert "from 1 to 4, got '5'" in branches_run.refused[1]
 
 
-def test_a_breakpoint_where_the_session_stands_stops_it_once(ways: Ways) -> None:
-    """Nothing had stopped there for it before; a step that was asked for is done, and the hit is counted."""
-    assert [(each["iteration"], each["reason"]) for each in ways.stopped] == [(0, "breakpoint"), (1, "step")]
-    assert (ways.stepped["iteration"], ways.stepped["reason"]) == (1, "step")
-    assert ways.hits == (2, 1)
+def test_a_breakpoint_at_the_current_position_stops_once(branches_run: Branches) -> None:
+    """The hit is counted; a requested step runs anyway."""
+    assert [(each["iteration"], each["reason"]) for each in branches_run.stopped] == [(0, "breakpoint"), (1, "step")]
+    assert (branches_run.stepped["iteration"], branches_run.stepped["reason"]) == (1, "step")
+    assert branches_run.hits == (2, 1)
 
 
-def test_a_difference_names_the_fields_that_were_changed(ways: Ways) -> None:
-    """Below the step, with both values."""
-    assert "      action.timeout_ms: 30000.0 -> 9000.0\n" in ways.diff
+def test_a_diff_names_the_changed_fields(branches_run: Branches) -> None:
+    """Both values are listed below the step."""
+    assert "      action.timeout_ms: 30000.0 -> 9000.0\n" in branches_run.diff
 
 
-def test_a_recording_that_was_changed_is_not_compared(ways: Ways) -> None:
-    """It is not the one any more with which the session began."""
-    assert "the trace was modified since session s1 started" in ways.changed
+def test_a_modified_recording_is_not_compared(branches_run: Branches) -> None:
+    """It is no longer the recording that the session started with."""
+    assert "the trace was modified since session s1 started" in branches_run.changed

@@ -1,9 +1,11 @@
-"""Branches of missions to whose pages things come by themselves."""
+"""Branches of missions whose pages receive pushed messages."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+
+import pytest
 
 from eikon_engine.debug.branches.branch import insert_step, skip_step
 from eikon_engine.debug.branches.branch_runner import BranchRunner
@@ -24,37 +26,39 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.branches.branch import BranchBundle
 
+pytestmark = pytest.mark.browser
+
 LOGGED_IN = 7
 """Steps that log in and wait for the board."""
 LOOKED = 10
-"""Steps until an order was looked at, in a page of its own."""
+"""Steps until an order was opened in its own page."""
 
 
 async def gone(folder: Path) -> tuple[BranchBundle, set[str]]:
-    """Record a mission by the natural clock, and ship an order on a branch that looks at none."""
+    """Record a mission with the natural clock, and ship an order on a branch that opens none."""
     with serve_dispatch() as url:
         options = RecordOptions(clock="natural")
         async with open_recorder(folder / "board", mission_text="Ship", mission_id="ship", options=options) as mission:
             await ship_an_order(mission, url)
     bundle = open_bundle(folder / "board")
-    async with open_context_pool(bundle, ContextOptions(parked=0)) as lines:
-        line = (await lines.restore(History(bundle=bundle), LOGGED_IN)).context
+    async with open_context_pool(bundle, ContextOptions(parked=0)) as pool:
+        context = (await pool.restore(History(bundle=bundle), LOGGED_IN)).context
         branch = forked(bundle, folder / "branches", iteration=LOGGED_IN)
         for _ in range(LOOKED - LOGGED_IN):
             branch = skip_step(branch, LOGGED_IN + 1, "nothing to look at")
-        walk = BranchRunner(line, insert_step(branch, LOGGED_IN + 1, Press(key="Tab"), "go on by keys"))
-        walk.replan(walk.branch)
+        runner = BranchRunner(context, insert_step(branch, LOGGED_IN + 1, Press(key="Tab"), "go on by keys"))
+        runner.replan(runner.branch)
         ended: set[str] = set()
-        while line.next_step is not None:
-            async for event in walk.advance():
+        while context.next_step is not None:
+            async for event in runner.advance():
                 if isinstance(event, ActionPerformed) and event.outcome.result is not None:
                     ended.add(event.outcome.result.kind)
-        walk.finish()
-        return walk.branch, ended
+        runner.finish()
+        return runner.branch, ended
 
 
-def test_what_comes_by_itself_comes_to_a_branch_as_it_did_the_first_time(tmp_path: Path) -> None:
-    """Messages of a WebSocket and a stream of events are given on another way, and again in its replay."""
+def test_pushed_messages_reach_a_branch_as_recorded(tmp_path: Path) -> None:
+    """WebSocket messages and event streams are delivered on a branch, and again in its replay."""
     branch, ended = asyncio.run(gone(tmp_path))
     again = SHARED.replay(open_bundle(branch.bundle.root), ReplayOptions(artifacts_dir=tmp_path / "run", reports=()))
 

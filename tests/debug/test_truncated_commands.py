@@ -1,4 +1,4 @@
-"""A command file in which somebody has left half a line."""
+"""A command file with a truncated line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eikon_engine.errors import SessionError
 from eikon_engine.files.locking import hold_lock
 from eikon_engine.outcome.debug_events import CommandRejected
 from eikon_engine.outcome.event_log import EventLog
-from tests.debug.test_bad_input import NOW, made
+from tests.debug.test_bad_input import NOW, create_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 TORN = b'{"id":"torn'
 
 
-def test_half_a_line_spoils_no_command_but_itself(tmp_path: Path) -> None:
-    """It is ended before the next command, which stands in a line of its own."""
+def test_a_truncated_line_spoils_no_other_command(tmp_path: Path) -> None:
+    """It is terminated before the next command."""
     path = tmp_path / "commands.jsonl"
     path.write_bytes(TORN)
 
@@ -35,9 +35,9 @@ def test_half_a_line_spoils_no_command_but_itself(tmp_path: Path) -> None:
     assert numbers == [2, 3]
 
 
-def test_who_gave_a_line_that_is_rejected_is_told(tmp_path: Path) -> None:
-    """Nobody waits for an answer that cannot come."""
-    folder = made(tmp_path, "s1")
+def test_the_client_of_a_rejected_line_reports_it(tmp_path: Path) -> None:
+    """It does not wait for a response that cannot arrive."""
+    folder = create_folder(tmp_path, "s1")
     folder.commands_path.write_bytes(TORN)
 
     with hold_lock(folder.lock_path), EventLog(folder.root, lambda: NOW) as log:
@@ -47,6 +47,6 @@ def test_who_gave_a_line_that_is_rejected_is_told(tmp_path: Path) -> None:
 
 
 def _reject(log: EventLog, line: int) -> str:
-    """Reject a line before it is written, which its client cannot tell from afterwards."""
+    """Reject a line before it is written, which looks the same to its client."""
     log.append(CommandRejected(line=line, message="no command"))
     return "c1"

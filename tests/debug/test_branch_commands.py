@@ -1,4 +1,4 @@
-"""Branches and the timeline in a real session: the seed's test cases, and its workflow."""
+"""Branch and timeline commands in a real session."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Run a session to where its mission fails: the page of the banana is not as it was."""
+    """Run a session to the divergence of its mission: the banana page changed."""
     with session(
         tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "0", "--parked", "0", trace=DIVERGING
     ) as running:
@@ -29,15 +31,15 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 @pytest.fixture(scope="module")
 def retried(failed: Session) -> Session:
-    """Go another way from before the failure: without the step that fails, and to its end."""
+    """Create a branch before the divergence."""
     (before,) = failed.json("checkpoint", "list")
-    failed.good("branch", "create", "retry", "--from", before["id"])
-    failed.good("checkpoint", "create", "at the fork")
+    failed.run("branch", "create", "retry", "--from", before["id"])
+    failed.run("checkpoint", "create", "at the fork")
     return failed
 
 
-def test_a_checkpoint_is_made_before_the_divergence(failed: Session) -> None:
-    """The session stands after the step that diverged, with a way back to before it."""
+def test_a_checkpoint_is_created_before_a_divergence(failed: Session) -> None:
+    """The session pauses after the diverged step, with a checkpoint before it."""
     (before,) = failed.json("checkpoint", "list")
 
     assert (before["iteration"], before["reason"]) == (8, "divergence")
@@ -46,7 +48,7 @@ def test_a_checkpoint_is_made_before_the_divergence(failed: Session) -> None:
 
 
 def test_a_branch_is_created_from_a_checkpoint(retried: Session) -> None:
-    """It begins where its checkpoint is, is active, and has a bundle of its own."""
+    """It starts at its checkpoint, is active, and is saved as a bundle."""
     branches = {each["name"]: each for each in retried.json("branch", "list")}
 
     retry = branches["retry"]
@@ -59,7 +61,7 @@ def test_a_branch_is_created_from_a_checkpoint(retried: Session) -> None:
 
 
 def test_the_fork_is_tracked(retried: Session) -> None:
-    """The branch knows its checkpoint, and the digest of the trace it left."""
+    """The branch records its checkpoint and the digest of its parent's trace."""
     retry = retried.timeline()["branches"][1]
     (before,) = (each for each in retried.json("checkpoint", "list") if each["reason"] == "divergence")
 
@@ -71,18 +73,18 @@ def test_the_fork_is_tracked(retried: Session) -> None:
 
 
 def test_branches_are_listed(retried: Session) -> None:
-    """As text, a line each, with a star for the active one."""
-    lines = retried.good("branch", "list").splitlines()
+    """The text has one line per branch, with a star for the active one."""
+    lines = retried.run("branch", "list").splitlines()
 
     assert lines[0].startswith("  main: 9 of 29")
     assert lines[1].startswith("* retry: 8 of 29, from main at cp_8_")
 
 
-def test_branches_keep_their_state_apart(retried: Session) -> None:
-    """What is left out or put in on one branch is as it was on the other; switching goes back to either."""
-    retried.good("branch", "skip", "--reason", "its page has changed")
-    retried.good("branch", "insert", "note", "another way")
-    retried.good("step")
+def test_branches_have_separate_states(retried: Session) -> None:
+    """Skipped and inserted steps affect their branch only; switching restores either branch."""
+    retried.run("branch", "skip", "--reason", "its page has changed")
+    retried.run("branch", "insert", "note", "another way")
+    retried.run("step")
     on_retry = retried.json("inspect", "next")
 
     on_main = retried.json("switch", "main")
@@ -97,8 +99,8 @@ def test_branches_keep_their_state_apart(retried: Session) -> None:
     assert [(each.branch, each.iteration) for each in switched[-2:]] == [("main", 9), ("retry", 9)]
 
 
-def test_the_timeline_is_built_from_branches_and_checkpoints(retried: Session) -> None:
-    """The file has what the command prints."""
+def test_the_timeline_lists_branches_and_checkpoints(retried: Session) -> None:
+    """The file contains what the command prints."""
     shown = retried.timeline()
 
     assert json.loads((retried.folder / "timeline.json").read_text()) == shown
@@ -107,10 +109,10 @@ def test_the_timeline_is_built_from_branches_and_checkpoints(retried: Session) -
     assert "at the fork" in [each["label"] for each in shown["branches"][1]["checkpoints"]]
 
 
-def test_the_timeline_is_displayed_with_its_branches(retried: Session) -> None:
-    """The tree has the fork under its checkpoint; the picture is an SVG document."""
-    text = retried.good("timeline")
-    picture = ET.fromstring(retried.good("timeline", "--format", "svg"))  # noqa: S314 - it is ours
+def test_the_timeline_shows_branches_at_their_forks(retried: Session) -> None:
+    """The text shows the fork below its checkpoint; the image is an SVG document."""
+    text = retried.run("timeline")
+    picture = ET.fromstring(retried.run("timeline", "--format", "svg"))  # noqa: S314 - it is ours
 
     lines = text.splitlines()
     fork = next(number for number, line in enumerate(lines) if "retry (from main" in line)
@@ -119,24 +121,24 @@ def test_the_timeline_is_displayed_with_its_branches(retried: Session) -> None:
 
 
 def test_the_active_branch_is_highlighted(retried: Session) -> None:
-    """A full circle, and the word; the other one is empty."""
-    text = retried.good("timeline")
+    """It has a filled circle, the other one an empty circle."""
+    text = retried.run("timeline")
 
     assert "● retry" in text
     assert "○ main" in text
 
 
 def test_the_timeline_is_written_to_a_file(retried: Session, tmp_path: Path) -> None:
-    """Only where is told."""
-    said = retried.good("timeline", "--format", "svg", "-o", str(tmp_path / "timeline.svg"))
+    """It is written to the given path only."""
+    output = retried.run("timeline", "--format", "svg", "-o", str(tmp_path / "timeline.svg"))
 
-    assert said.startswith(str(tmp_path))
+    assert output.startswith(str(tmp_path))
     assert (tmp_path / "timeline.svg").read_text().startswith("<svg")
 
 
 def test_branches_are_compared(retried: Session) -> None:
-    """The difference names the step that was left out, and the one that was put in."""
-    text = retried.good("diff", "main", "retry")
+    """The diff names the skipped and the inserted step."""
+    text = retried.run("diff", "main", "retry")
 
     assert "-   9 click article.card h2 a" in text
     assert "main: compared as recorded; this session diverged from the recording at 9\n" in text
@@ -145,7 +147,7 @@ def test_branches_are_compared(retried: Session) -> None:
 
 
 def test_a_branch_replays_as_a_bundle_and_is_saved_as_a_patch(retried: Session, tmp_path: Path) -> None:
-    """At any moment its folder is a bundle: what is new is known, and the replay goes as far as the session did."""
+    """Its folder is always a valid bundle, which replays as far as the session went."""
     seen: list[str] = []
     engine = ReplayEngine(
         ReplayOptions(
@@ -158,7 +160,7 @@ def test_a_branch_replays_as_a_bundle_and_is_saved_as_a_patch(retried: Session, 
 
     with pytest.raises(ReplayDivergenceError):  # what the mission does next needs the page that was left out
         engine.replay(retried.folder / "branches" / "retry")
-    retried.good("branch", "save", "retry", "--patch", str(patch))
+    retried.run("branch", "save", "retry", "--patch", str(patch))
 
     assert seen.count("action") + seen.count("skill") == 10
     assert {each["kind"] for each in json.loads(patch.read_text())["operations"]} >= {"delete_step", "insert_step"}
@@ -178,67 +180,67 @@ def test_a_branch_replays_as_a_bundle_and_is_saved_as_a_patch(retried: Session, 
         (("switch", "retry"), "is already the active branch"),
     ],
 )
-def test_a_branch_that_cannot_be_is_refused(retried: Session, words: tuple[str, ...], wanted: str) -> None:
-    """One line; nothing has changed."""
+def test_invalid_branch_commands_are_rejected(retried: Session, words: tuple[str, ...], wanted: str) -> None:
+    """The error is one line, and nothing changes."""
     before = retried.timeline()
 
-    said = retried(*words)
+    output = retried(*words)
 
-    assert said.status in {2, 65}, said
-    assert wanted in said.err
+    assert output.status in {2, 65}, output
+    assert wanted in output.err
     assert retried.timeline() == before
 
 
 def test_a_branch_is_deleted(retried: Session) -> None:
-    """One that is not active goes with its folder and its checkpoints."""
-    retried.good("branch", "create", "short-lived")
-    retried.good("switch", "retry")
+    """An inactive branch is deleted with its folder and checkpoints."""
+    retried.run("branch", "create", "short-lived")
+    retried.run("switch", "retry")
 
-    retried.good("branch", "delete", "short-lived")
+    retried.run("branch", "delete", "short-lived")
 
     assert [each["name"] for each in retried.json("branch", "list")] == ["main", "retry"]
     assert not (retried.folder / "branches" / "short-lived").exists()
 
 
-def test_what_is_put_in_comes_in_the_order_in_which_it_was_given(retried: Session) -> None:
-    """In front of the next step, each behind the one before, also where one was left out again or done meanwhile."""
-    retried.good("branch", "create", "in order")
+def test_inserted_steps_keep_their_order(retried: Session) -> None:
+    """Each follows the previous one, also after a skip or a step in between."""
+    retried.run("branch", "create", "in order")
     for text in ("nothing", "one", "two"):
-        retried.good("branch", "insert", "note", text)
-    retried.good("branch", "skip")
-    retried.good("step")
-    retried.good("branch", "insert", "note", "three", "--perform")
+        retried.run("branch", "insert", "note", text)
+    retried.run("branch", "skip")
+    retried.run("step")
+    retried.run("branch", "insert", "note", "three", "--perform")
     labels = [step["label"] for step in retried.timeline()["branches"][-1]["steps"]]
-    retried.good("switch", "retry")
-    retried.good("branch", "delete", "in order")
+    retried.run("switch", "retry")
+    retried.run("branch", "delete", "in order")
 
     assert labels == ["note: one", "note: two", "note: three"]
 
 
-def test_branches_are_named_as_people_name_things(retried: Session) -> None:
-    """The seed's own examples, and one that differs from another in case alone."""
+def test_branch_names_may_contain_spaces_and_differ_in_case(retried: Session) -> None:
+    """Each name gets its own folder."""
     for name in ("alternative approach", "Alternative Approach"):
-        retried.good("branch", "create", name)
-        retried.good("branch", "skip")
-        retried.good("switch", "retry")
+        retried.run("branch", "create", name)
+        retried.run("branch", "skip")
+        retried.run("switch", "retry")
     back = retried.json("switch", "alternative approach")
-    retried.good("switch", "retry")
+    retried.run("switch", "retry")
     bundles = [each["bundle"] for each in retried.json("branch", "list")[-2:]]
-    text = retried.good("diff", "alternative approach", "Alternative Approach")
+    text = retried.run("diff", "alternative approach", "Alternative Approach")
     for name in ("alternative approach", "Alternative Approach"):
-        retried.good("branch", "delete", name)
+        retried.run("branch", "delete", name)
 
     assert back["branch"] == "alternative approach"
     assert bundles == ["branches/alternative_approach", "branches/Alternative_Approach-2"]
-    assert "no differences" in text
+    assert "\nno known differences\n" in text
     assert sorted(each.name for each in (retried.folder / "branches").iterdir()) == ["retry"]
 
 
-def test_skipping_on_the_recording_makes_a_branch(retried: Session) -> None:
-    """The recording itself is never changed."""
-    retried.good("switch", "main")
+def test_skipping_on_the_recording_creates_a_branch(retried: Session) -> None:
+    """The recording itself never changes."""
+    retried.run("switch", "main")
 
-    stand = retried.json("branch", "skip")
+    position = retried.json("branch", "skip")
 
-    assert (stand["branch"], stand["step_count"]) == ("branch-2", 28)
+    assert (position["branch"], position["step_count"]) == ("branch-2", 28)
     assert retried.timeline()["branches"][0]["step_count"] == 29

@@ -1,4 +1,4 @@
-"""Actions as people give them by hand."""
+"""Actions entered on the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from eikon_engine.errors import UsageError
 from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
 
 
-def test_a_field_is_named_in_front_of_its_value() -> None:
-    """What stands there and names no field of anything is part of the text."""
+def test_a_field_is_named_before_its_value() -> None:
+    """A prefix that is not a field is part of the text."""
     filled = parse_action("fill", ["#search", 'text={"secret":"pw"}'])
     clicked = parse_action("click", ["a[href=x]", "page=1"])
     gone = parse_action("navigate", ["http://shop/?q=pears"])
@@ -25,16 +25,16 @@ def test_a_field_is_named_in_front_of_its_value() -> None:
 @pytest.mark.parametrize(
     "selector", ['role=textbox[name="Password"]', "css=#pw", "xpath=//input[@id='pw']", "id=pw", "data-testid=pw"]
 )
-def test_a_selector_may_begin_with_its_engine(selector: str) -> None:
-    """Recorded selectors do, and can be given as they are where a selector stands."""
+def test_a_selector_may_start_with_its_engine(selector: str) -> None:
+    """Recorded selectors can be pasted where a selector is expected."""
     filled = parse_action("fill", [selector, "tulips"])
 
     assert isinstance(filled, Fill)
     assert (filled.target.selector, filled.text) == (selector, "tulips")
 
 
-def test_an_engine_that_is_a_field_of_the_action_names_the_field() -> None:
-    """What is typed can be named as ever; where nothing is typed, there is but the selector."""
+def test_an_engine_that_is_also_a_field_names_the_field() -> None:
+    """If the action has no text, it is part of the selector."""
     named = parse_action("fill", ["text=tulips", "#pw"])
     clicked = parse_action("click", ["text=Buy", "page=1"])
 
@@ -54,8 +54,8 @@ def test_an_engine_that_is_a_field_of_the_action_names_the_field() -> None:
         ("fly", "to=moon", "expected one of navigate"),
     ],
 )
-def test_a_field_that_the_action_does_not_have_is_refused(kind: str, text: str, wanted: str) -> None:
-    """It is not typed into the page; the error says how to have that done."""
+def test_an_unknown_field_is_rejected(kind: str, text: str, wanted: str) -> None:
+    """It is not typed into the page; the error explains how to do that."""
     with pytest.raises(UsageError) as refused:
         parse_action(kind, [text] if kind != "fill" else ["#search", text])
 

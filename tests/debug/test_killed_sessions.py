@@ -1,4 +1,4 @@
-"""What is left of a session whose process was killed, and how a new one goes on from there."""
+"""What remains of a killed session, and how a new one resumes it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.debug.conftest import DEADLINE_S, PASSING, Session, eikon_process, say, session, wait_for
+from tests.debug.conftest import DEADLINE_S, PASSING, Session, eikon_process, run_eikon, session, wait_for
 from tests.until import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytestmark = pytest.mark.browser
 
 OPTIONS = (
     *("--checkpoint-interval", "4", "--keep-checkpoints", "9", "--parked", "0", "--timeout", "20"),
@@ -30,13 +32,13 @@ OPTIONS = (
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Kill a session in the midst of its mission, while somebody waits for it, and have its last line torn."""
+    """Kill a session during its mission, while a client waits, and truncate its last line."""
     with session(tmp_path_factory.mktemp("sessions"), *OPTIONS) as running:
-        running.good("step")
-        running.good("checkpoint", "create", "prices")
-        running.good("step", "2")
-        running.good("branch", "create", "other", "--from", "prices")
-        running.good("switch", "main")
+        running.run("step")
+        running.run("checkpoint", "create", "prices")
+        running.run("step", "2")
+        running.run("branch", "create", "other", "--from", "prices")
+        running.run("switch", "main")
         waiting = eikon_process("debug", "resume", "--sessions-dir", str(running.parent))
         wait_for(running.folder / "events.jsonl", "action", 6)
         os.kill(running.process.pid, signal.SIGKILL)
@@ -49,22 +51,22 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield running
 
 
-def test_who_waits_is_told(killed: Session) -> None:
-    """The command that waited for an answer ends with one line."""
+def test_a_waiting_client_reports_the_killed_session(killed: Session) -> None:
+    """Its command ends with one line."""
     assert "session s1 ended before it responded" in killed.started[-1]
 
 
-def test_a_killed_session_is_listed(killed: Session) -> None:
-    """At once, as crashed, with where it was."""
-    (listed,) = json.loads(say("debug", "sessions", "--json", "--sessions-dir", str(killed.parent)).out)
+def test_a_killed_session_is_listed_as_crashed(killed: Session) -> None:
+    """It is listed at once, with its last position."""
+    (listed,) = json.loads(run_eikon("debug", "sessions", "--json", "--sessions-dir", str(killed.parent)).out)
 
     assert (listed["id"], listed["state"], listed["problem"]) == ("s1", "crashed", None)
     assert listed["session"]["mission_id"] == "shop_passing"
     assert listed["timeline"]["branches"][0]["iteration"] >= 5
 
 
-def test_its_options_stand_in_its_file(killed: Session) -> None:
-    """Whoever goes on from it can tell how it was begun; a secret is none of that."""
+def test_a_killed_session_keeps_its_options(killed: Session) -> None:
+    """A successor can read how it was started; secrets are not stored."""
     text = (killed.folder / "session.json").read_text()
     about = json.loads(text)
 
@@ -74,45 +76,45 @@ def test_its_options_stand_in_its_file(killed: Session) -> None:
     assert "hush" not in text
 
 
-def test_a_killed_session_is_read(killed: Session) -> None:
-    """Timeline, checkpoints, branches and their difference come from its files."""
-    assert "prices" in killed.good("timeline")
+def test_a_killed_session_is_readable(killed: Session) -> None:
+    """Its timeline, checkpoints, branches and diffs are read from its files."""
+    assert "prices" in killed.run("timeline")
     assert killed.json("checkpoint", "show", "prices")["iteration"] == 1
     assert [each["name"] for each in killed.json("branch", "list")] == ["main", "other"]
-    assert "no differences" in killed.good("diff", "main", "other")
+    assert "no differences" in killed.run("diff", "main", "other")
 
 
-def test_a_killed_session_is_replayed_as_events(killed: Session) -> None:
-    """Up to its last whole line."""
-    said = say("debug", "replay", "s1", "--sessions-dir", str(killed.parent), "--from-iteration", "5")
+def test_a_killed_session_is_printed_as_events(killed: Session) -> None:
+    """Events are printed up to the last complete line."""
+    output = run_eikon("debug", "replay", "s1", "--sessions-dir", str(killed.parent), "--from-iteration", "5")
 
-    assert said.status == 0
-    assert said.out.endswith("--- Replay complete ---\n")
-    assert "is truncated" in said.err
+    assert output.status == 0
+    assert output.out.endswith("--- Replay complete ---\n")
+    assert "is truncated" in output.err
 
 
 @pytest.mark.parametrize("words", [("step",), ("rewind", "prices", "--force"), ("quit",)])
-def test_a_dead_session_cannot_be_driven(killed: Session, words: tuple[str, ...]) -> None:
-    """One line that says what can be done."""
-    said = killed(*words)
+def test_a_dead_session_rejects_commands(killed: Session, words: tuple[str, ...]) -> None:
+    """The error says what to do next."""
+    output = killed(*words)
 
-    assert (said.status, said.out) == (69, "")
-    assert "s1 has crashed" in said.err
-    assert "eikon debug start --from-session s1" in said.err
+    assert (output.status, output.out) == (69, "")
+    assert "s1 has crashed" in output.err
+    assert "eikon debug start --from-session s1" in output.err
 
 
-def test_its_checkpoints_are_gone_back_to_in_a_new_session(killed: Session) -> None:
-    """Every digest on the way is that of the session before, and the mission goes on to its end from there."""
+def test_a_new_session_restores_the_checkpoints_of_a_killed_one(killed: Session) -> None:
+    """Every digest on the way equals the earlier one, and the mission continues to its end."""
     with session(killed.parent, "--from-session", "s1", "--parked", "0", name="s2", trace=None) as new:
         automatic = next(each for each in new.json("checkpoint", "list") if each["reason"] == "automatic")
-        stand = new.json("rewind", automatic["id"])
+        position = new.json("rewind", automatic["id"])
         rewound = new.events("rewind")[-1]
         there = new.json("step")
         on_branch = new.json("switch", "other")
         branches = {each["name"]: each for each in new.json("branch", "list")}
         about = json.loads((new.folder / "session.json").read_text())
 
-    assert stand["iteration"] == rewound.reexecuted == automatic["iteration"] == 3
+    assert position["iteration"] == rewound.reexecuted == automatic["iteration"] == 3
     assert rewound.verified == 4 * 10
     assert (there["iteration"], there["verdict"]) == (4, "faithful")
     assert (on_branch["branch"], on_branch["iteration"]) == ("other", 1)
@@ -120,8 +122,8 @@ def test_its_checkpoints_are_gone_back_to_in_a_new_session(killed: Session) -> N
     assert (about["timeout_ms"], about["keep_checkpoints"]) == (20_000, 20)
 
 
-def test_what_is_damaged_is_left_behind_and_told(killed: Session) -> None:
-    """A checkpoint that was changed, one that lost its picture, and the branch that began there.
+def test_damaged_items_are_skipped_and_reported(killed: Session) -> None:
+    """A modified checkpoint, one without its screenshot, and the branch forked there are skipped.
 
     A damaged checkpoint can be deleted from the files, unless a branch begins at it.
     """
@@ -150,19 +152,21 @@ def test_what_is_damaged_is_left_behind_and_told(killed: Session) -> None:
     assert not list(checkpoints.glob(f"{listed[3]}.*"))
 
 
-def test_a_session_that_cannot_begin_with_another_one_leaves_nothing(killed: Session) -> None:
+def test_a_session_that_cannot_resume_another_leaves_no_files(killed: Session) -> None:
     """Its name stays free."""
-    gone = killed.folder / "checkpoints" / "gone"
-    gone.symlink_to(gone.with_name("nowhere"))
-    said = say("debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s3")
-    gone.unlink()
+    dangling = killed.folder / "checkpoints" / "gone"
+    dangling.symlink_to(dangling.with_name("nowhere"))
+    output = run_eikon(
+        "debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s3"
+    )
+    dangling.unlink()
 
-    assert (said.status, "cannot be copied" in said.err) == (2, True)
+    assert (output.status, "cannot be copied" in output.err) == (2, True)
     assert not (killed.parent / "s3").exists()
 
 
-def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:
-    """SIGTERM ends it in order: the end is written, the state is ended, the exit status says interrupted."""
+def test_sigterm_ends_a_session(tmp_path: Path) -> None:
+    """The end is written, and the exit status says interrupted."""
     with session(tmp_path, "--run", trace=PASSING) as running:
         wait_for(running.folder / "events.jsonl", "action", 1)
         running.process.terminate()
@@ -171,13 +175,13 @@ def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:
 
     assert status == 130
     assert (end.how, end.ended_early) == ("interrupted", "stopped by SIGTERM")
-    assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  ended, main at ")
+    assert run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  ended, main at ")
     assert "Traceback" not in "".join(running.started)
 
 
 @pytest.mark.parametrize("while_it", ["paused", "action"])
-def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: str) -> None:
-    """What stops the whole group of processes, as `timeout` does, ends it in order, too: one line, and no noise."""
+def test_a_signal_to_the_process_group_ends_session_and_browser(tmp_path: Path, while_it: str) -> None:
+    """It prints one line, as when `timeout` stops it."""
     command = (sys.executable, "-m", "eikon_engine", "debug", "start", "--trace", str(PASSING), "--session", "s1")
     options = ("--sessions-dir", str(tmp_path), *(("--run",) if while_it == "action" else ()))
     process = subprocess.Popen(
@@ -195,11 +199,11 @@ def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: 
     assert "Traceback" not in out
 
 
-def test_a_signal_does_not_wait_for_the_step_that_is_done(tmp_path: Path) -> None:
-    """The step would wait for minutes; the session ends within two seconds, and stands before it."""
+def test_a_signal_interrupts_a_running_step(tmp_path: Path) -> None:
+    """The step would take minutes; the session ends within two seconds, positioned before it."""
     with session(tmp_path, "--parked", "0", "--timeout", "3600") as running:
-        running.good("step")
-        running.good("branch", "insert", "click", "#never", "--name", "other")
+        running.run("step")
+        running.run("branch", "insert", "click", "#never", "--name", "other")
         waiting = eikon_process("debug", "resume", "--sessions-dir", str(running.parent))
         wait_for(running.folder / "events.jsonl", "action_start", 2)
         asked_at = datetime.now(UTC)  # noqa: TID251 - compared with the stamps of the session
@@ -208,32 +212,32 @@ def test_a_signal_does_not_wait_for_the_step_that_is_done(tmp_path: Path) -> Non
         waiting.communicate(timeout=DEADLINE_S)
         last = running.lines()[-1]
 
-    listed = json.loads(say("debug", "sessions", "--json", "--sessions-dir", str(tmp_path)).out)[0]
+    listed = json.loads(run_eikon("debug", "sessions", "--json", "--sessions-dir", str(tmp_path)).out)[0]
     assert (status, waiting.returncode, last.event.type) == (130, 69, "run_end")
     assert (last.at - asked_at).total_seconds() < 2
     assert (listed["state"], listed["timeline"]["branches"][1]["iteration"]) == ("ended", 1)
 
 
-def test_a_session_whose_disk_is_full_ends_in_order(tmp_path: Path) -> None:
-    """With one line that names the file, in the midst of going on; what was written before is read."""
+def test_a_full_disk_ends_the_session_cleanly(tmp_path: Path) -> None:
+    """The error is one line and names the file; earlier output stays readable."""
     with session(tmp_path, "--parked", "0") as running:
-        running.good("step")
+        running.run("step")
         full = (running.folder / "events.jsonl").stat().st_size + 1500
         resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (full, full))
-        asked = running("resume")
+        resumed = running("resume")
         status = running.process.wait(timeout=DEADLINE_S)
 
-    listed = say("debug", "sessions", "--sessions-dir", str(tmp_path)).out
-    assert (status, asked.status) == (2, 69)
+    listed = run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path)).out
+    assert (status, resumed.status) == (2, 69)
     assert f"cannot write {running.folder / 'events.jsonl'}: " in running.started[-1]
     assert "internal error" not in "".join(running.started)
     assert "s1  crashed, main at " in listed
 
 
 def test_a_session_whose_files_are_removed_ends(tmp_path: Path) -> None:
-    """Nobody could drive it any more, nor find it: it keeps no browser running, and says why in one line."""
+    """It keeps no browser running, and reports why in one line."""
     with session(tmp_path, "--parked", "0") as running:
-        running.good("step")
+        running.run("step")
         shutil.rmtree(running.folder)
         status = running.process.wait(timeout=DEADLINE_S)
 
@@ -245,9 +249,9 @@ def test_a_session_whose_files_are_removed_ends(tmp_path: Path) -> None:
 
 
 def test_a_session_whose_browser_dies_ends_at_once(tmp_path: Path) -> None:
-    """With one line, whether or not somebody asks for it; it is listed as crashed, as one that was killed."""
+    """It ends without waiting for a command, and is listed as crashed."""
     with session(tmp_path, "--parked", "0") as running:
-        running.good("step", "2")
+        running.run("step", "2")
         _kill_browser_of(running.process.pid)
         status = running.process.wait(timeout=DEADLINE_S)
         end = running.events("run_end")[-1]
@@ -255,11 +259,13 @@ def test_a_session_whose_browser_dies_ends_at_once(tmp_path: Path) -> None:
     assert status == 69
     assert running.started[-1].startswith("eikon: the browser crashed or was closed; all its pages are gone")
     assert (end.how, end.ended_early) == ("failed", "the browser crashed or was closed; all its pages are gone")
-    assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  crashed, main at 2 of 29")
+    assert run_eikon("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith(
+        "s1  crashed, main at 2 of 29"
+    )
 
 
 def _kill_browser_of(ancestor: int) -> None:
-    """Kill all processes of the browser below a process."""
+    """Kill all browser processes below a process."""
     below, found = {ancestor}, []
     for each in sorted((path for path in Path("/proc").iterdir() if path.name.isdigit()), key=lambda it: int(it.name)):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Comparing two ways: nothing that was seen of a step differs in silence."""
+"""Comparing branches: no observed difference of a step is hidden."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT = StoredItem(kind="local", place="http://a", name="theme", digest="0" * 64)
 
 
 def seeing(**fields: Any) -> Bundle:  # noqa: ANN401 - fields of an observation
-    """Return the bundle, of which one step showed something else."""
+    """Return the bundle with another observation of one step."""
     attempts = list(PASSING.trace.subgoal_traces)
     actions = list(attempts[1].actions_taken)
     assert actions[0].observation is not None
@@ -45,8 +45,8 @@ def seeing(**fields: Any) -> Bundle:  # noqa: ANN401 - fields of an observation
         ({"storage": (KEPT,)}, "theme"),
     ],
 )
-def test_what_one_way_alone_shows_is_a_difference(fields: dict[str, Any], words: str) -> None:
-    """Beside pages and requests: dialogs, downloads, values, errors, what the browser keeps, what was blocked."""
+def test_anything_observed_on_one_side_only_is_a_difference(fields: dict[str, Any], words: str) -> None:
+    """Includes dialogs, downloads, values, errors, storage and blocked requests."""
     diff = compare_bundles(("one", PASSING), ("two", seeing(**fields)))
     text = render_branch_diff(diff)
 
@@ -56,15 +56,15 @@ def test_what_one_way_alone_shows_is_a_difference(fields: dict[str, Any], words:
     assert "no differences" not in text
 
 
-def test_cookies_that_no_replay_repeats_are_no_difference() -> None:
-    """One that ends within a day of the real clock is another one each time."""
+def test_short_lived_cookies_are_no_difference() -> None:
+    """A cookie that expires within a day of the real clock differs in every run."""
     brief = tuple(KEPT.model_copy(update={"is_brief": True, "digest": digit * 64}) for digit in "01")
 
     assert compare_bundles(("one", seeing(storage=brief[:1])), ("two", seeing(storage=brief[1:]))).is_same
 
 
-def test_equality_is_told_of_what_is_known_alone() -> None:
-    """Where a step of one way was not done, nobody knows whether it would show the same."""
+def test_a_diff_claims_equality_only_for_observed_steps() -> None:
+    """A step that one branch did not run may differ."""
     known = render_branch_diff(compare_bundles(("one", PASSING), ("two", PASSING)))
     undone = seeing()
     attempts = list(undone.trace.subgoal_traces)
@@ -74,5 +74,5 @@ def test_equality_is_told_of_what_is_known_alone() -> None:
     other = replace(undone, trace=undone.trace.model_copy(update={"subgoal_traces": tuple(attempts)}))
     unknown = compare_bundles(("one", other), ("two", other))
 
-    assert known.endswith("\nno difference\n")
+    assert known.endswith("\nno differences\n")
     assert render_branch_diff(unknown).endswith("\nno known differences\n")
