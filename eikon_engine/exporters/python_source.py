@@ -127,9 +127,9 @@ def _is_code(statement: Statement) -> bool:
     return not isinstance(statement, str) or not statement.startswith("#")
 
 
-def wrap_line(line: str, indent: str) -> list[str]:
-    """Wrap a long logical line: at the last brackets first, then at earlier ones."""
-    if len(indent) + len(line) <= MAX_LINE_LENGTH or line.startswith("#"):
+def wrap_line(line: str, indent: str, *, reserved: int = 0) -> list[str]:
+    """Wrap a long logical line, leaving `reserved` columns free: at the last brackets first, then at earlier ones."""
+    if len(indent) + len(line) + reserved <= MAX_LINE_LENGTH or line.startswith("#"):
         return [indent + line] if line else [""]
     parts = _split_brackets(line)
     groups = [place for place, part in enumerate(parts) if part[0] in _OPENING and len(part) > len("()")]
@@ -171,7 +171,7 @@ def _wrap_argument(argument: str, indent: str, *, alone: bool) -> list[str]:
             indent + around + each for each in _split_literal(argument, MAX_LINE_LENGTH - len(indent + around) - 1)
         ]
         return [*pieces[:-1], pieces[-1] + ","] if alone else [indent + "(", *pieces, indent + "),"]
-    lines = wrap_line(argument, indent)
+    lines = wrap_line(argument, indent, reserved=len(","))
     if max(map(len, lines)) >= MAX_LINE_LENGTH:
         lines = [line for each in _split_entry(argument) for line in _wrap_concatenation(each, indent)]
     return [*lines[:-1], lines[-1] + ","]

@@ -47,6 +47,10 @@ _SELECTED_OPTION: Final = re.compile(r"^Selected option: .*\(value: (?P<value>.*
 """Result text of browser-use after selecting an option."""
 _CHORD: Final = re.compile(r"\w+(\+\w+)+|[A-Z]\w+")
 _PAGE_HEIGHT: Final = 720.0
+_BLANK_URLS: Final = frozenset(
+    ("about:blank", "chrome://newtab", "chrome://newtab/", "chrome://new-tab-page", "chrome://new-tab-page/")
+)
+"""URLs of new tabs: `is_new_tab_page` in browser_use/utils.py."""
 
 
 class _Element(ForeignModel):
@@ -128,11 +132,17 @@ class _Converter:
         self._step = 0
         self._result_text = ""
         """Result text of the current action."""
-        self._tabs: list[str] = []
+        self._tabs: list[str | None] = []
+        """Names of the pages by ordinal; None until a later step names a tab that the agent opened."""
+        self._next_tabs: tuple[str, ...] = ()
+        """Names of the tabs at the next step; empty if unknown."""
+        self._is_blank = False
+        """Whether the current page may be a new tab without a document."""
         self._page = 0
         self._next_url = ""
         self._converters: Mapping[str, Callable[[dict[str, object], _Element | None], None]] = {
-            **dict.fromkeys(("navigate", "go_to_url", "open_tab"), self._navigate),
+            **dict.fromkeys(("navigate", "go_to_url"), self._navigate),
+            "open_tab": self._open_tab,
             **dict.fromkeys(("search", "search_google"), self._search),
             "go_back": lambda _, __: self._add("go_back"),
             **dict.fromkeys(("click", "click_element_by_index", "click_element"), self._click),
@@ -158,7 +168,9 @@ class _Converter:
         for number, item in enumerate(self._items, start=1):
             self._step = number
             self._number_tabs(item.state)
-            self._next_url = self._items[number].state.url if number < len(self._items) else ""
+            following = self._items[number].state if number < len(self._items) else _State()
+            self._next_url, self._next_tabs = following.url, tuple(tab.name for tab in following.tabs)
+            self._is_blank = item.state.url in _BLANK_URLS
             if item.model_output is None:
                 self._builder.add_note(number, "the model returned no action")
                 continue
@@ -179,9 +191,13 @@ class _Converter:
                 yield ImportedSubgoal(description=goal, actions=actions, errors=errors)
 
     def _number_tabs(self, state: _State) -> None:
-        """Assign ordinals to pages in the order in which they first appear."""
+        """Assign ordinals to pages in the order in which they first appear; tabs that the agent opened have theirs."""
         for tab in state.tabs:
-            if tab.name not in self._tabs:
+            if tab.name in self._tabs:
+                continue
+            if None in self._tabs:
+                self._tabs[self._tabs.index(None)] = tab.name
+            else:
                 self._tabs.append(tab.name)
 
     def _convert(self, action: dict[str, dict[str, object] | None], element: _Element | None) -> None:
@@ -196,10 +212,27 @@ class _Converter:
                 self._builder.add_unsupported(self._step, name, "unknown action")
 
     def _navigate(self, given: dict[str, object], _element: _Element | None) -> None:
-        if given.get("new_tab"):
-            self._builder.add_unsupported(self._step, "navigate", "opening a tab from the agent is not supported")
+        """Navigate; with `new_tab`, browser-use opens a tab unless the current one is blank."""
+        if given.get("new_tab") and self._has_opened_tab():
+            self._open_tab(given, _element)
         else:
             self._add("navigate", url=str(given.get("url", "")))
+            self._is_blank = False
+
+    def _open_tab(self, given: dict[str, object], _element: _Element | None) -> None:
+        if not self._tabs:
+            self._tabs.append(None)  # the page that every mission starts with
+        self._page = len(self._tabs)
+        self._tabs.append(None)
+        self._add("open_page")
+        self._add("navigate", url=str(given.get("url", "")))
+        self._is_blank = False
+
+    def _has_opened_tab(self) -> bool:
+        """Whether a tab was opened: one is new at the next step, or, if that is unknown, the page was not blank."""
+        if not self._next_tabs:
+            return not self._is_blank
+        return sum(name not in self._tabs for name in self._next_tabs) > self._tabs.count(None)
 
     def _search(self, given: dict[str, object], _element: _Element | None) -> None:
         if self._next_url:

@@ -1,10 +1,11 @@
-"""Import recordings of the Chrome DevToolsSession Recorder: user flows as JSON.
+"""Import recordings of the Chrome DevTools Recorder: user flows as JSON.
 
 Schema: https://github.com/puppeteer/replay/blob/main/src/Schema.ts
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -181,6 +182,8 @@ class _Converter:
         self._keyboard = Keyboard()
         self._scroll_positions: dict[tuple[int, str], tuple[float, float]] = {}
         self._screen: ImportedEnvironment | None = None
+        self._viewports: dict[int, tuple[int, int]] = {}
+        """Sizes by page, of pages that were resized during the mission."""
 
     def mission(self) -> ImportedMission:
         for number, data in enumerate(self._flow.steps, start=1):
@@ -325,12 +328,20 @@ class _Converter:
             is_mobile=step.isMobile,
             has_touch=step.hasTouch,
         )
-        if self._screen is None and not self._builder.actions:
+        before = self._screen
+        if before is None and not self._builder.actions:
             self._screen = screen
-        elif screen != self._screen:
+            return
+        device = before or ImportedEnvironment(width=step.width, height=step.height)
+        if replace(device, width=step.width, height=step.height) != screen:
             self._builder.add_unsupported(
-                number, "setViewport", "a viewport change during a mission is not imported yet"
+                number, "setViewport", "only the size of a page can change during a mission, not its scale or device"
             )
+            return
+        page, size = self._page(step), (step.width, step.height)
+        if size != self._viewports.get(page, before and (before.width, before.height)):
+            self._viewports[page] = size
+            self._add(number, "set_viewport", page=page, width=step.width, height=step.height)
 
     def _add_asserted_events(self, number: int, step: _KnownStep) -> None:
         """Wait for the recorded navigation, unless the step is a navigation itself."""

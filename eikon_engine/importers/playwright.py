@@ -19,7 +19,7 @@ from eikon_engine.importers.imported_mission import (
     ImportedSubgoal,
     MissionBuilder,
 )
-from eikon_engine.importers.playwright_calls import SET_VIEWPORT_SIZE, CallConverter
+from eikon_engine.importers.playwright_calls import SET_VIEWPORT_SIZE, CallConverter, is_page_call
 from eikon_engine.importers.playwright_network import read_trace_network
 from eikon_engine.importers.playwright_trace_file import get_number, get_text, read_trace_lines
 from eikon_engine.trace.actions import AnswerDialog, Assert, Screenshot
@@ -73,11 +73,14 @@ class CallGroups:
 
 _DEFAULT_VIEWPORT: Final = (1280, 720)
 _IMPORTED_OPTIONS: Final = frozenset(
-    ("viewport", "deviceScaleFactor", "isMobile", "hasTouch", "userAgent", "locale", "timezoneId", "colorScheme")
+    (
+        *("viewport", "deviceScaleFactor", "isMobile", "hasTouch", "userAgent", "locale", "timezoneId", "colorScheme"),
+        "baseURL",
+    )
 )
 _IRRELEVANT_OPTIONS: Final = frozenset(
     (
-        *("noDefaultViewport", "baseURL", "acceptDownloads", "strictSelectors", "recordVideo", "recordHar"),
+        *("noDefaultViewport", "acceptDownloads", "strictSelectors", "recordVideo", "recordHar"),
         *("selectorEngines", "testIdAttributeName", "ignoreHTTPSErrors", "sdkLanguage"),
     )
 )
@@ -116,7 +119,7 @@ def _read_viewport(viewport: JsonValue, calls: Iterable[Call], gathered: Mission
     for call in calls:
         if call.name == SET_VIEWPORT_SIZE:
             sizes.append(call.params.get("viewportSize"))
-        elif call.name.startswith(("Frame.", "Page.")):
+        elif is_page_call(call.name):
             break
     for size in reversed(sizes):
         if isinstance(size, dict):
@@ -134,7 +137,6 @@ SETTLE_MS: Final = 500.0
 """Page time after an action without recorded timing; see `Environment.settle_ms`."""
 _INSTANT_ACTIONS: Final = (AnswerDialog, Assert, Screenshot)
 """Actions that take no page time."""
-_PAGE_CALLS: Final = ("Frame.", "Page.")
 
 
 def is_playwright_trace(file: ForeignFile) -> bool:
@@ -182,7 +184,7 @@ def _read_trace(file: ForeignFile, archive: Archive, name: str) -> TraceContents
 
 
 def _count_page_calls(lines: TraceContents) -> int:
-    return sum(call.name.startswith(_PAGE_CALLS) for call in lines.calls.values())
+    return sum(is_page_call(call.name) for call in lines.calls.values())
 
 
 class _ContextConverter:
@@ -192,7 +194,7 @@ class _ContextConverter:
         self._lines = lines
         self._groups = groups
         self._builder = MissionBuilder()
-        self._calls = CallConverter(self._builder, lines.frames)
+        self._calls = CallConverter(self._builder, lines.frames, get_text(lines.head.options, "baseURL"))
         self._pages = _page_ordinals(lines)
         self._visited_pages = {0}
         self._groups_of_actions: list[str] = []
@@ -229,7 +231,7 @@ class _ContextConverter:
                 step, call.name, "it acts on a page from new_page(), which is not imported yet"
             )
             return
-        if call.name.startswith(_PAGE_CALLS):
+        if is_page_call(call.name):
             self._enter_page(step, call, page)
         self._calls.convert(step, call, page)
         count = len(self._builder.actions) - before
@@ -247,7 +249,7 @@ class _ContextConverter:
         self._visited_pages.add(page)
 
     def _page_of(self, call: Call) -> int | None:
-        if not call.name.startswith(_PAGE_CALLS) or (call.page is None and len(self._pages) <= 1):
+        if not is_page_call(call.name) or (call.page is None and len(self._pages) <= 1):
             return 0
         if call.page is None:
             return max(self._visited_pages)
@@ -259,7 +261,7 @@ class _ContextConverter:
         for key in self._calls.held_keys:
             self._builder.notes.append(f"the key {key} was still held at the end and is not imported")
         for step, call in enumerate(self._lines.calls.values(), start=1):
-            if call.end_ms is None and call.name.startswith(_PAGE_CALLS):
+            if call.end_ms is None and is_page_call(call.name):
                 self._builder.add_note(step, f"{call.name} had not finished when the recording ended")
 
     def _action_times(self) -> tuple[ActionTime, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
 
 from eikon_engine.files.blobs import blob_ref
 from eikon_engine.importers.keyboard import Keyboard
@@ -101,13 +102,21 @@ _PASSIVE_CALLS: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFuncti
 """Calls that do not act on a page: events during them have an earlier cause."""
 
 
+def is_page_call(name: str) -> bool:
+    """Whether a call, `Class.method`, is made on a page or on one of its frames."""
+    return name.startswith(("Frame.", "Page."))
+
+
 class CallConverter:
     """Converts calls to actions, one at a time."""
 
-    def __init__(self, gathered: MissionBuilder, frames: FrameTree) -> None:
-        """Add actions to `gathered`; `frames` resolves frame ids."""
+    def __init__(self, gathered: MissionBuilder, frames: FrameTree, base_url: str = "") -> None:
+        """Add actions to `gathered`; `frames` resolves frame ids, `base_url` relative URLs of `goto`."""
         self._builder = gathered
         self._frames = frames
+        self._base_url = base_url
+        self._has_called_page = False
+        """Whether any call besides `Page.setViewportSize` was made on a page."""
         self._keyboard = Keyboard()
         self._step = 0
         self._page = 0
@@ -122,7 +131,7 @@ class CallConverter:
     def _page_converters(self) -> Mapping[str, Callable[[], None]]:
         return {
             "Frame.goto": lambda: self._navigate(
-                "navigate", url=self._params.get("url"), referer=self._params.get("referer")
+                "navigate", url=self._absolute_url(), referer=self._params.get("referer")
             ),
             "Page.reload": lambda: self._navigate("reload"),
             "Page.goBack": lambda: self._navigate("go_back"),
@@ -135,6 +144,7 @@ class CallConverter:
             "Page.keyboardUp": lambda: self._key(down=False),
             "Page.keyboardType": self._keyboard_type,
             "Page.mouseWheel": self._scroll,
+            SET_VIEWPORT_SIZE: self._set_viewport,
         }
 
     def _element_converters(self) -> Mapping[str, Callable[[], None]]:
@@ -164,8 +174,6 @@ class CallConverter:
         carrier = self._converters.get(call.name)
         if carrier is not None:
             carrier()
-        elif call.name == SET_VIEWPORT_SIZE:
-            self._check_viewport()
         elif kind == _REQUEST_CLASS:
             self._add_note(f"{_REQUEST_CLASS}.{method} skipped: a request of the test, not of a page")
         elif method in _ROUTE_METHODS:
@@ -176,6 +184,7 @@ class CallConverter:
             self._add_unsupported("an element handle has no selector; use locators")
         elif method not in READ_ONLY_METHODS and kind in _PAGE_CLASSES:
             self._add_unsupported("unsupported call")
+        self._has_called_page |= is_page_call(call.name) and call.name != SET_VIEWPORT_SIZE
         self.action_times += [self._action_time()] * (len(self._builder.actions) - len(self.action_times))
 
     def add_page_switch(self, step: int, page: int) -> None:
@@ -196,10 +205,23 @@ class CallConverter:
             return None
         return self._call.acted_at_ms or self._call.start_ms
 
-    def _check_viewport(self) -> None:
-        """Skip a viewport size that is set before the first action, as the environment contains it."""
-        if self._builder.actions:
-            self._add_unsupported("a viewport change during a mission is not imported yet")
+    def _set_viewport(self) -> None:
+        """Resize the page; the environment contains a size that is set on the first page before any other call."""
+        if self._page == 0 and not self._has_called_page:
+            return
+        size = self._params.get("viewportSize")
+        width, height = (size.get("width"), size.get("height")) if isinstance(size, dict) else (None, None)
+        self._add("set_viewport", width=width, height=height)
+
+    def _absolute_url(self) -> JsonValue:
+        """Return the URL of the call, resolved against the `baseURL` of the context as Playwright does."""
+        url = self._params.get("url")
+        if not isinstance(url, str) or not self._base_url:
+            return url
+        try:
+            return urljoin(self._base_url, url)
+        except ValueError:  # one of them is no URL
+            return url
 
     def _navigate(self, kind: str, **fields: JsonValue) -> None:
         wait = self._params.get("waitUntil", "load")

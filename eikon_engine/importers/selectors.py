@@ -93,7 +93,7 @@ def quoted(text: str) -> str:
 
 
 def convert_devtools(selector: str | Sequence[str], test_ids: Sequence[str]) -> RankedSelector | None:
-    """Convert a DevToolsSession selector; a list pierces shadow roots. None if there is no equivalent."""
+    """Convert a DevTools selector; a list pierces shadow roots. None if there is no equivalent."""
     parts = [selector] if isinstance(selector, str) else list(selector)
     converted = [_convert_devtools_part(part, test_ids) for part in parts]
     known = [each for each in converted if each is not None]

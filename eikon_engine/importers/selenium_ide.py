@@ -186,6 +186,8 @@ class _Converter:
         self._builder = MissionBuilder()
         self._step = 0
         self._screen: ImportedEnvironment | None = None
+        self._viewports: dict[int, tuple[int, int]] = {}
+        """Sizes by page, of pages that were resized during the mission."""
         self._frames: list[str] = []
         self._windows = {"root": 0}
         self._page = 0
@@ -332,13 +334,17 @@ class _Converter:
 
     def _set_window_size(self, command: _Command) -> None:
         size = _SIZE.fullmatch(command.target)
-        if size is None or (self._screen is None and self._has_acted):
-            self._add_unsupported(command, "a viewport change during a mission is not imported yet")
+        if size is None:
+            self._add_unsupported(command, f"expected a size such as 1280x720, got {command.target!r}")
             return
-        screen = ImportedEnvironment(width=int(size[1]), height=int(size[2]))
-        if self._screen not in {None, screen}:
-            self._add_unsupported(command, "a viewport change during a mission is not imported yet")
-        self._screen = self._screen or screen
+        width, height = int(size[1]), int(size[2])
+        if self._screen is None and not self._has_acted:
+            self._screen = ImportedEnvironment(width=width, height=height)
+        elif (width, height) != self._viewports.get(
+            self._page, self._screen and (self._screen.width, self._screen.height)
+        ):
+            self._viewports[self._page] = (width, height)
+            self._add("set_viewport", width=width, height=height)
         self._builder.add_note(self._step, "setWindowSize: the viewport gets the size of the window, borders included")
 
     @property

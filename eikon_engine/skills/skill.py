@@ -103,7 +103,7 @@ OutputT = TypeVar("OutputT", bound="BaseModel")
 
 
 class TypedSkill(ABC, Generic[ParametersT, OutputT]):
-    """Base class for skills: subclasses implement `look`."""
+    """Base class for skills: subclasses implement `analyze`."""
 
     name: ClassVar[str]
     version: ClassVar[int]

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from eikon_engine.record import MissionRecorder
     from tests.sites.shop import ShopServer
 
+pytestmark = pytest.mark.browser
+
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 
 

@@ -59,6 +59,7 @@ def test_a_text_is_one_literal_on_one_line(text: str) -> None:
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(0, 3))
+@example(["0" * 17 + "\x1f" * 4 + "\b\b\U000118f3\U00012544\U00012544\U00018d09\U00018d09\U0002ebe1"], 2)
 def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
     """Breaking lines changes nothing but lines."""
     line = call_source("page.locator", string_literal(texts[0])) + call_source(

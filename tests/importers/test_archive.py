@@ -102,9 +102,9 @@ def test_a_file_that_stands_twice_is_refused(tmp_path: Path) -> None:
     ("limit", "message"),
     [
         ("MAX_ENTRIES", "at most 1 files"),
-        ("MAX_TOTAL", "at most 0 MiB uncompressed"),
-        ("MAX_LINE", "line 1: expected at most"),
-        ("MAX_FILE", "expected a file of at most"),
+        ("MAX_TOTAL_BYTES", "at most 0 MiB uncompressed"),
+        ("MAX_LINE_BYTES", "line 1: expected at most"),
+        ("MAX_FILE_BYTES", "expected a file of at most"),
     ],
 )
 def test_sizes_have_bounds(

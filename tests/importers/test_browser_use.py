@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from eikon_engine.cli.main import eikon
 from eikon_engine.cli.shell import run_command
 from eikon_engine.trace.actions import Fill, SecretRef, SelectOption
@@ -11,6 +13,8 @@ from eikon_engine.trace.bundle import open_bundle
 from tests.missions.shop import SHOP_PASSWORD
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
+
+pytestmark = pytest.mark.browser
 
 HISTORY = Path(__file__).parents[1] / "data" / "histories" / "browser_use.json"
 RECORDED_AT = "http://shop.test"

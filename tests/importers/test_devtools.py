@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.trace.actions import Click, Navigate, Press, Scroll, SetValue, WaitFor
+from eikon_engine.trace.actions import Click, Navigate, Press, Scroll, SetValue, SetViewport, WaitFor
 from tests.importers.reading import read_content
 
 
@@ -98,6 +98,48 @@ def test_places_become_distances() -> None:
     )
 
     assert [(each.dx, each.dy) for each in actions if isinstance(each, Scroll)] == [(0, 100), (5, -60), (0, 30)]
+
+
+def viewport(width: int, height: int, **more: object) -> dict[str, Any]:
+    """Write a change of the size."""
+    return {"type": "setViewport", "width": width, "height": height, **more}
+
+
+def test_a_size_that_changes_during_the_flow_is_an_action() -> None:
+    """The first one is the environment's; a repeated one changes nothing, and each page has its own."""
+    mission = read_content(
+        flow(
+            viewport(800, 600),
+            click(["#a"]),
+            viewport(800, 600),
+            viewport(320, 640),
+            viewport(320, 640, target="popup"),
+            viewport(800, 600),
+        )
+    )
+
+    assert mission.unsupported == ()
+    assert mission.environment is not None
+    assert (mission.environment.width, mission.environment.height) == (800, 600)
+    assert [
+        (each.page, each.width, each.height) for each in mission.subgoals[0].actions if isinstance(each, SetViewport)
+    ] == [
+        (0, 320, 640),
+        (1, 320, 640),
+        (0, 800, 600),
+    ]
+
+
+@pytest.mark.parametrize("before", [(), (viewport(800, 600),)], ids=["unknown", "known"])
+@pytest.mark.parametrize("change", [{"deviceScaleFactor": 2}, {"isMobile": True}, {"hasTouch": True}])
+def test_a_device_that_changes_during_the_flow_is_unsupported(
+    before: tuple[dict[str, Any], ...], change: dict[str, object]
+) -> None:
+    """A context of a browser keeps its scale and its kind of device."""
+    mission = read_content(flow(*before, click(["#a"]), viewport(320, 640, **change)))
+
+    assert [each.type for each in mission.subgoals[0].actions] == ["click"]
+    assert "only the size of a page can change" in mission.unsupported[0]
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,6 @@ def test_calls_become_actions(
         ("Frame.evaluateExpression", {"expression": "1"}, "unsupported call"),
         ("Frame.inventedYesterday", {}, "unsupported call"),
         ("BrowserContext.addCookies", {"cookies": []}, "unsupported call"),
-        ("Page.setViewportSize", {"viewportSize": {"width": 3, "height": 3}}, "a viewport change during a mission"),
         ("Page.keyboardType", {"text": "für"}, "have a key"),
         ("Page.keyboardUp", {"key": "a"}, "was not down"),
         ("Frame.click", {**TARGET, "trial": True}, "a trial run"),
@@ -180,6 +179,30 @@ def test_a_frame_that_the_call_does_not_name_is_found_in_the_snapshots(tmp_path:
 
     assert [each["target"]["frames"] for each in actions(mission)] == [['iframe[name="reviews"]']]
     assert "the trace does not identify the frame" in mission.unsupported[0]
+
+
+def test_a_size_that_is_set_during_the_mission_is_an_action(tmp_path: Path) -> None:
+    """The page is resized where the test resized it."""
+    mission = read(
+        tmp_path,
+        *call(2, "Frame.click", **TARGET),
+        *call(3, "Page.setViewportSize", viewportSize={"width": 320, "height": 640}),
+    )
+
+    assert [(each["type"], each.get("width"), each.get("height")) for each in actions(mission)] == [
+        ("click", None, None),
+        ("set_viewport", 320, 640),
+    ]
+    assert mission.unsupported == ()
+
+
+@pytest.mark.parametrize("size", [None, 3, {}, {"width": 320}, {"width": 0, "height": 640}])
+def test_a_size_that_is_incomplete_is_unsupported(tmp_path: Path, size: object) -> None:
+    """It is reported instead of guessed."""
+    mission = read(tmp_path, *call(2, "Frame.click", **TARGET), *call(3, "Page.setViewportSize", viewportSize=size))
+
+    assert [each["type"] for each in actions(mission)] == ["click"]
+    assert "set_viewport" in mission.unsupported[0]
 
 
 def test_a_call_that_is_not_strict_is_noted(tmp_path: Path) -> None:

@@ -113,6 +113,42 @@ def test_a_size_set_before_anything_is_done_is_that_of_the_pages(tmp_path: Path)
     assert (mission.environment.width, mission.unsupported) == (500, ())
 
 
+def test_a_size_set_after_a_page_was_read_is_a_step(tmp_path: Path) -> None:
+    """Reading is no step, but the page had another size by then."""
+    read = call(0, "Page.title")
+    size = call(1, "Page.setViewportSize", viewportSize={"width": 500, "height": 400})
+
+    mission = read_zip(write_zip(tmp_path / "t.zip", [head(), opened(), *read, *size]))
+
+    assert mission.environment is not None
+    assert mission.environment.width == 1200
+    assert [each.type for each in mission.subgoals[0].actions] == ["set_viewport"]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "given", "opened_url"),
+    [
+        ("http://shop.test/a/", "/cart", "http://shop.test/cart"),
+        ("http://shop.test/a/", "cart?x=1", "http://shop.test/a/cart?x=1"),
+        ("http://shop.test/a/", "./", "http://shop.test/a/"),
+        ("http://shop.test/a/", "https://other.test/", "https://other.test/"),
+        ("http://shop.test/a/", "about:blank", "about:blank"),
+        ("http://[broken", "/cart", "/cart"),
+    ],
+)
+def test_relative_urls_are_resolved_against_the_base_url(
+    tmp_path: Path, base_url: str, given: str, opened_url: str
+) -> None:
+    """Playwright resolves them in the browser's context, so the trace has them as they were given."""
+    goto = call(1, "Frame.goto", url=given)
+
+    mission = read_zip(write_zip(tmp_path / "t.zip", [head(10, baseURL=base_url), opened(), *goto]))
+
+    (navigation,) = mission.subgoals[0].actions
+    assert navigation.model_dump()["url"] == opened_url
+    assert not any("baseURL" in note for note in mission.notes)
+
+
 def test_recording_may_begin_in_the_middle(tmp_path: Path) -> None:
     """The document that was there is loaded first."""
     lines = [head(), opened(), click(2)[0], snapshot(2, "before"), click(2)[1]]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, Dialog, Page
 
+pytestmark = pytest.mark.browser
+
 
 class Recorded(NamedTuple):
     """Traces of a mission in a shop that is closed."""

@@ -9,6 +9,7 @@ import pytest
 
 from eikon_engine.errors import ForeignFormatError, UsageError
 from eikon_engine.importers.selenium_ide import parse_keys
+from eikon_engine.trace.actions import SetViewport
 from tests.importers.reading import read_content
 
 URL = "http://shop.test"
@@ -100,6 +101,35 @@ def test_frames_and_windows_are_followed() -> None:
     ]
 
 
+def test_a_window_size_that_changes_during_the_test_is_an_action() -> None:
+    """The first one, set after the first document at the latest, is the environment's; each window has its own."""
+    mission = read_content(
+        project(
+            command("open", "/"),
+            command("setWindowSize", "800x600"),
+            command("click", "id=a", opensWindow=True, windowHandleName="popup"),
+            command("setWindowSize", "800x600"),
+            command("setWindowSize", "320x640"),
+            command("selectWindow", "handle=${popup}"),
+            command("setWindowSize", "1024x768"),
+        )
+    )
+
+    assert mission.unsupported == ()
+    assert mission.environment is not None
+    assert (mission.environment.width, mission.environment.height) == (800, 600)
+    assert [
+        (each.page, each.width, each.height) for each in mission.subgoals[0].actions if isinstance(each, SetViewport)
+    ] == [(0, 320, 640), (1, 1024, 768)]
+
+
+def test_a_first_window_size_in_the_middle_is_an_action() -> None:
+    """The size before it is unknown."""
+    actions = read(command("click", "id=a"), command("setWindowSize", "320x640"))
+
+    assert [each["type"] for each in actions] == ["click", "set_viewport"]
+
+
 def test_dialogs_are_answered_before_they_open() -> None:
     """A visible dialog is answered after what opened it; an action of ours is told of it before."""
     actions = read(
@@ -133,6 +163,7 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
         (command("executeScript", "return 1"), "unknown command"),
         (command("type", "id=a", "${unknown}"), "only at run time"),
         (command("click", "dom=document.forms[0]"), "has no Playwright equivalent"),
+        (command("setWindowSize", "large"), "expected a size such as 1280x720, got 'large'"),
         (command("run", "nothing"), "unknown test"),
         (command("run", "main"), "recursively"),
         (command("selectWindow", "handle=${lost}"), "not opened by a command"),

@@ -28,7 +28,7 @@ GOOD = """
         parameters = Nothing
         output = Count
 
-        def look(self, document, parameters):
+        def analyze(self, document, parameters):
             return Count(count=len(document.tree.css("a[href]")))
 """
 PAGE = SkillInput(html="<a href=x>x</a>", url="https://site.example/")

@@ -43,7 +43,7 @@ SKILL = """
         parameters = Nothing
         output = Price
 
-        def look(self, document, parameters):
+        def analyze(self, document, parameters):
             found = document.tree.css_first(".price")
             return Price(price=None if found is None else found.text())
 """
