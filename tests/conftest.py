@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +12,10 @@ from tests.replay.shared_browsers import SHARED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-UNIT: Final = Path(__file__).parent / "unit"
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what needs no browser last: many short modules, which fill up whichever worker has nothing left to do."""
-    items.sort(key=lambda item: item.path.is_relative_to(UNIT))
+    """Put modules that start browsers first: short ones then fill up whichever worker has nothing left to do."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 @pytest.fixture(scope="session", autouse=True)

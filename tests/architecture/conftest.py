@@ -8,7 +8,7 @@ from tests.architecture.sources import sources
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _trees_are_forgotten() -> Iterator[None]:
-    """Keep the syntax trees of the project no longer than for the tests of its shape: they slow every other one."""
+def _drop_syntax_trees() -> Iterator[None]:
+    """Drop the syntax trees of the project after the tests that read them: they slow down every other test."""
     yield
     sources.cache_clear()

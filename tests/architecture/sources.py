@@ -6,14 +6,20 @@ import ast
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "eikon_engine"
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Hold one module."""
+    """One module."""
 
     path: Path
     name: str
@@ -22,7 +28,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """Parse it, when somebody asks: all trees together are a million objects."""
+        """Parse the module on first use: all trees together are a million objects."""
         return ast.parse(self.text, filename=str(self.path))
 
 
@@ -33,8 +39,15 @@ def sources() -> tuple[Source, ...]:
 
 
 def module_names() -> tuple[str, ...]:
-    """Name every module that can be imported without running a command."""
+    """Return every module that can be imported without running a command."""
     return tuple(source.name for source in sources() if not source.name.endswith("__main__"))
+
+
+def functions_of(tree: ast.Module) -> Iterator[Function]:
+    """Iterate over the functions and methods of a module, nested ones included."""
+    for node in ast.walk(tree):
+        if isinstance(node, Function):
+            yield node
 
 
 def _read(path: Path) -> Source:

@@ -15,8 +15,8 @@ ERRORS_PAGE = PROJECT / "docs" / "errors.md"
 TREE_LINE = re.compile(r"^ *(?P<stem>[│├└─ ]*)(?P<name>\w+Error) +(?P<status>\d+) +(?P<code>[a-z-]+|\(.*\))$")
 
 
-def test_every_error_stands_in_the_tree() -> None:
-    """The docstring of the package draws every error with its parent, its exit status and its code, and no other."""
+def test_every_error_is_in_the_tree() -> None:
+    """The docstring of the module draws every error, with its parent, exit status and code, and no other one."""
     drawn = dict(_drawn_tree())
 
     written = {cls.__name__: (cls.__bases__[0].__name__, cls.exit_status, _drawn_code(cls)) for cls in _raised()}
@@ -25,7 +25,7 @@ def test_every_error_stands_in_the_tree() -> None:
 
 
 def test_codes_are_unique() -> None:
-    """No two errors share a code: it is what documents, traces and programs know them by."""
+    """No two errors share a code: pages, traces and programs identify errors by it."""
     every: tuple[type[EikonError], ...] = (EikonError, *_raised())
     counts = Counter(cls.code for cls in every)
 
@@ -40,20 +40,20 @@ def test_every_code_has_a_section() -> None:
 
 
 def test_every_section_names_the_exit_status() -> None:
-    """The exit status in a section of docs/errors.md is the one the command line ends with."""
+    """The exit status in a section of docs/errors.md is the exit status of the command line."""
     page = ERRORS_PAGE.read_text(encoding="utf-8")
 
-    told = dict(re.findall(r"^### `([a-z-]+)`\n+.*?[Ee]xit status (\d+)", page, flags=re.MULTILINE | re.DOTALL))
+    documented = dict(re.findall(r"^### `([a-z-]+)`\n+.*?[Ee]xit status (\d+)", page, flags=re.MULTILINE | re.DOTALL))
 
-    assert told == {cls.code: str(cls.exit_status) for cls in _raised()}
+    assert documented == {cls.code: str(cls.exit_status) for cls in _raised()}
 
 
-def test_errors_live_in_one_place() -> None:
-    """No module outside of the package defines a subclass of EikonError."""
+def test_errors_are_defined_in_one_module() -> None:
+    """No module but `eikon_engine.errors` defines a subclass of EikonError."""
     for source in sources():
         __import__(source.name.removesuffix(".__main__"))
 
-    assert {cls.__module__.rpartition(".")[0] for cls in _raised()} == {errors.__name__}
+    assert {cls.__module__ for cls in _raised()} == {errors.__name__}
 
 
 def _raised() -> tuple[type[EikonError], ...]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def test_models_are_frozen_strict_and_closed() -> None:
-    """Every pydantic model of ours refuses to be changed, to convert types, and to take fields it does not know."""
+    """Every pydantic model of ours refuses changes, conversions of types and unknown fields."""
     for name in module_names():
         import_module(name)
 
@@ -32,7 +32,7 @@ def test_models_are_frozen_strict_and_closed() -> None:
 
 
 def _is_written(model: type[BaseModel]) -> bool:
-    """Say whether a model stands in its module: those of the arguments of tools are made while tests run."""
+    """Return whether the model is defined in its module: models of tool arguments are created at run time."""
     return "." in model.__qualname__ or getattr(import_module(model.__module__), model.__name__, None) is model
 
 

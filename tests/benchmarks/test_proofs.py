@@ -6,6 +6,8 @@ import asyncio
 import shutil
 from pathlib import Path
 
+import pytest
+
 from benchmarks.digest import differences, digests_of, what_counts
 from benchmarks.often import replay_often
 from benchmarks.subjects import Subject
@@ -14,6 +16,8 @@ from eikon_engine.replay.engine import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.serializer import read_trace, write_trace
+
+pytestmark = pytest.mark.browser
 
 PASSING = Path(__file__).resolve().parents[1] / "data" / "traces" / "shop_passing"
 RECORDED_S = 60.0

@@ -31,12 +31,12 @@ Usable       yes"""
 
 
 def test_a_healthy_machine_is_described_line_by_line() -> None:
-    """The text names every part and says that a replay can run."""
+    """The text lists every part and reports that a replay can run."""
     assert render_text(HEALTHY) == HEALTHY_TEXT
 
 
-def test_what_is_missing_is_told_with_the_way_out() -> None:
-    """The text says why there is no browser, and how to get an extra."""
+def test_missing_requirements_are_listed_with_advice() -> None:
+    """The text says why there is no browser, and how to install an extra."""
     ill = replace(
         HEALTHY,
         browser=None,
@@ -83,7 +83,7 @@ def test_the_command_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_command_exits_with_69_without_a_browser(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A browser that was named and is not there is told on stdout, with its exit status; nothing is installed."""
+    """A named browser that does not exist is reported on stdout, with its exit status; nothing is installed."""
     arguments = ["--install-browser", "--browser-path", str(tmp_path / "nowhere")]
 
     status = run_command(doctor_command, arguments, "eikon doctor")
@@ -113,8 +113,8 @@ def test_extras_of_an_unknown_distribution_are_none() -> None:
     assert list_extras("a-distribution-that-is-not-here") == ()
 
 
-def test_extras_tell_what_they_lack() -> None:
-    """An extra of an installed distribution names what is not installed of it."""
+def test_extras_list_missing_distributions() -> None:
+    """An extra of an installed distribution lists what is not installed of it."""
     extras = {extra.name: extra for extra in list_extras("pydantic")}
 
     assert "email-validator" in extras["email"].missing

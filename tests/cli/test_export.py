@@ -27,8 +27,8 @@ def test_the_network_of_a_bundle_is_exported(tmp_path: Path) -> None:
     assert imported.recording.exchanges == read_network(BUNDLE / "network").exchanges
 
 
-def test_a_har_goes_to_standard_output_unless_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without --output, or with `-`, the HAR is what is printed."""
+def test_a_har_is_printed_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --output, or with `-`, the HAR is printed."""
     for arguments in ([], ["--output", "-"]):
         status = run_command(eikon, ["export", "har", str(BUNDLE / "trace.json"), *arguments], "eikon")
 
@@ -49,18 +49,18 @@ def test_a_bundle_without_network_has_nothing_to_export(tmp_path: Path, capsys: 
 
 
 def test_a_mission_is_exported_as_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The file compiles and begins where the bundle does; what is not carried over is told, and stands in its head."""
+    """The file compiles and starts where the bundle does; what is not exported is printed, and listed in its header."""
     file = tmp_path / "test_voucher.py"
 
     status = run_command(eikon, ["export", "playwright", str(BUNDLE), "-o", str(file)], "eikon")
 
-    told = [line.removeprefix("not exported: ") for line in capsys.readouterr().err.splitlines()]
+    messages = [line.removeprefix("not exported: ") for line in capsys.readouterr().err.splitlines()]
     source = file.read_text(encoding="utf-8")
     assert status == 0
     assert compileall.compile_file(file, quiet=2)
     assert 'BASE_URL = "http://127.0.0.1:8642"' in source
-    assert [line.partition(":")[0] for line in told] == ["clock", "randomness", "machine", "network"]
-    assert all(line in source for line in told)
+    assert [line.partition(":")[0] for line in messages] == ["clock", "randomness", "machine", "network"]
+    assert all(line in source for line in messages)
 
 
 def test_a_test_is_exported_for_another_deployment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,8 +93,8 @@ def test_an_old_trace_is_exported_as_it_was_recorded(tmp_path: Path) -> None:
     assert 'fill(os.environ["EIKON_SECRET_PASSWORD"])' in source
 
 
-def test_a_storage_state_goes_beside_the_test(tmp_path: Path) -> None:
-    """Its cookies end with the session of the test, whatever day it is."""
+def test_a_storage_state_is_written_next_to_the_test(tmp_path: Path) -> None:
+    """Its cookies expire with the test session, on any date."""
     shutil.copytree(BUNDLE, tmp_path / "b")
     cookie = {"name": "sid", "value": "1", "domain": "127.0.0.1", "path": "/", "expires": 1.0}
     (tmp_path / "b" / "storage_state.json").write_text(json.dumps({"cookies": [cookie], "origins": []}))
@@ -119,9 +119,11 @@ def test_a_broken_storage_state_is_one_line(tmp_path: Path, capsys: pytest.Captu
         eikon, ["export", "playwright", str(tmp_path / "b"), "-o", str(tmp_path / "test_v.py")], "eikon"
     )
 
-    told = capsys.readouterr().err
+    messages = capsys.readouterr().err
     assert status in {0, 65}
-    assert status == 0 or (told.count("\n") == 1 and "storage_state.json: expected a Playwright storage state" in told)
+    assert status == 0 or (
+        messages.count("\n") == 1 and "storage_state.json: expected a Playwright storage state" in messages
+    )
 
 
 @pytest.mark.parametrize("name", ["mission", "mission.txt"])

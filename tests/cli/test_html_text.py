@@ -45,7 +45,7 @@ def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) ->
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (
             "<p>é</p>".encode("latin-1"),
@@ -58,7 +58,7 @@ def test_a_byte_order_mark_counts_before_all_else(mark: bytes, encoding: str) ->
         (b"<meta charset=\xff>", r"<meta charset>: '\\\\xff'"),
     ],
 )
-def test_what_cannot_be_read_is_refused(data: bytes, told: str) -> None:
+def test_what_cannot_be_read_is_refused(data: bytes, message: str) -> None:
     """What cannot be read is refused, with the byte or the name."""
-    with pytest.raises(TraceError, match=told):
+    with pytest.raises(TraceError, match=message):
         decode_html(data, FILE)

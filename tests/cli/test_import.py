@@ -33,7 +33,7 @@ def run(*arguments: str) -> str:
 def test_a_recording_becomes_a_bundle(
     tmp_path: Path, name: str, content: Callable[[str, str], bytes], form: tuple[str, ...]
 ) -> None:
-    """Its format is named or found out; the bundle has the actions, and says that it knows no more."""
+    """The format is named or detected; the bundle has the actions, and a warning that it has no observations."""
     (tmp_path / "file").write_bytes(content(URL, "pass"))
 
     printed = run(*(name for _ in form), str(tmp_path / "file"), "-o", str(tmp_path / "bundle"))
@@ -46,8 +46,8 @@ def test_a_recording_becomes_a_bundle(
     assert f"13 actions of {name}" in printed
 
 
-def test_lost_steps_are_left_out_only_on_request(tmp_path: Path) -> None:
-    """Without --partial nothing is written; with it, what is missing stands in the trace."""
+def test_unsupported_steps_are_omitted_only_on_request(tmp_path: Path) -> None:
+    """Without --partial nothing is written; with it, the trace lists what is missing."""
     file = tmp_path / "flow.json"
     steps = [{"type": "navigate", "url": URL}, {"type": "customStep", "name": "x", "parameters": {}}]
     file.write_text(json.dumps({"title": "x", "steps": steps}))

@@ -36,7 +36,7 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_entry_that_leads_to_something_else_is_our_fault(capsys: pytest.CaptureFixture[str]) -> None:
-    """An entry of the table that names no command is told as such."""
+    """An entry of the table that names no command is reported as such."""
     table = MappingProxyType({"odd": LazyCommand(module="json", attribute="dumps", summary="None.")})
 
     status = run_command(LazyGroup(table, name="odd", summary="Odd."), ["odd"], "odd")

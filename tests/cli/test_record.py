@@ -16,35 +16,35 @@ USAGE = 2
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "name"),
     [
         (["--clock", "natural"], "--clock"),
         (["--var", "A=1"], "--var"),
     ],
 )
 def test_a_script_has_no_use_for_options_of_traces(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], name: str
 ) -> None:
     """None is taken and then forgotten."""
     status = run_command(eikon, ["record", "--script", "shop.py", "-o", str(tmp_path / "b"), *option], "eikon")
 
     assert status == USAGE
-    assert capsys.readouterr().err == f"eikon: {told} does not apply to --script; remove it (code usage)\n"
+    assert capsys.readouterr().err == f"eikon: {name} does not apply to --script; remove it (code usage)\n"
     assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "name"),
     [(["--mission", "Buy"], "--mission"), (["--no-certify"], "--no-certify"), (["--", "--fast"], "ARGUMENTS")],
 )
 def test_a_trace_has_no_use_for_options_of_scripts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str], name: str
 ) -> None:
     """None is taken and then forgotten."""
     status = run_command(eikon, ["record", "--trace", "bundle", "-o", str(tmp_path / "b"), *option], "eikon")
 
     assert status == USAGE
-    assert capsys.readouterr().err == f"eikon: {told} does not apply to --trace; remove it (code usage)\n"
+    assert capsys.readouterr().err == f"eikon: {name} does not apply to --trace; remove it (code usage)\n"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_trace_has_no_use_for_options_of_scripts(
 def test_a_mission_has_one_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], sources: list[str], found: str
 ) -> None:
-    """Either a trace or a script says what is done."""
+    """Either a trace or a script defines the actions."""
     status = run_command(eikon, ["record", *sources, "-o", str(tmp_path / "b")], "eikon")
 
     assert status == USAGE

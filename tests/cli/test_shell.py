@@ -28,7 +28,7 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_wrong_usage_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """An option that does not exist is told in click's words."""
+    """An unknown option is reported by click."""
     status = run_command(_ending_with(0), ["--colour"], "eikon")
 
     assert status == 2
@@ -44,7 +44,7 @@ def test_help_is_0(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_ctrl_c_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """A run stopped by the user ends with 130 and says so in one line."""
+    """A run stopped by the user ends with 130 and one line."""
     status = run_command(_raising(KeyboardInterrupt()), [], "eikon")
 
     assert status == 130
@@ -52,7 +52,7 @@ def test_ctrl_c_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
-    """A run that SIGTERM stops ends as with Ctrl-C, and the line says that it was no user."""
+    """A run stopped by SIGTERM ends as with Ctrl-C, and the line names the signal."""
     program = (
         "import os, signal, sys, click; from eikon_engine.cli.shell import run_command;"
         "sys.exit(run_command(click.Command('c', callback=lambda: os.kill(os.getpid(), signal.SIGTERM)), [], 'eikon'))"
@@ -64,10 +64,10 @@ def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().err == "eikon: stopped by SIGTERM (code interrupted)\n"
 
 
-def test_our_own_fault_keeps_its_traceback_in_a_file(
+def test_an_internal_error_saves_its_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A fault of ours ends with 70 and one line, and traceback: the file that line names."""
+    """The exit status is 70, with one line that names the file of the traceback."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv("EIKON_TRACEBACK", raising=False)
 
@@ -80,8 +80,8 @@ def test_our_own_fault_keeps_its_traceback_in_a_file(
     assert "Traceback (most recent call last)" in kept.read_text(encoding="utf-8")
 
 
-def test_a_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """EIKON_TRACEBACK=1 shows the traceback of a fault of ours on the terminal."""
+def test_a_traceback_is_printed_on_request(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """EIKON_TRACEBACK=1 prints the traceback of an internal error."""
     monkeypatch.setenv("EIKON_TRACEBACK", "1")
 
     status = run_command(_raising(ZeroDivisionError("by zero")), [], "eikon")
@@ -91,8 +91,8 @@ def test_a_traceback_can_be_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 @pytest.mark.parametrize("lines", [1, 100_000])
-def test_a_reader_that_goes_away_is_no_fault(lines: int) -> None:
-    """A closed pipe on stdout ends the command quietly, with the status of SIGPIPE, whenever it is noticed."""
+def test_a_closed_pipe_is_no_error(lines: int) -> None:
+    """A closed stdout ends the command quietly, with the status of SIGPIPE."""
     code = """
 import sys, click
 from eikon_engine.cli.shell import run_command

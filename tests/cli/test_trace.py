@@ -24,7 +24,7 @@ from eikon_engine.errors import (
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import TracePatch
 from eikon_engine.trace.serializer import parse_trace, serialize_trace
-from tests.trace.test_changed_copy import contents
+from tests.trace.test_patched_copy import contents
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -49,8 +49,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(SHOP, tmp_path_factory.mktemp("edited") / "shop"))
 
 
-def test_a_bundle_is_shown_in_three_ways() -> None:
-    """A listing, one step as JSON, the whole as JSON."""
+def test_a_bundle_is_shown_in_three_forms() -> None:
+    """A listing, one step as JSON, the whole trace as JSON."""
     listing = run("show", SHOP).stdout
     step = json.loads(run("show", SHOP, TYPE).stdout)
     whole = run("show", SHOP, "--json").stdout
@@ -83,10 +83,10 @@ def test_a_change_is_shown_and_nothing_is_written(shop: Path) -> None:
         (("merge", ATTEMPT, "add_to_cart__attempt_1", "--description", "Both"), '"description": "Both"'),
     ],
 )
-def test_a_change_is_made_in_a_copy_and_can_be_made_again(
+def test_an_edit_is_applied_to_a_copy_and_can_be_repeated(
     shop: Path, tmp_path: Path, arguments: tuple[str, ...], expected: str
 ) -> None:
-    """The copy has it, the bundle is untouched byte for byte, and the saved change makes the same copy."""
+    """The copy has the edit, the bundle is unchanged byte for byte, and the saved patch makes the same copy."""
     before = contents(shop)
     command, *rest = arguments
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_done_is_one_line(
 def test_an_insertion_that_is_none_is_refused(
     arguments: tuple[str, ...], error: type[EikonError], message: str
 ) -> None:
-    """One line says what was wanted, and found."""
+    """One line has the expected and the actual value."""
     with pytest.raises(error, match=message):
         run("insert", SHOP, *arguments)
 
@@ -167,8 +167,8 @@ def test_an_action_is_inserted_into_a_copy(tmp_path: Path) -> None:
     assert [step.id for step in steps][2:4] == [TYPE, "find_banana__attempt_1_inserted_001"]
 
 
-def test_braces_that_are_no_variable_are_told() -> None:
-    """A name that was forgotten to declare is typed as it stands, which is said."""
+def test_braces_around_an_undeclared_name_are_a_warning() -> None:
+    """An undeclared name is typed literally, with a warning."""
     assert "{{fruit}} is not a variable" in run("set", SHOP, TYPE, "action.text={{fruit}}").stderr
 
 
@@ -198,10 +198,10 @@ LINES = st.one_of(
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINES, min_size=1, max_size=3))
-def test_any_commands_one_after_the_other_make_bundles(
+def test_any_sequence_of_commands_makes_bundles(
     shop: Path, tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, ...]]
 ) -> None:
-    """Each copy is a bundle that can be read, and the one it was made of stays as it was."""
+    """Each copy is a readable bundle, and its source is unchanged."""
     folder = tmp_path_factory.mktemp("copies")
     bundle, original = shop, contents(shop)
     for number, (command, *rest) in enumerate(lines):

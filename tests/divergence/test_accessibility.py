@@ -1,4 +1,4 @@
-"""What is hidden is told by name, where the documents are equal otherwise."""
+"""Hidden elements are reported by name if the documents are equal."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def compared(recorded: PageSnapshot, observed: PageSnapshot) -> list[tuple[str, 
     return [(each.expected, each.observed, each.detail) for each in detect_accessibility(comparison)]
 
 
-def test_what_is_in_a_hidden_element_is_not_told_by_itself() -> None:
-    """Hide an element around one that was hidden already; show it again."""
+def test_elements_inside_a_hidden_element_are_not_listed() -> None:
+    """An element that contains hidden ones is hidden, and shown again: only the outermost one is listed."""
     [(expected, observed, detail)] = compared(hiding(HEAD, NOW), hiding(HEAD, HINT))
     assert (expected, observed) == ("p 'Hint now' at html > body > form > p visible", "hidden")
     assert detail == "now hidden: p 'Hint now' at html > body > form > p"
@@ -89,7 +89,7 @@ def test_what_is_hidden_and_shown_now_is_found() -> None:
 
 
 def test_what_was_not_noted_is_not_compared() -> None:
-    """Older recordings do not know what was hidden, and another document is told by its own difference."""
+    """Older recordings have no visibility, and a different document is reported by its own difference."""
     other = page_of(element("form", element("button", "Sold")))
 
     assert compared(SHOP, hiding(BUY)) == []

@@ -27,13 +27,13 @@ def test_a_missing_message_is_named_by_its_number() -> None:
     assert shown([b"one", b"two"], [b"two"]) == [f"message 1: recorded one, live {ABSENT}"]
 
 
-def test_another_message_is_named_by_its_place() -> None:
-    """Add one in the middle."""
+def test_an_added_message_is_named_by_its_position() -> None:
+    """A message is added in the middle."""
     assert shown([b"one", b"two"], [b"one", b"new", b"two"]) == [f"message 2: recorded {ABSENT}, live new"]
 
 
-def test_a_binary_message_is_told_by_its_digest() -> None:
-    """Compare what is no text."""
+def test_a_binary_message_is_reported_by_its_digest() -> None:
+    """Binary messages are compared by digest."""
     (found,) = diff_messages("message", [b"\xff\x00"], [b"\xff\x01"])
 
     assert found.recorded.startswith("2 bytes, SHA-256 ")
@@ -56,8 +56,8 @@ def test_an_event_with_another_name_is_another_one() -> None:
 
 
 @given(st.lists(st.binary(max_size=6), max_size=6), st.lists(st.binary(max_size=6), max_size=6))
-def test_sequences_that_differ_are_told_to(before: list[bytes], after: list[bytes]) -> None:
-    """Whatever the messages are, something is told exactly if they are not the same, and every change is one."""
+def test_sequences_differ_exactly_if_a_change_is_reported(before: list[bytes], after: list[bytes]) -> None:
+    """A difference is reported exactly if the messages differ, and every reported change is real."""
     found = list(diff_messages("message", before, after))
 
     assert bool(found) == (before != after)

@@ -37,8 +37,8 @@ BECAME = {
 
 
 @pytest.mark.parametrize("change", BECAME)
-def test_what_an_element_became_comes_first(change: str) -> None:
-    """It is named with what agrees and what does not."""
+def test_the_changed_element_is_the_first_candidate(change: str) -> None:
+    """It is listed with matching and different properties."""
     found = find_candidates(identity_in(shop(BUY), "button#buy"), shop(BECAME[change]))
 
     assert found[0].path.startswith(f"html > body > form#order > {BECAME[change].tag}#")
@@ -53,8 +53,8 @@ def test_nothing_is_plausible_where_nothing_is_like_it() -> None:
     assert find_candidates(identity_in(shop(BUY), "button#buy"), page) == ()
 
 
-def test_an_element_without_a_name_is_found_by_its_place() -> None:
-    """Where nothing names an element, what it stands in and its number have to do."""
+def test_an_element_without_a_name_is_found_by_its_position() -> None:
+    """Without a name, ancestors and ordinal decide."""
     page = page_of(element("div", element("i"), element("i"), id="stars"))
     third = page_of(element("div", element("i"), element("i"), element("i"), id="stars"))
 
@@ -64,8 +64,8 @@ def test_an_element_without_a_name_is_found_by_its_place() -> None:
     assert found[0].score == 1
 
 
-def test_names_come_from_labels_values_and_content() -> None:
-    """As binding names live elements."""
+def test_names_are_computed_from_labels_values_and_content() -> None:
+    """Names are computed as for live elements."""
     page = page_of(
         element("label", "Your name ", element("input", name="n")),
         element("label", "Mail", **{"for": "m"}),

@@ -85,14 +85,16 @@ CASES: dict[str, tuple[Cause, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_cause_follows_from_evidence(case: str) -> None:
-    """It is told with what it follows from."""
+    """The cause has its evidence."""
     cause, known = CASES[case]
 
-    judged = classify_cause(DivergenceCase(**{"first": finding(), "related_changes": known.get("changes", ()), **known}))
+    classified = classify_cause(
+        DivergenceCase(**{"first": finding(), "related_changes": known.get("changes", ()), **known})
+    )
 
-    assert judged.cause == cause
-    assert judged.why
-    assert bool(judged.settle) == (cause == "unknown")
+    assert classified.cause == cause
+    assert classified.why
+    assert bool(classified.settle) == (cause == "unknown")
 
 
 def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
@@ -104,23 +106,27 @@ def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
 
 
 def test_another_environment_is_named_where_nothing_else_differs() -> None:
-    """It may be the cause, and what would tell is to replay in the recorded one."""
-    judged = classify_cause(DivergenceCase(first=finding(), possible_cause="possible cause: the environment differs"))
+    """It may be the cause; a replay in the recorded environment would decide."""
+    classified = classify_cause(
+        DivergenceCase(first=finding(), possible_cause="possible cause: the environment differs")
+    )
 
-    assert judged.cause == "unknown"
-    assert "the environment differs" in judged.why
-    assert "recorded browser" in judged.settle
+    assert classified.cause == "unknown"
+    assert "the environment differs" in classified.why
+    assert "recorded browser" in classified.settle
 
 
-def test_an_answer_that_nothing_follows_from_is_no_cause() -> None:
-    """An advertisement that did not come says nothing of the number of items."""
+def test_an_unrelated_response_is_not_a_cause() -> None:
+    """A missing advertisement does not explain the number of items."""
     advertisement = answer("ending", "status 200", "net::ERR_NAME_NOT_RESOLVED", key="GET http://ads/x.js")
     count = answer("body $.count", "2", "3")
 
-    judged = classify_cause(DivergenceCase(first=finding(), changes=(advertisement, count), related_changes=(count,)))
+    classified = classify_cause(
+        DivergenceCase(first=finding(), changes=(advertisement, count), related_changes=(count,))
+    )
 
-    assert judged.cause == "test-data"
-    assert "ads" not in judged.why
+    assert classified.cause == "test-data"
+    assert "ads" not in classified.why
 
 
 def test_an_error_that_was_recorded_too_is_no_cause() -> None:

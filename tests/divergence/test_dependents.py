@@ -40,8 +40,8 @@ def reached(observed: PageSnapshot, *later: ActionTrace) -> list[tuple[int, str]
     return [(step.sequence, why) for step, why in find_dependents(later, 0, PAGE, observed)]
 
 
-def test_targets_that_are_gone_or_others_are_named() -> None:
-    """One that is as it was is not."""
+def test_missing_and_changed_targets_are_named() -> None:
+    """An unchanged target is not named."""
     gone = page_of(element("form"), HELP)
     other = page_of(element("form", element("button", "Sold out", id="buy")), HELP)
 
@@ -53,8 +53,8 @@ def test_targets_that_are_gone_or_others_are_named() -> None:
     assert why.startswith("its target at html > body > form > button#buy has changed: name: 'Buy' -> 'Sold out'")
 
 
-def test_nothing_is_said_of_another_page_or_document() -> None:
-    """What comes after the page was replaced, or happens on another one, does not depend on it."""
+def test_steps_on_another_page_or_document_are_not_dependent() -> None:
+    """Steps after the page was replaced, or on another page, do not depend on it."""
     gone = page_of(element("form"))
     leave = ActionTrace(
         id="s_action_3",

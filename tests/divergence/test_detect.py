@@ -25,7 +25,7 @@ TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 NOT_COMPARED = {"begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled", "unanswered"}
 """Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for; of
 writes, which are among the requests, the order counts; what is brief is left out of the comparison; what a replay
-observes has always settled; what was blocked is told by the misses."""
+observes has always settled; blocked requests are reported by the misses."""
 STEPS = [
     action
     for name in ("shop_passing", "shop_failing")
@@ -83,8 +83,8 @@ OTHER_KIND = {
 
 
 @pytest.mark.parametrize("recorded", STEPS, ids=[step.id for step in STEPS])
-def test_whatever_is_observed_otherwise_is_found(recorded: ActionTrace) -> None:
-    """Change each leaf of a recorded observation, one at a time: every change is a finding, and no change is none."""
+def test_every_changed_leaf_of_an_observation_is_found(recorded: ActionTrace) -> None:
+    """Change each leaf of a recorded observation, one at a time: every change is a finding; no change gives none."""
     assert recorded.observation is not None
     plain = json.loads(recorded.observation.model_dump_json())
 

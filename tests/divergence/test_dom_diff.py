@@ -107,15 +107,15 @@ def test_keyed_elements_are_followed() -> None:
     ]
 
 
-def test_another_element_in_its_place_is_a_replacement() -> None:
+def test_a_different_element_at_the_same_position_is_a_replacement() -> None:
     """A button that became a link is one change."""
     change = one_change(page_of(element("button", "Buy")), page_of(element("a", "Buy")))
 
     assert (change.kind, change.expected, change.observed) == ("replaced", "<button>Buy", "<a>Buy")
 
 
-def test_changes_in_shadow_roots_and_frames_have_their_place() -> None:
-    """The path leads through shadow roots, and the frame is named."""
+def test_changes_in_shadow_roots_and_frames_have_full_paths() -> None:
+    """The path passes through shadow roots, and the frame is named."""
     before = DomNode(tag="x-a", shadow=(element("b", "1"),), shadow_mode="open")
     after = replace(before, shadow=(element("b", "2"),))
     frames = [
@@ -129,7 +129,7 @@ def test_changes_in_shadow_roots_and_frames_have_their_place() -> None:
 
 
 def test_missing_frames_doctypes_and_empty_shadow_roots_are_found() -> None:
-    """Everything the digest covers can be told."""
+    """Every change of the digest is reported."""
     frame = FrameSnapshot(path="0", url="", name="", doctype="", root=element("html"))
     plain = page_of(element("p"))
     quirky = PageSnapshot(frames=(replace(plain.main, doctype=""),))

@@ -25,7 +25,7 @@ OBSERVED = {
 
 
 @pytest.mark.parametrize("case", OBSERVED)
-def test_what_lies_at_an_effect_touches_it(case: str) -> None:
+def test_changes_at_the_target_of_an_effect_are_found(case: str) -> None:
     """The page after the action is compared with the page before it."""
     observed, touched = OBSERVED[case]
 

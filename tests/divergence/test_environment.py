@@ -85,8 +85,8 @@ def finding(layer: Layer) -> Divergence:
 @pytest.mark.parametrize(
     "name", sorted(set(Environment.model_fields) - set(GIVEN_PROPERTIES) - {"browser_name", "page_view"})
 )
-def test_each_part_that_is_made_as_recorded_must_be_so(name: str) -> None:
-    """Change one part that a replay sets: one finding, in the layer of the environment, with both values."""
+def test_each_setting_of_the_environment_is_compared(name: str) -> None:
+    """A change of one setting is one finding in the environment layer, with both values."""
     other = OTHER[name]
 
     (found,) = detect_environment(PLACE, HERE, changed(**{name: other}))
@@ -97,10 +97,16 @@ def test_each_part_that_is_made_as_recorded_must_be_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PageEnvironment.model_fields)
-def test_each_part_that_a_page_is_told_must_be_so(name: str) -> None:
-    """Let a page be told something else than when it was recorded: one finding, though every setting is equal."""
-    told = getattr(VIEW, name)
-    other = not told if isinstance(told, bool) else told + 1 if isinstance(told, int | float) else "other"
+def test_each_value_that_pages_read_is_compared(name: str) -> None:
+    """A page that reads a different value is one finding, even if all settings are equal."""
+    recorded_value = getattr(VIEW, name)
+    other = (
+        not recorded_value
+        if isinstance(recorded_value, bool)
+        else recorded_value + 1
+        if isinstance(recorded_value, int | float)
+        else "other"
+    )
 
     (found,) = detect_environment(PLACE, HERE, changed(page_view=VIEW.model_copy(update={name: other})))
 
@@ -130,8 +136,8 @@ def test_differences_read_well() -> None:
     )
 
 
-def test_a_recording_that_did_not_ask_is_not_compared() -> None:
-    """Replay an older recording: what it did not keep is neither finding nor difference; none at all is said."""
+def test_values_that_were_not_recorded_are_not_compared() -> None:
+    """In an older recording, missing values are neither findings nor differences; a recording without any is noted."""
     older = changed(page_view=None, browser_kind="")
 
     assert tuple(detect_environment(PLACE, older, HERE)) == ()

@@ -42,8 +42,8 @@ def test_an_inserted_row_is_one_addition() -> None:
     assert places(rows("a", "b", "c"), rows("b", "c")) == [("removed", "$[0]")]
 
 
-def test_an_insertion_beside_a_change_is_told_from_it() -> None:
-    """The changed row is paired with its like, the other one is new."""
+def test_an_insertion_next_to_a_change_is_recognized() -> None:
+    """The changed row is paired with the similar one; the other one is new."""
     expected = rows("a", "b", "c")
     changed: JsonValue = {"name": "b", "price": "9.99", "unit": "kg"}
     inserted: JsonValue = {"name": "new", "price": "5", "unit": "l"}

@@ -106,7 +106,7 @@ CASES = [
 
 @pytest.mark.parametrize(("before", "after", "part"), CASES)
 def test_what_a_mask_names_is_not_compared(before: DomNode, after: DomNode, part: MaskedPart) -> None:
-    """Each kind of part hides its difference, and is told by name."""
+    """Each kind of part hides its difference, and is reported by name."""
     masked = compare(page_of(before), page_of(after), mask(part))
 
     assert detect_divergences(masked.comparison) == ()
@@ -248,8 +248,8 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
         TextPart(path=path)
 
 
-def test_a_mask_says_what_it_hides() -> None:
-    """The description names mask, part and place."""
+def test_a_mask_describes_what_it_hides() -> None:
+    """The description names mask, part and position."""
     named = mask(AttributePart(path="html > body > p", name="title"), "token", url="http://shop.test/*", frame="0")
 
     assert describe_mask(named) == "token: attribute title of html > body > p on http://shop.test/*, frame 0"

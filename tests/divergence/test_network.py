@@ -26,8 +26,8 @@ def found(before: tuple[str, ...] | None, after: tuple[str, ...] | None, *, seal
     return [f"{each.code}: {each.expected}; {each.observed}" for each in detect_network(comparison)]
 
 
-def test_another_order_is_told_from_its_first_place() -> None:
-    """Pay before the stock is taken."""
+def test_a_different_order_is_reported_from_its_first_position() -> None:
+    """The payment is sent before the stock request."""
     assert found((STOCK, PAY, PAY), (STOCK, PAY, PAY)) == []
     assert found((PAY, STOCK, PAY), (PAY, PAY, STOCK)) == [
         f"request-order-changed: {STOCK} as request 2 of 3; {PAY} instead"
@@ -35,12 +35,12 @@ def test_another_order_is_told_from_its_first_place() -> None:
 
 
 @pytest.mark.parametrize("sealed", [True, False])
-def test_an_order_nobody_knows_is_not_compared(*, sealed: bool) -> None:
-    """Take the order away from the recording; and let a live server decide."""
+def test_an_unrecorded_order_is_not_compared(*, sealed: bool) -> None:
+    """Requests without a recorded order, or to a live server, are not compared by order."""
     assert found(None, (STOCK,), sealed=sealed) == [f"request-unexpected: no such request; {STOCK}"]
     assert found((STOCK, PAY), (PAY, STOCK), sealed=False) == []
 
 
-def test_another_request_is_not_told_as_another_order() -> None:
-    """Leave one out."""
+def test_a_missing_request_is_not_a_different_order() -> None:
+    """One request is missing."""
     assert found((STOCK, PAY), (PAY,)) == [f"request-missing: {STOCK}; no such request"]

@@ -69,15 +69,15 @@ def test_what_differs_is_marked() -> None:
     assert picture.getpixel((9, 9)) == (255, 255, 255)
 
 
-def test_another_size_is_told() -> None:
-    """All of it differs."""
+def test_a_different_size_is_reported() -> None:
+    """All pixels differ."""
     [one] = found(png(), png(size=(20, 12)))
 
     assert (one.expected, one.observed) == ("the recorded screenshot, 20 x 10 pixels", "a screenshot of 20 x 12 pixels")
 
 
-def test_without_pillow_the_difference_is_told_and_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message says what would show it."""
+def test_without_pillow_the_difference_is_reported_but_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message names the extra that draws it."""
     white, dotted = png(), png((1, 1))
     monkeypatch.setitem(sys.modules, "PIL", None)
 

@@ -54,8 +54,8 @@ def test_what_differs_is_found(
     assert found(before, after) == codes
 
 
-def test_values_may_hold_times_and_live_sites_hold_sessions() -> None:
-    """Names are compared where values are not, and neither on a live site."""
+def test_storage_values_and_live_storage_are_not_compared() -> None:
+    """Only names are compared if values contain times; live sites are not compared, since they contain sessions."""
     assert found((CART,), (OTHER,), values=False) == []
     assert found((CART,), (SESSION,), values=False) == ["storage-unexpected", "storage-missing"]
     assert found((CART,), (), storage=False) == []

@@ -27,10 +27,10 @@ from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import Note, RunStart
 
 with EventLog(Path(sys.argv[1]), lambda: datetime.now(UTC)) as log:
-    log.take(RunStart(kind="scenario_record", mission_id="m", mission_text=""))
+    log.append(RunStart(kind="scenario_record", mission_id="m", mission_text=""))
     print("begun", flush=True)
     for number in itertools.count():
-        log.take(Note(text=f"{number} " + "x" * 20_000))
+        log.append(Note(text=f"{number} " + "x" * 20_000))
 """
 
 
@@ -96,7 +96,7 @@ def test_filters_are_joined(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("tools=web_fetch", ("got 'tools'", "tool, type")),
+        ("tools=web_fetch", ("unknown field 'tools'", "tool, type")),
         ("type=action_end", ("got 'action_end'", "action_start, ")),
         ("passed=yes", ("true, false, null",)),
         ("sequence=first", ("a whole number",)),
@@ -106,18 +106,18 @@ def test_filters_are_joined(
 def test_an_unknown_filter_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: tuple[str, ...]
 ) -> None:
-    """What is not known is told with what is."""
+    """An unknown name is reported with the known ones."""
     status = run_command(events_command, [str(events_in(tmp_path)), "--filter", text], "eikon events")
 
-    told = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert status == 2
-    assert told.count("\n") == 1
+    assert message.count("\n") == 1
     for word in words:
-        assert word in told
+        assert word in message
 
 
-def test_what_was_cut_off_is_told(tmp_path: Path) -> None:
-    """Half a line is left out with a note; a broken line is an error."""
+def test_a_truncated_line_is_noted(tmp_path: Path) -> None:
+    """A partial last line is skipped with a note; a malformed line is an error."""
     cut = run(events_in(tmp_path, TEXT[:-30]))
     broken = run(events_in(tmp_path, TEXT.replace(b'"type":"note"', b'"type":note')))
     missing = run(tmp_path / "nowhere.jsonl")
@@ -168,15 +168,15 @@ def test_following_ends_with_ctrl_c_and_with_another_run(tmp_path: Path) -> None
                 (tmp_path / "new").write_bytes(TEXT)
                 (tmp_path / "new").replace(path)
             try:
-                _, told = followed.communicate(timeout=30)
+                _, message = followed.communicate(timeout=30)
             finally:
                 followed.kill()
         assert followed.returncode == (130 if stop == "interrupt" else 65)
-        assert b"Traceback" not in told
+        assert b"Traceback" not in message
 
 
-def test_what_a_killed_process_wrote_reads_back(tmp_path: Path) -> None:
-    """Kill a writer without warning, in the middle of writing: every line up to the last is there, and follows."""
+def test_events_of_a_killed_process_are_read(tmp_path: Path) -> None:
+    """A writer is killed while writing: every earlier line is read, also by a follower."""
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(tmp_path)],
         stdout=subprocess.PIPE,

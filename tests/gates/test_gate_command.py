@@ -61,8 +61,8 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Compl
     return done, folder / "run"
 
 
-def test_a_replay_that_keeps_to_its_gates(replayed: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    """The results stand in the events before the end, in the outcome and in the summary."""
+def test_a_replay_within_its_gates(replayed: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    """The results are in the events before the end, in the outcome and in the summary."""
     done, folder = replayed
 
     outcome = ReplayOutcome.model_validate_json((folder / "outcome.json").read_bytes())
@@ -77,7 +77,7 @@ def test_a_replay_that_keeps_to_its_gates(replayed: tuple[subprocess.CompletedPr
     assert "gate max_actions: passed: 2 actions, at most 5" in done.stderr
 
 
-def test_a_replay_that_goes_beyond_a_gate_is_stopped(tmp_path: Path) -> None:
+def test_a_replay_that_exceeds_a_gate_is_stopped(tmp_path: Path) -> None:
     """The action beyond the limit is not performed; the exit status is 1, and everything is written."""
     gates = gates_of(tmp_path, "gates: {max_actions: 1, no_console_errors: true}\n")
 
@@ -96,10 +96,10 @@ def test_a_replay_that_goes_beyond_a_gate_is_stopped(tmp_path: Path) -> None:
     assert "(ended the run)" in (tmp_path / "run" / "replay_summary.txt").read_text()
 
 
-def test_every_kind_of_outcome_is_judged(
+def test_every_kind_of_input_is_evaluated(
     tmp_path: Path, replayed: tuple[subprocess.CompletedProcess[str], Path]
 ) -> None:
-    """A run folder, its outcome, a bundle and a file of events are judged in one call: a line for each."""
+    """A run folder, its outcome, a bundle and an events file are evaluated in one call: one line each."""
     gates = gates_of(tmp_path, "gates:\n  max_actions: 2\n  expect_status: 200\n")
     (tmp_path / "alone").mkdir()
     alone = tmp_path / "alone" / "outcome.json"
@@ -125,20 +125,20 @@ def test_every_kind_of_outcome_is_judged(
     ],
 )
 def test_the_worst_result_is_the_exit_status(tmp_path: Path, limits: dict[str, object], status: int) -> None:
-    """A gate that failed outweighs one that nobody can judge, which is no pass."""
+    """A failed gate outweighs an unknown one, which is not a pass."""
     events = tmp_path / "events.jsonl"
     events.write_bytes(text_of(lines(START, call(), answer(), call(number=2), completion(), END)))
 
     done = run("gate", gates_of(tmp_path, json.dumps({"gates": limits})), events, "--json")
 
-    (judged,) = json.loads(done.stdout)
+    (gate_run,) = json.loads(done.stdout)
     assert done.returncode == status
-    assert judged["outcome"] == str(events)
-    assert [each["gate"] for each in judged["gates"]] == list(limits)
+    assert gate_run["outcome"] == str(events)
+    assert [each["gate"] for each in gate_run["gates"]] == list(limits)
 
 
 def test_what_cannot_be_read_outweighs_all(tmp_path: Path) -> None:
-    """The others are judged all the same; each that cannot be read is one line."""
+    """The others are still evaluated; each unreadable one is one line."""
     whole, broken, torn = tmp_path / "events.jsonl", tmp_path / "broken.jsonl", tmp_path / "torn.jsonl"
     text = text_of(lines(START, call(), END))
     whole.write_bytes(text)
@@ -151,22 +151,22 @@ def test_what_cannot_be_read_outweighs_all(tmp_path: Path) -> None:
 
     assert done.returncode == 65
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["failed", "failed", "failed"]
-    told = done.stderr.splitlines()
-    assert len(told) == 4, done.stderr
-    assert "line 2, column" in told[0]
-    assert "line 3 is truncated" in told[1]
-    assert "got 2" in told[2]
-    assert "nothing" in told[3]
+    messages = done.stderr.splitlines()
+    assert len(messages) == 4, done.stderr
+    assert "line 2, column" in messages[0]
+    assert "line 3 is truncated" in messages[1]
+    assert "got 2" in messages[2]
+    assert "nothing" in messages[3]
 
 
 def test_gates_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
     """Both commands name line and column, before anything is done."""
     gates = gates_of(tmp_path, "gates:\n  max_action: 3\n")
 
-    judged = run("gate", gates, TRACES / "shop_failing")
+    gate_run = run("gate", gates, TRACES / "shop_failing")
     replay = run("replay", "--trace", TRACES / "shop_failing", "--artifacts-dir", tmp_path / "run", "--gates", gates)
 
-    for done in (judged, replay):
+    for done in (gate_run, replay):
         assert done.returncode == 65
         assert done.stderr.count("\n") == 1
         assert "line 2, column 3: gates.max_action: expected the name of a gate" in done.stderr

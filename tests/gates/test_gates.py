@@ -39,7 +39,7 @@ MISSION = RunStart(kind="mission", mission_id="m", mission_text="")
 FAILED = FailedRequest(method="GET", url="http://shop.test/logo.png", what="404")
 
 
-def judged(
+def result_of(
     gates: dict[str, JsonValue], *events: Event, start: RunStart = START, end: RunEnd | None = END
 ) -> GateResult:
     """Judge a run of these events by one gate, a second a line."""
@@ -124,57 +124,57 @@ def seen(number: int = 1, **fields: object) -> tuple[Event, ...]:
         ),
     ],
 )
-def test_a_gate_says_what_the_run_did(
+def test_a_gate_reports_what_it_observed(
     gates: dict[str, JsonValue],
     events: tuple[Event, ...],
     passed: bool | None,  # noqa: FBT001 - a column of the table
     observed: JsonValue,
 ) -> None:
-    """Each gate passes, fails, or cannot be known, and says what it saw."""
-    result = judged(gates, *events)
+    """Each gate passes, fails or is unknown, and its result has the observed value."""
+    result = result_of(gates, *events)
 
     assert (result.passed, result.observed) == (passed, observed), result.message
     assert "\n" not in result.message
 
 
 def test_an_output_that_does_not_fit_is_named() -> None:
-    """The message says in which line, and where in the value."""
-    result = judged({"output_matches": {"skill": "extract_table", "schema": ROWS}}, skill({"columns": []}))
+    """The message has the line, and the position in the value."""
+    result = result_of({"output_matches": {"skill": "extract_table", "schema": ROWS}}, skill({"columns": []}))
 
     assert result.passed is False
     assert "line 2: $: 'rows' is a required property" in result.message
 
 
 @pytest.mark.parametrize("name", ["max_tool_calls", "max_completions", "max_tokens"])
-def test_a_replay_says_nothing_of_tools_and_models(name: str) -> None:
-    """What a replay never does, or a recording was not told of, is no proof that the mission did not."""
-    assert judged({name: 50}, call(), completion(), start=REPLAY).passed is None
-    assert judged({name: 50}, start=MISSION).passed is None
-    assert judged({name: 50}, call(), completion(), start=MISSION).passed is True
+def test_gates_on_tools_and_models_are_unknown_for_replays(name: str) -> None:
+    """That a replay makes no calls does not prove that the mission made none."""
+    assert result_of({name: 50}, call(), completion(), start=REPLAY).passed is None
+    assert result_of({name: 50}, start=MISSION).passed is None
+    assert result_of({name: 50}, call(), completion(), start=MISSION).passed is True
 
 
 def test_divergences_are_known_where_something_was_compared() -> None:
     """A replay that ended early has not met all of them."""
     early = RunEnd(how="stopped", ended_early="stopped at the first divergence")
 
-    assert judged({"max_divergences": 1}, divergence(), start=REPLAY).passed is True
-    assert judged({"max_divergences": 0}, divergence(), start=REPLAY).passed is False
-    assert judged({"max_divergences": 1}, divergence(), start=REPLAY, end=early).passed is None
+    assert result_of({"max_divergences": 1}, divergence(), start=REPLAY).passed is True
+    assert result_of({"max_divergences": 0}, divergence(), start=REPLAY).passed is False
+    assert result_of({"max_divergences": 1}, divergence(), start=REPLAY, end=early).passed is None
 
 
-def test_what_came_at_the_end_counts() -> None:
+def test_requests_at_the_end_are_counted() -> None:
     """Requests that no action observed are known from the end of the run."""
     miss = NetworkMiss(key="GET http://late.test/x", reason="")
     end = RunEnd(how="complete", network=NetworkOutcome(misses=(miss,), failed=(FAILED,)))
 
-    assert judged({"allowed_hosts": ["shop.test"]}, *seen(), end=end).observed == ["late.test"]
-    assert judged({"no_failed_requests": True}, *seen(), end=end).passed is False
+    assert result_of({"allowed_hosts": ["shop.test"]}, *seen(), end=end).observed == ["late.test"]
+    assert result_of({"no_failed_requests": True}, *seen(), end=end).passed is False
 
 
 @pytest.mark.parametrize("gates", [{"max_tool_calls": 3}, {"no_console_errors": True}, {"max_duration": 9}])
 def test_a_run_without_an_end_never_passes(gates: dict[str, JsonValue]) -> None:
     """Nobody knows what came after the last line."""
-    result = judged(gates, call(), end=None)
+    result = result_of(gates, call(), end=None)
 
     assert result.passed is None
     assert "incomplete" in result.message
@@ -184,9 +184,9 @@ def test_a_limit_is_exceeded_at_the_very_event() -> None:
     """A watch tells of the call beyond the limit when it is about to be made, once."""
     watch = parse_gates({"max_tool_calls": 1, "max_actions": 9}).monitor()
 
-    told = [watch.process(line) for line in lines(START, call(number=1), call(number=2), call(number=3), END)]
+    results = [watch.process(line) for line in lines(START, call(number=1), call(number=2), call(number=3), END)]
 
-    assert [result is not None for result in told] == [False, False, True, False, False]
+    assert [result is not None for result in results] == [False, False, True, False, False]
     assert [(each.gate, each.passed, each.while_running) for each in watch.finish()] == [
         ("max_tool_calls", False, True),
         ("max_actions", True, False),
@@ -202,8 +202,8 @@ def test_several_of_one_gate_have_names_of_their_own() -> None:
     assert names == ["latency_ms[of=tool,name=web_fetch]", "latency_ms"]
 
 
-def test_large_outputs_are_looked_at(tmp_path: Path) -> None:
-    """A value that lies in a file is judged as one that stands in the line."""
+def test_large_outputs_are_evaluated(tmp_path: Path) -> None:
+    """A value in a file is evaluated like one in the line."""
     values = ValueStore(tmp_path)
     used = skill()
     large = used.model_copy(update={"output": values.store(InlineValue(value=["x" * INLINE_LIMIT]))})
@@ -223,14 +223,14 @@ def test_counts_are_what_happened(kinds: list[str], limit: int) -> None:
     gates = parse_gates({"max_tool_calls": limit, "max_actions": limit, "max_completions": limit})
     read = lines(START, *events, END)
     watch = gates.monitor()
-    told = {result.gate for line in read if (result := watch.process(line)) is not None}
+    results = {result.gate for line in read if (result := watch.process(line)) is not None}
 
-    judged_after = gates.evaluate(read)
+    evaluated_after = gates.evaluate(read)
 
-    assert [each.passed for each in judged_after] == [
+    assert [each.passed for each in evaluated_after] == [
         kinds.count(kind) <= limit for kind in ("tool", "action", "completion")
     ]
-    assert told == {each.gate for each in judged_after if not each.passed}
+    assert results == {each.gate for each in evaluated_after if not each.passed}
 
 
 def test_an_action_that_was_not_performed_is_none() -> None:
@@ -238,5 +238,5 @@ def test_an_action_that_was_not_performed_is_none() -> None:
     taken = action()
     blocked = ActionPerformed(subgoal="s", outcome=taken.outcome.model_copy(update={"result": Blocked()}))
 
-    assert judged({"max_actions": 0}, blocked).passed is True
-    assert judged({"no_console_errors": True}, blocked).passed is True
+    assert result_of({"max_actions": 0}, blocked).passed is True
+    assert result_of({"no_console_errors": True}, blocked).passed is True

@@ -103,8 +103,8 @@ def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
         ("{}", "gates: expected a mapping of gates by name, got null"),
     ],
 )
-def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, message: str) -> None:
-    """Unknown gates, fields and impossible limits are told by line and column."""
+def test_an_invalid_gate_is_one_line_with_its_position(tmp_path: Path, text: str, message: str) -> None:
+    """Unknown gates, unknown fields and impossible limits are reported with line and column."""
     path = tmp_path / "gates.yaml"
     path.write_text(text)
 
@@ -117,13 +117,13 @@ def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, mess
 
 
 @pytest.mark.parametrize("name", ["max_tool_call", "console_errors", "hosts", "", "x"])
-def test_the_nearest_name_is_told(name: str) -> None:
-    """Whatever is written, some gate is nearest to it."""
+def test_the_nearest_name_is_suggested(name: str) -> None:
+    """For any misspelled name, one gate is suggested."""
     with pytest.raises(GateDefinitionError, match=r"^gates: .*; did you mean \w+\?$"):
         parse_gates({name: 1})
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     """The path is named."""
     with pytest.raises(YamlError, match=r"nowhere\.yaml: cannot read the file"):
         read_gates_file(tmp_path / "nowhere.yaml")
@@ -136,10 +136,10 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         ("jsonschema.validators", "gates: {output_matches: {tool: x, schema: {}}}"),
     ],
 )
-def test_a_library_that_is_missing_is_asked_for(
+def test_a_missing_library_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, gates: str
 ) -> None:
-    """The extra that brings it is named."""
+    """The message names the extra that installs it."""
     (tmp_path / "gates.yaml").write_text(gates)
     monkeypatch.setitem(sys.modules, library, None)
 
@@ -147,8 +147,8 @@ def test_a_library_that_is_missing_is_asked_for(
         read_gates_file(tmp_path / "gates.yaml")
 
 
-def test_another_draft_is_taken_by_its_name() -> None:
-    """Draft 7 knows lists of schemas under `items`, which draft 2020-12 does not."""
+def test_a_schema_selects_its_draft() -> None:
+    """Draft 7 has lists of schemas under `items`, draft 2020-12 does not."""
     schema: JsonValue = {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]}
     gates = parse_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
 
@@ -159,7 +159,7 @@ def test_another_draft_is_taken_by_its_name() -> None:
 
 
 def test_a_schema_that_never_ends_fails_as_such() -> None:
-    """A reference in a circle is told when a value is looked at."""
+    """A circular reference is reported when a value is checked."""
     schema: JsonValue = {"$ref": "#"}
     gates = parse_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
 

@@ -42,12 +42,12 @@ ASKED: Final = "asked()"
 async def count_up(mission: MissionRecorder, url: str) -> None:
     """Count, wait, ask, and count on: twelve steps."""
     async with mission.subgoal("Count to three"):
-        await mission.run(Navigate(url=f"{url}/{COUNTER}"))
+        await mission.perform(Navigate(url=f"{url}/{COUNTER}"))
         for _ in range(3):
-            await mission.run(Click(target=Target(selector="#more")))
-        await mission.run(WaitFor(condition=FunctionCondition(expression="shown.textContent !== ''")))
+            await mission.perform(Click(target=Target(selector="#more")))
+        await mission.perform(WaitFor(condition=FunctionCondition(expression="shown.textContent !== ''")))
     async with mission.subgoal("Ask, and count on"):
-        await mission.run(Click(target=Target(selector="#ask")))
-        await mission.run(Fill(target=Target(selector="#who"), text=SecretRef(secret=SECRET)))
+        await mission.perform(Click(target=Target(selector="#ask")))
+        await mission.perform(Fill(target=Target(selector="#who"), text=SecretRef(secret=SECRET)))
         for _ in range(5):
-            await mission.run(Click(target=Target(selector="#more")))
+            await mission.perform(Click(target=Target(selector="#more")))

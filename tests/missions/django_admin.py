@@ -45,51 +45,51 @@ async def keep_a_note(mission: MissionRecorder, url: str, user: str) -> None:
     async with mission.subgoal("delete the note and confirm"):
         await _delete(mission)
     async with mission.subgoal("sign out"):
-        await mission.run(_click("#logout-form button"))
-        await mission.run(_text("#content h1", "Logged out"))
+        await mission.perform(_click("#logout-form button"))
+        await mission.perform(_text("#content h1", "Logged out"))
 
 
 async def _sign_in(mission: MissionRecorder, url: str, user: str) -> None:
-    await mission.run(Navigate(url=f"{url}/admin/"))
-    await mission.run(Fill(target=_at("#id_username"), text=user))
-    await mission.run(Fill(target=_at("#id_password"), text=SecretRef(secret=PASSWORD_NAME)))
-    await mission.run(_click("input[type=submit]"))
-    await mission.run(Assert(expectation=AssertUrl(url=f"{url}/admin/")))
+    await mission.perform(Navigate(url=f"{url}/admin/"))
+    await mission.perform(Fill(target=_at("#id_username"), text=user))
+    await mission.perform(Fill(target=_at("#id_password"), text=SecretRef(secret=PASSWORD_NAME)))
+    await mission.perform(_click("input[type=submit]"))
+    await mission.perform(Assert(expectation=AssertUrl(url=f"{url}/admin/")))
 
 
 async def _add(mission: MissionRecorder) -> None:
-    await mission.run(_click(".model-note .addlink"))
-    await mission.run(TypeText(target=_at("#id_title"), text=TITLE))
-    await mission.run(Fill(target=_at("#id_body"), text="About the transfer\nof last week"))
-    await mission.run(SelectOption(target=_at("#id_priority"), by="label", options=("High",)))
-    await mission.run(Check(target=_at("#id_pinned")))
-    await mission.run(_click(_SAVE))
-    await mission.run(_text(_MESSAGE, f"“{TITLE}” was added successfully."))
-    await mission.run(_count(_ROWS, 4))
+    await mission.perform(_click(".model-note .addlink"))
+    await mission.perform(TypeText(target=_at("#id_title"), text=TITLE))
+    await mission.perform(Fill(target=_at("#id_body"), text="About the transfer\nof last week"))
+    await mission.perform(SelectOption(target=_at("#id_priority"), by="label", options=("High",)))
+    await mission.perform(Check(target=_at("#id_pinned")))
+    await mission.perform(_click(_SAVE))
+    await mission.perform(_text(_MESSAGE, f"“{TITLE}” was added successfully."))
+    await mission.perform(_count(_ROWS, 4))
     await mission.skill("extract_table", parameters={"selector": "#result_list"})
 
 
 async def _edit(mission: MissionRecorder) -> None:
-    await mission.run(_click(f'{_ROWS} th a:text-is("{TITLE}")'))
-    await mission.run(Fill(target=_at("#id_title"), text=EDITED_TITLE))
-    await mission.run(SelectOption(target=_at("#id_priority"), options=("low",)))
-    await mission.run(_click(_SAVE))
-    await mission.run(_text(_MESSAGE, f"“{EDITED_TITLE}” was changed successfully."))
+    await mission.perform(_click(f'{_ROWS} th a:text-is("{TITLE}")'))
+    await mission.perform(Fill(target=_at("#id_title"), text=EDITED_TITLE))
+    await mission.perform(SelectOption(target=_at("#id_priority"), options=("low",)))
+    await mission.perform(_click(_SAVE))
+    await mission.perform(_text(_MESSAGE, f"“{EDITED_TITLE}” was changed successfully."))
 
 
 async def _find(mission: MissionRecorder) -> None:
-    await mission.run(Fill(target=_at("#searchbar"), text="transfer"))
-    await mission.run(Press(key="Enter", target=_at("#searchbar")))
-    await mission.run(_count(_ROWS, 1))
+    await mission.perform(Fill(target=_at("#searchbar"), text="transfer"))
+    await mission.perform(Press(key="Enter", target=_at("#searchbar")))
+    await mission.perform(_count(_ROWS, 1))
 
 
 async def _delete(mission: MissionRecorder) -> None:
-    await mission.run(_click(f"{_ROWS} th a"))
-    await mission.run(_click(".deletelink"))
-    await mission.run(_text("#content h1", "Delete"))
-    await mission.run(_click("#content input[type=submit]"))
-    await mission.run(_text(_MESSAGE, f"“{EDITED_TITLE}” was deleted successfully."))
-    await mission.run(_count(f'{_ROWS} th a:text-is("{EDITED_TITLE}")', 0))
+    await mission.perform(_click(f"{_ROWS} th a"))
+    await mission.perform(_click(".deletelink"))
+    await mission.perform(_text("#content h1", "Delete"))
+    await mission.perform(_click("#content input[type=submit]"))
+    await mission.perform(_text(_MESSAGE, f"“{EDITED_TITLE}” was deleted successfully."))
+    await mission.perform(_count(f'{_ROWS} th a:text-is("{EDITED_TITLE}")', 0))
 
 
 def _at(selector: str) -> Target:

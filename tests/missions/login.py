@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 async def see_the_account(mission: MissionRecorder, url: str) -> None:
     """Sign in, look at the account, and keep what the page has."""
     async with mission.subgoal("sign in"):
-        await mission.run(Navigate(url=f"{url}/login"))
-        await mission.run(Fill(target=_css("#name"), text="Ada"))
-        await mission.run(Fill(target=_css("#password"), text=PASSWORD))
-        await mission.run(Click(target=_css("#enter")))
-        await mission.run(_shows("#expires", "until 1900000000"))
+        await mission.perform(Navigate(url=f"{url}/login"))
+        await mission.perform(Fill(target=_css("#name"), text="Ada"))
+        await mission.perform(Fill(target=_css("#password"), text=PASSWORD))
+        await mission.perform(Click(target=_css("#enter")))
+        await mission.perform(_shows("#expires", "until 1900000000"))
     async with mission.subgoal("look at the account"):
-        await mission.run(Click(target=_css("#account")))
-        await mission.run(WaitFor(condition=SelectorCondition(target=_css("#heard:not(:empty)"))))
-        await mission.run(_shows("#echo", "same device for Ada"))
-        await mission.run(_shows("#heard", "heard, 40"))
+        await mission.perform(Click(target=_css("#account")))
+        await mission.perform(WaitFor(condition=SelectorCondition(target=_css("#heard:not(:empty)"))))
+        await mission.perform(_shows("#echo", "same device for Ada"))
+        await mission.perform(_shows("#heard", "heard, 40"))
     async with mission.subgoal("keep it"):
-        await mission.run(Click(target=_css("#keep")))
+        await mission.perform(Click(target=_css("#keep")))
 
 
 def _shows(selector: str, text: str) -> Assert:

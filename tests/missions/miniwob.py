@@ -46,13 +46,13 @@ async def solve_task(mission: MissionRecorder, url: str, task: str) -> None:
         WaitTimeoutError: the page gave no reward, or not the full one.
     """
     async with mission.subgoal(f"solve {task}", subgoal_id=task):
-        await mission.run(Navigate(url=f"{url}/miniwob/{task}.html"))
-        await mission.run(_click("#sync-task-cover"))
+        await mission.perform(Navigate(url=f"{url}/miniwob/{task}.html"))
+        await mission.perform(_click("#sync-task-cover"))
         for action in SOLUTIONS[task](LexborHTMLParser(await mission.html())):
-            await mission.run(action)
-        await mission.run(WaitFor(condition=FunctionCondition(expression=FULL_REWARD), timeout_ms=100))
+            await mission.perform(action)
+        await mission.perform(WaitFor(condition=FunctionCondition(expression=FULL_REWARD), timeout_ms=100))
         counted = AssertText(target=Target(selector="#episode-id"), text="1", contains=True)
-        await mission.run(Assert(expectation=counted))
+        await mission.perform(Assert(expectation=counted))
 
 
 def _click(selector: str) -> Click:

@@ -40,7 +40,7 @@ async def torture(mission: MissionRecorder, url: str, file: Path, *, items: Sequ
                 for item in wanted:
                     await driver.do(item)
     async with mission.subgoal("Collect the results", subgoal_id="summary"):
-        await mission.run(Navigate(url=f"{url}/summary"))
+        await mission.perform(Navigate(url=f"{url}/summary"))
         mission.extraction("results", await mission.skill("extract_table", parameters={"selector": "#summary"}))
 
 
@@ -57,11 +57,11 @@ class _Driver:
     async def do(self, item: Item) -> None:
         """Do one item and wait for its result."""
         if self._page != item.page:
-            await self._mission.run(Navigate(url=f"{self._url}/{item.page}"))
+            await self._mission.perform(Navigate(url=f"{self._url}/{item.page}"))
             self._page = item.page
         if item.takes_file:
             files = (self._mission.attach_file(self._file),)
-            await self._mission.run(SetInputFiles(target=css(f"#{item.name}-file"), files=files))
+            await self._mission.perform(SetInputFiles(target=css(f"#{item.name}-file"), files=files))
         for number in range(len(item.steps)):
             await self._step(item, number)
         await self._wait_for(f"#{item.name}-result[data-state=done]", timeout_ms=item.patience_ms)
@@ -74,20 +74,20 @@ class _Driver:
         target = css(f"#{item.name}-{item.steps[number]}")
         if item.dialogs:
             text = item.dialogs[number]
-            await self._mission.run(AnswerDialog(accept=text is not None, text=text or None))
-        await self._mission.run(Download(target=target) if item.downloads else Click(target=target))
+            await self._mission.perform(AnswerDialog(accept=text is not None, text=text or None))
+        await self._mission.perform(Download(target=target) if item.downloads else Click(target=target))
         if number + 1 < len(item.steps):
-            await self._mission.run(WaitFor(condition=_lines(item.name, number + 1)))
+            await self._mission.perform(WaitFor(condition=_lines(item.name, number + 1)))
 
     async def _wait_for(self, selector: str, *, timeout_ms: float) -> None:
         condition = SelectorCondition(target=css(selector), state="attached")
-        await self._mission.run(WaitFor(condition=condition, timeout_ms=timeout_ms))
+        await self._mission.perform(WaitFor(condition=condition, timeout_ms=timeout_ms))
 
     async def _close_window(self) -> None:
         self._opened += 1
-        await self._mission.run(SwitchPage(page=self._opened))
-        await self._mission.run(ClosePage(page=self._opened))
-        await self._mission.run(SwitchPage(page=0))
+        await self._mission.perform(SwitchPage(page=self._opened))
+        await self._mission.perform(ClosePage(page=self._opened))
+        await self._mission.perform(SwitchPage(page=0))
 
 
 def _lines(name: str, count: int) -> FunctionCondition:

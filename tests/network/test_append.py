@@ -57,8 +57,8 @@ def test_additions_read_back_behind_what_was_there(before: list[str], added: lis
         assert found.exchanges == (*kept, *new)
 
 
-def test_place_that_is_taken_is_refused(tmp_path: Path) -> None:
-    """Nothing is added in the place of something else."""
+def test_a_used_position_is_rejected(tmp_path: Path) -> None:
+    """A second exchange cannot claim the position."""
     with NetworkWriter(tmp_path) as writer:
         writer.append(ended(NumberAllocator(read_network(tmp_path)), "http://a/"))
 

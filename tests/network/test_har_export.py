@@ -113,8 +113,8 @@ def test_what_is_exported_reads_back_as_it_was(data: st.DataObject) -> None:
                 assert imported.recording.body(ref) == recording.body(ref)
 
 
-def test_an_export_is_a_har_of_one_entry_for_each_answer(tmp_path: Path) -> None:
-    """Redirects are entries of their own, whose method changes as browsers change it; failures have status 0."""
+def test_an_exported_har_has_one_entry_per_response(tmp_path: Path) -> None:
+    """Redirects are entries of their own, with the method that browsers use; failures have status 0."""
     hops = (Hop(url="http://a/", status=302, headers=(("location", "/b"),)),)
     request = RecordedRequest(method="POST", url="http://a/", resource_type="document", is_navigation=True)
     times: dict[str, Any] = {"started_ms": 5.0, "completed_ms": 25.0}
@@ -135,9 +135,9 @@ def test_an_export_is_a_har_of_one_entry_for_each_answer(tmp_path: Path) -> None
     har: Any = export_har(read_network(tmp_path), started_at=BEGAN, version="1.0")
 
     entries = har["log"]["entries"]
-    told = [(e["request"]["method"], e["request"]["url"], e["response"]["status"], e["time"]) for e in entries]
+    exported = [(e["request"]["method"], e["request"]["url"], e["response"]["status"], e["time"]) for e in entries]
     assert har["log"]["version"] == "1.2"
-    assert told == [("POST", "http://a/", 302, 0), ("GET", "http://a/b", 200, 20), ("POST", "http://a/", 0, 20)]
+    assert exported == [("POST", "http://a/", 302, 0), ("GET", "http://a/b", 200, 20), ("POST", "http://a/", 0, 20)]
     assert entries[0]["response"]["redirectURL"] == "http://a/b"
     assert entries[0]["startedDateTime"] == "2026-01-02T03:04:05.005+00:00"
     assert entries[1]["response"]["content"] == {"size": 1, "mimeType": "", "text": "/w==", "encoding": "base64"}

@@ -1,4 +1,4 @@
-"""What is wrong with a HAR file is told in one clear line, and nothing of it is served."""
+"""A fault in a HAR file is one clear line, and nothing of the file is served."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ BROKEN: dict[str, tuple[bytes | dict[str, Any], type[TraceError], str]] = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_har_is_one_clear_line(case: str, tmp_path: Path) -> None:
-    """What is wrong is told with the place of the entry."""
+    """The fault is reported with the position of the entry."""
     content, kind, message = BROKEN[case]
     text = content if isinstance(content, bytes) else json.dumps({"log": {"entries": [entry(), content]}}).encode()
     (tmp_path / "a.har").write_bytes(text)
@@ -146,8 +146,8 @@ def test_a_redirect_to_no_url_leads_nowhere(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_ordinal_of_two_exchanges_is_told(change: dict[str, object] | None, message: str, tmp_path: Path) -> None:
-    """Entries of one ordinal are one exchange, of redirects and their end; any others are named."""
+def test_a_duplicate_ordinal_is_reported(change: dict[str, object] | None, message: str, tmp_path: Path) -> None:
+    """Entries with one ordinal are one exchange: redirects and their final response; others are an error."""
     with NetworkWriter(tmp_path / "n") as writer:
         for ordinal in range(2):
             writer.append(make_exchange(ordinal=ordinal, occurrence=ordinal))
@@ -171,8 +171,8 @@ def test_an_ordinal_of_two_exchanges_is_told(change: dict[str, object] | None, m
         ),
     ],
 )
-def test_a_place_claimed_twice_is_told_with_its_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    """Two exchanges of an edited HAR that want one place are named as they stand in the HAR."""
+def test_a_duplicate_position_is_reported_with_its_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Two exchanges of an edited HAR with one position are named by their entries."""
     with NetworkWriter(tmp_path / "n") as writer:
         for ordinal in range(2):
             writer.append(make_exchange(ordinal=ordinal, occurrence=ordinal))
@@ -187,7 +187,7 @@ def test_a_place_claimed_twice_is_told_with_its_entry(change: dict[str, Any], me
 
 
 def test_an_attachment_that_leads_out_is_named(tmp_path: Path) -> None:
-    """A body that the file names elsewhere than beside it is told with its entry."""
+    """A body that is not next to the HAR is reported with its entry."""
     with pytest.raises(
         BundlePathError, match=r"a\.har: log\.entries\[1\]\.response\.content\._file: expected a path inside"
     ):
@@ -213,8 +213,8 @@ def _damage(path: Path, *, packing: int, cut: bool) -> None:
 @pytest.mark.parametrize("name", ["a.zip", "a.har"])
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-def test_a_damaged_archive_is_said_to_be_none(name: str, cut: bool, packing: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
-    """An archive that was cut off or spoilt is not taken for a JSON text that it never was."""
+def test_a_damaged_archive_is_reported_as_such(name: str, cut: bool, packing: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
+    """A truncated or corrupt archive is not read as JSON text."""
     _damage(tmp_path / name, packing=packing, cut=cut)
 
     with pytest.raises(TraceSyntaxError, match=r"not a readable zip archive: .+\. Export the HAR again"):
@@ -233,10 +233,10 @@ def test_another_kind_of_file_is_no_archive(tmp_path: Path) -> None:
     ("make", "kind"),
     [(_no_zip, TraceSyntaxError), (_empty_zip, TraceSyntaxError), (Path.mkdir, TraceMissingError)],
 )
-def test_what_is_no_file_with_a_har_is_told(
+def test_a_path_without_a_har_is_reported(
     make: Callable[[Path], object], kind: type[TraceError], tmp_path: Path
 ) -> None:
-    """A folder, a broken archive and an archive without a HAR are named."""
+    """A folder, a corrupt archive and an archive without a HAR are named."""
     make(tmp_path / "a.har")
 
     with pytest.raises(kind, match=r"a\.har"):
@@ -258,8 +258,8 @@ def test_a_fault_while_a_har_is_open_stays_what_it_is(name: str, fault: Exceptio
     assert caught.value is fault
 
 
-def test_a_damaged_body_of_an_archive_is_told(tmp_path: Path) -> None:
-    """A body that is spoilt is found when it is read, after the archive was opened, and told of the archive."""
+def test_a_damaged_body_of_an_archive_is_reported(tmp_path: Path) -> None:
+    """A corrupt body is found when it is read, and the message names the archive."""
     har = {"log": {"entries": [entry(response__content={"size": 2, "_file": "x.txt"})]}}
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("har.har", json.dumps(har))

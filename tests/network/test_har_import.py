@@ -20,13 +20,13 @@ def test_entries_are_ordered_by_start_and_end(tmp_path: Path) -> None:
 
     har = imported(tmp_path, quick, slow)
 
-    told = [(e.request.url, e.ordinal, e.completion, e.started_ms, e.completed_ms) for e in har.recording.exchanges]
-    assert told == [("http://a/slow", 0, 1, 0.0, 9_000.0), ("http://a/quick", 1, 0, 1_000.0, 1_100.0)]
+    rows = [(e.request.url, e.ordinal, e.completion, e.started_ms, e.completed_ms) for e in har.recording.exchanges]
+    assert rows == [("http://a/slow", 0, 1, 0.0, 9_000.0), ("http://a/quick", 1, 0, 1_000.0, 1_100.0)]
     assert har.recording.exchanges[0].request.headers == ()
 
 
-def test_redirects_are_put_together(tmp_path: Path) -> None:
-    """What a redirect led to is no request of its own; each is used once."""
+def test_redirects_are_joined_into_one_exchange(tmp_path: Path) -> None:
+    """The request of a redirect's target is not an exchange of its own; each entry is used once."""
     first = entry("http://a/1", 302, response__redirectURL="/2#top")
     second = entry("http://a/2", 301, 1, response__headers=[{"name": "Location", "value": "http://a/3"}])
     third = entry("http://a/3", at=2, response__content={"size": 2, "text": "ok"})
@@ -50,8 +50,8 @@ def test_a_redirect_to_nowhere_is_not_answered(tmp_path: Path) -> None:
     assert "log.entries[0] (GET http://a/1)" in har.warnings[0]
 
 
-def test_bodies_come_back_as_bytes(tmp_path: Path) -> None:
-    """Text is encoded as its type says, base64 decoded, attached files read; what is not there is told."""
+def test_bodies_are_imported_as_bytes(tmp_path: Path) -> None:
+    """Text is encoded by its type, base64 decoded, attached files read; missing bodies are reported."""
     latin = {"size": 1, "mimeType": "text/html; charset=iso-8859-1", "text": "\xe9"}
     (tmp_path / "f00.png").write_bytes(b"png")
     contents = [
@@ -77,8 +77,8 @@ def test_bodies_come_back_as_bytes(tmp_path: Path) -> None:
     assert len(har.warnings) == 2
 
 
-def test_failures_and_unanswered_requests_are_kept_apart(tmp_path: Path) -> None:
-    """Chrome's and Playwright's words for a failure are replayed; a request without either stays unanswered."""
+def test_failures_and_unanswered_requests_are_distinguished(tmp_path: Path) -> None:
+    """Failure texts of Chrome and Playwright are replayed; a request without one stays unanswered."""
     har = imported(
         tmp_path,
         entry(status=0, response___error="net::ERR_ABORTED"),
@@ -90,8 +90,8 @@ def test_failures_and_unanswered_requests_are_kept_apart(tmp_path: Path) -> None
     assert [each.is_pending for each in har.recording.exchanges] == [False, False, True]
 
 
-def test_an_answer_that_became_a_file_is_an_empty_one(tmp_path: Path) -> None:
-    """The browser ends such a request, and no HAR has its content: the download begins all the same, and is told."""
+def test_a_download_is_imported_as_an_empty_response(tmp_path: Path) -> None:
+    """No HAR has the content of a download: it starts, is empty, and is reported."""
     attached = [{"name": "Content-Disposition", "value": "attachment; filename=a.txt"}]
     ended: dict[str, Any] = {"response__content": {"size": -1}, "response___failureText": "net::ERR_ABORTED"}
 
@@ -102,8 +102,8 @@ def test_an_answer_that_became_a_file_is_an_empty_one(tmp_path: Path) -> None:
     assert "its download is not in the HAR" in har.warnings[0]
 
 
-def test_request_bodies_make_keys(tmp_path: Path) -> None:
-    """A body is found under the key that the browser's request has, also where the HAR holds parameters only."""
+def test_keys_include_request_bodies(tmp_path: Path) -> None:
+    """A body is found by the key of the browser's request, also if the HAR has only parameters."""
     form, json_type = "application/x-www-form-urlencoded", "application/json"
     posts = [
         {"mimeType": json_type, "text": '{"b": 1, "a": 2}'},
@@ -121,8 +121,8 @@ def test_request_bodies_make_keys(tmp_path: Path) -> None:
     assert "the HAR does not contain the body of the request" in har.warnings[0]
 
 
-def test_sockets_are_named_and_left_out(tmp_path: Path) -> None:
-    """The messages of a WebSocket are no exchanges; neither is what never was on the network."""
+def test_sockets_are_named_and_omitted(tmp_path: Path) -> None:
+    """WebSocket messages are not exchanges; nor are entries that never used the network."""
     har = imported(
         tmp_path,
         entry("wss://a/live", 101, _webSocketMessages=[{"type": "send", "data": "x"}]),
@@ -152,8 +152,8 @@ def test_secrets_do_not_enter_the_recording(tmp_path: Path) -> None:
     assert bodies(har) == [mark.encode()]
 
 
-def test_kinds_of_requests_are_told_by_their_headers(tmp_path: Path) -> None:
-    """Where no program said what a request was for, the request's own headers do."""
+def test_request_types_are_derived_from_headers(tmp_path: Path) -> None:
+    """If the HAR has no resource type, the request's headers decide."""
     headers = [
         [{"name": "Sec-Fetch-Dest", "value": "iframe"}, {"name": "Sec-Fetch-Mode", "value": "navigate"}],
         [{"name": "Sec-Fetch-Dest", "value": "style"}],
@@ -167,8 +167,8 @@ def test_kinds_of_requests_are_told_by_their_headers(tmp_path: Path) -> None:
     assert kinds == [("document", True), ("stylesheet", False), ("document", True), ("other", False)]
 
 
-def test_an_archive_holds_har_and_bodies(tmp_path: Path) -> None:
-    """A zip as Playwright writes it is read without unpacking."""
+def test_an_archive_contains_har_and_bodies(tmp_path: Path) -> None:
+    """A zip written by Playwright is read without unpacking."""
     har = {"log": {"entries": [entry(response__content={"size": 2, "_file": "resources/x.html"})]}}
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("har.har", json.dumps(har))

@@ -61,7 +61,7 @@ def test_fixed_vectors(method: str, url: str, body: bytes | None, content_type: 
 
 @given(JSON_VALUES, st.binary(max_size=4))
 def test_json_key_order_and_spaces_do_not_matter(value: object, salt: bytes) -> None:
-    """JSON that says the same in another order has the same key."""
+    """JSON with the same content in another order has the same key."""
     one = json.dumps(value).encode()
     other = json.dumps(_reordered(value, salt), indent=2, ensure_ascii=False).encode()
 
@@ -70,7 +70,7 @@ def test_json_key_order_and_spaces_do_not_matter(value: object, salt: bytes) -> 
 
 @given(JSON_VALUES, JSON_VALUES)
 def test_other_json_has_another_key(one: object, other: object) -> None:
-    """JSON that says something else has another key."""
+    """JSON with different content has another key."""
     texts = [json.dumps(value, sort_keys=True) for value in (one, other)]
     keys = [request_key("POST", "http://a/", text.encode(), JSON_TYPE) for text in texts]
 
@@ -88,13 +88,13 @@ def test_other_json_has_another_key(one: object, other: object) -> None:
         (b"[1,2]", b"[2,1]"),
     ),
 )
-def test_json_is_only_made_equal_where_that_is_safe(one: bytes, other: bytes) -> None:
-    """Numbers are compared as written, repeated names and what is no JSON byte for byte."""
+def test_json_is_normalized_only_if_that_is_safe(one: bytes, other: bytes) -> None:
+    """Numbers are compared as written; duplicate names and invalid JSON byte for byte."""
     assert request_key("POST", "http://a/", one, JSON_TYPE) != request_key("POST", "http://a/", other, JSON_TYPE)
 
 
-def test_hostile_json_is_taken_as_it_is() -> None:
-    """Nesting that would exhaust the stack, and bodies over the limit, are digested as they are."""
+def test_hostile_json_is_digested_unparsed() -> None:
+    """Deep nesting and bodies over the limit are digested as bytes."""
     for body in (b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b" " * CANONICAL_JSON_LIMIT + b"1"):
         key = request_key("POST", "http://a/", body, JSON_TYPE)
 

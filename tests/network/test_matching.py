@@ -42,8 +42,8 @@ def test_nth_request_gets_the_nth_recorded_exchange(recorded: list[str], request
     assert [exchange.ordinal for exchange in playback.unused()] == sorted(set(range(len(exchanges))) - served)
 
 
-def test_last_answer_is_not_served_again() -> None:
-    """One request too many is a miss that says so."""
+def test_the_last_response_is_not_served_again() -> None:
+    """One request too many is a miss, with the reason."""
     playback = Playback(_numbered([ITEMS, ITEMS]))
 
     first, second, third, fourth = (_get(playback, ITEMS) for _ in range(4))
@@ -84,7 +84,7 @@ def test_unknown_value_of_a_deciding_header_is_a_miss() -> None:
 
 
 def test_headers_that_agree_in_the_recording_do_not_matter() -> None:
-    """A header the recording cannot tell answers apart by is not compared."""
+    """A header that does not distinguish recorded responses is not compared."""
     exchanges = [make_exchange(ITEMS, headers=(("accept", "text/html"), ("x-request-id", "1")))]
 
     assert isinstance(_get(Playback(exchanges), ITEMS, (("accept", "*/*"),)), Hit)
@@ -101,8 +101,8 @@ def test_missing_occurrence_is_not_filled_by_the_next_one() -> None:
     assert isinstance(second, Hit)
 
 
-def test_missing_occurrence_puts_later_places_of_groups_in_doubt() -> None:
-    """Where headers decide, a missing occurrence may be of any group, so nothing after it is served."""
+def test_a_missing_occurrence_blocks_later_ones_of_all_groups() -> None:
+    """If headers decide, a missing occurrence may belong to any group, so no later one is served."""
     exchanges = [
         make_exchange(ITEMS, ordinal=place, occurrence=place, headers=(("accept", kind),))
         for place, kind in [(0, "a"), (2, "b")]
@@ -114,7 +114,7 @@ def test_missing_occurrence_puts_later_places_of_groups_in_doubt() -> None:
 
 
 def test_nearest_names_the_query_value_that_differs() -> None:
-    """A cache-buster is told from the parts that agree."""
+    """A cache-buster is recognized by the parts that match."""
     exchanges = _numbered([f"{ITEMS}?page=1&_=11", f"{ITEMS}?page=2&_=12", "http://other.test/items?page=2&_=99"])
 
     match = _get(Playback(exchanges), f"{ITEMS}?page=2&_=99")
@@ -169,7 +169,7 @@ def test_nothing_alike_is_nearest_to_nothing() -> None:
 
 
 @given(st.text(), st.text(), st.none() | st.binary(), st.none() | st.text())
-def test_any_request_gets_an_answer(method: str, url: str, body: bytes | None, content_type: str | None) -> None:
+def test_any_request_is_matched_or_missed(method: str, url: str, body: bytes | None, content_type: str | None) -> None:
     """No request, however odd, breaks the search."""
     playback = Playback([make_exchange(f"http://a/{place}?{place}", ordinal=place) for place in range(3)])
 

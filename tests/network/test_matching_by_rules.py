@@ -59,7 +59,7 @@ def test_rules_for_other_requests_change_nothing(recorded: list[str], requested:
 
 
 def test_a_hit_by_rule_names_rule_and_recorded_key() -> None:
-    """What was left out is told, and under which key the answer was recorded."""
+    """The miss names the ignored parts and the key under which the response was recorded."""
     playback = Playback(_numbered([f"{ITEMS}?_=1"]), rules=(BUSTER,))
 
     match = _get(playback, f"{ITEMS}?_=2")
@@ -82,8 +82,8 @@ def test_what_a_rule_gave_away_is_not_served_exactly() -> None:
     assert matches[2].reason.startswith("it was recorded 2 times apart from what rules ignore (query _)")
 
 
-def test_a_value_that_repeats_now_gets_the_next_answer() -> None:
-    """A request with a value of the recording that comes too often takes the next one up to the rule."""
+def test_a_repeated_value_gets_the_next_response_of_its_rule() -> None:
+    """A recorded value that is requested too often gets the next response that is equal up to the rule."""
     playback = Playback(_numbered([f"{ITEMS}?_=1", f"{ITEMS}?_=2"]), rules=(BUSTER,))
 
     matches = [_get(playback, f"{ITEMS}?_=1") for _ in range(2)]
@@ -102,8 +102,8 @@ def test_a_rule_that_found_its_part_and_was_not_needed_is_no_waste() -> None:
     assert playback.rule_use.notes() == ("unused rule: body $.at matched no request of this replay. Fix or remove it.",)
 
 
-def test_a_header_rule_frees_the_header_only_where_no_answer_is_exact() -> None:
-    """A ruled header still prefers its own answers; where there is none, it does not decide."""
+def test_a_header_rule_applies_only_without_an_exact_match() -> None:
+    """A request prefers responses with its own header value; without one, the header is ignored."""
     german, english = (("accept-language", "de"),), (("accept-language", "en"),)
     exchanges = [
         make_exchange(ITEMS, ordinal=place, occurrence=place, headers=headers)
@@ -151,8 +151,8 @@ def test_a_json_body_is_found_by_rule_also_with_secrets_in_it(tmp_path: Path) ->
     assert match == Hit(exchange=recording.exchanges[0], rules=(SENT_AT,))
 
 
-def test_rules_serve_nothing_that_came_after_a_gap() -> None:
-    """Where an exchange of the group is missing from the recording, the later ones are in doubt."""
+def test_rules_serve_nothing_after_a_gap() -> None:
+    """If an exchange of the group is missing from the recording, later ones are not served."""
     exchanges = [
         make_exchange(f"{ITEMS}?_={number}", ordinal=ordinal, occurrence=occurrence)
         for ordinal, number, occurrence in [(0, 1, 0), (2, 2, 0), (3, 1, 2)]

@@ -97,8 +97,8 @@ def test_everything_else_of_a_json_body_still_counts(body: str) -> None:
 
 
 @given(st.binary(max_size=40), st.sampled_from([None, "application/json", "text/plain", MULTIPART]))
-def test_any_body_can_be_asked_about(body: bytes, content_type: str | None) -> None:
-    """Bodies that are not what their type says stay as they are."""
+def test_any_body_can_be_blanked(body: bytes, content_type: str | None) -> None:
+    """Bodies that do not match their media type are unchanged."""
     wanted = canonical_request("POST", ITEMS, body, content_type)
     rules = (JsonPathRule(path="$.a[*]", reason=WHY), FormFieldRule(name="a", reason=WHY))
 
@@ -107,8 +107,8 @@ def test_any_body_can_be_asked_about(body: bytes, content_type: str | None) -> N
     assert loosened.rules or loosened.key == wanted.key
 
 
-def test_a_form_field_is_left_out_of_both_kinds_of_forms() -> None:
-    """A token in a form may change; the fields beside it may not."""
+def test_a_form_field_is_ignored_in_both_kinds_of_forms() -> None:
+    """A token of a form may change; its other fields may not."""
     rule = FormFieldRule(name="token", reason=WHY)
     form = "application/x-www-form-urlencoded"
     parts = [
@@ -137,15 +137,15 @@ def test_a_form_field_is_left_out_of_both_kinds_of_forms() -> None:
         ("*", "POST", False),
     ],
 )
-def test_a_rule_holds_where_it_says(url: str, method: str | None, fits: bool) -> None:  # noqa: FBT001 - a case
-    """The glob is about the whole address without its query, and only `*` is special in it."""
+def test_a_rule_applies_to_matching_urls(url: str, method: str | None, fits: bool) -> None:  # noqa: FBT001 - a case
+    """The glob matches the URL without its query, and only `*` is special."""
     rule = QueryKeyRule(url=url, method=method, name="_", reason=WHY)
 
     assert (applicable_rules("GET", f"{ITEMS}?_=1/", (rule,)) == (rule,)) is fits
 
 
-def test_messages_of_sockets_are_compared_without_ruled_places() -> None:
-    """A JSON message is blanked and brought into one form; other text stays as it is."""
+def test_socket_messages_are_compared_with_ruled_parts_blanked() -> None:
+    """JSON messages are blanked and normalized; other text is unchanged."""
     rules = (
         JsonPathRule(url="ws://shop.test/*", method="WEBSOCKET", path="$.id", reason=WHY),
         JsonPathRule(method="POST", path="$.op", reason=WHY),
@@ -167,8 +167,8 @@ def test_addresses_of_sockets_are_compared_without_ruled_names() -> None:
     assert (url, used) == ("ws://shop.test/live?sid=&v=1", (rule,))
 
 
-def test_rules_are_described_by_part_and_place() -> None:
-    """A description is short where a rule holds everywhere."""
+def test_rules_are_described_by_part_and_scope() -> None:
+    """A rule without a scope has a short description."""
     header = HeaderRule(name="Accept", url="http://shop.test/*", method="GET", reason=WHY)
 
     assert describe_rule(BUSTER) == "query _"
@@ -177,8 +177,8 @@ def test_rules_are_described_by_part_and_place() -> None:
     assert describe_rule(FormFieldRule(name="t", reason=WHY)) == "form field t"
 
 
-def test_text_that_looks_like_what_stands_for_a_time_is_no_time() -> None:
-    """A message of a socket without a time is not the recorded one with a time, whatever it says instead."""
+def test_text_that_looks_like_a_time_placeholder_is_not_a_time() -> None:
+    """A socket message without a time does not match the recorded one with a time."""
     rule = TimestampRule(url="ws://shop.test/live", method="WEBSOCKET", reason="says when")
 
     recorded, used = blank_message("ws://shop.test/live", b"saved 2025-03-14T09:30:00Z", (rule,))

@@ -49,8 +49,8 @@ def test_sockets_read_back_in_their_order(tmp_path: Path) -> None:
     assert [recording.body(ref) for ref in recording.refs] == [b"\x00\xff"]
 
 
-def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
-    """A recorder that is killed in the middle of a line loses that line alone, and the reader says so."""
+def test_a_truncated_last_line_is_skipped(tmp_path: Path) -> None:
+    """A killed recorder loses only the line it was writing, and the reader notes it."""
     write(tmp_path)
     file = tmp_path / "sockets.jsonl"
     file.write_bytes(file.read_bytes()[:-20])
@@ -81,8 +81,8 @@ def test_a_line_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
         read_network(tmp_path)
 
 
-def test_everything_on_sockets_has_a_place_of_its_own(tmp_path: Path) -> None:
-    """Neither two events nor an event and the end of an exchange claim one place, in the file or when written."""
+def test_every_socket_event_has_a_unique_position(tmp_path: Path) -> None:
+    """No two events, nor an event and the end of an exchange, share a position, in the file or on writing."""
     opened = SocketOpened(socket=0, url=URL, moment=moment(1))
     with NetworkWriter(tmp_path / "events") as writer:
         writer.append_socket(opened)
@@ -129,7 +129,7 @@ def test_an_event_has_all_its_fields(tmp_path: Path) -> None:
     ],
 )
 def test_close_codes_are_those_that_a_side_can_send(closer: SocketSide, code: int | None, possible: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """A server can send any two bytes, and browsers tell pages all of them; what a page may give is narrower."""
+    """A server can send any close code, and browsers pass it on; a page may send only some."""
     with nullcontext() if possible else pytest.raises(ValidationError, match=f"got {code}"):
         SocketClosed(socket=0, closer=closer, code=code, moment=moment(0))
 

@@ -91,8 +91,8 @@ def test_exchanges_read_back_as_they_were_written(exchanges: list[Exchange]) -> 
     assert recording.truncation is None
 
 
-def test_index_torn_at_any_byte_keeps_the_lines_before(tmp_path: Path) -> None:
-    """A recorder killed in the middle of a line loses that line only, and it is said."""
+def test_an_index_truncated_at_any_byte_keeps_earlier_lines(tmp_path: Path) -> None:
+    """A killed recorder loses only the line it was writing, with a note."""
     _write(tmp_path, [make_exchange("http://a/é", ordinal=place, occurrence=place) for place in range(3)])
     index = tmp_path / "index.jsonl"
     whole = index.read_bytes()
@@ -183,8 +183,8 @@ def test_impossible_headers_are_refused(tmp_path: Path, part: str, header: list[
         read_network(tmp_path)
 
 
-def test_headers_that_browsers_tell_are_read() -> None:
-    """Pseudo headers of HTTP/2, any text in a value, and cookies that are told in one value, are as they came."""
+def test_headers_reported_by_browsers_are_read() -> None:
+    """HTTP/2 pseudo headers, any text in a value, and joined cookies are preserved."""
     request = RecordedRequest(
         method="GET",
         url="http://a/",
@@ -208,8 +208,10 @@ def test_headers_that_browsers_tell_are_read() -> None:
     ),
     ids=["ordinal", "occurrence", "completion"],
 )
-def test_two_exchanges_cannot_claim_one_place(tmp_path: Path, second: Exchange, request: pytest.FixtureRequest) -> None:
-    """A second claim is refused by the reader, and by the writer before it is written."""
+def test_two_exchanges_cannot_have_one_position(
+    tmp_path: Path, second: Exchange, request: pytest.FixtureRequest
+) -> None:
+    """The reader rejects the second one, and so does the writer before writing."""
     first = make_exchange("http://a/")
     with NetworkWriter(tmp_path / "written") as writer:
         writer.append(first)
@@ -223,8 +225,8 @@ def test_two_exchanges_cannot_claim_one_place(tmp_path: Path, second: Exchange, 
         read_network(tmp_path)
 
 
-def test_no_two_pieces_claim_one_place(tmp_path: Path) -> None:
-    """Pieces have places of the same order as ends; only the first bytes may come with the headers."""
+def test_no_two_pieces_have_one_position(tmp_path: Path) -> None:
+    """Pieces and ends share one order; only the first bytes may arrive with the headers."""
     places = (Moment(order=1, at_ms=0, phase=1), Moment(order=2, at_ms=0, phase=1))
     first, second = places
     for number, (moments, fault) in enumerate(
@@ -287,8 +289,8 @@ def test_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.data())
-def test_damaged_blob_never_gives_other_bytes(data: bytes, draw: st.DataObject) -> None:
-    """Whatever happens to a file, its content comes back as it was or not at all."""
+def test_a_damaged_blob_never_returns_different_bytes(data: bytes, draw: st.DataObject) -> None:
+    """A file's content is returned unchanged or not at all."""
     with TemporaryDirectory() as name:
         store = BlobStore(Path(name))
         ref = store.put(data)

@@ -10,8 +10,8 @@ from eikon_engine.report.replay_summary import render_summary
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def test_each_rule_that_was_used_stands_with_its_reason() -> None:
-    """A person sees how often a part was not compared, and why; and which rule was of no use."""
+def test_each_used_rule_is_listed_with_its_reason() -> None:
+    """The summary lists how often a part was ignored, and why, and which rules were unused."""
     rules = tuple(
         RuleApplied(rule=f"query {name}", reason="a time", times=times) for name, times in [("_", 1), ("t", 3)]
     )

@@ -14,6 +14,8 @@ from eikon_engine.browser.executable import find_browser
 from tests.sites.async_loopback import HOST
 from tests.sites.leaks import CLASSES, LeakSite, serve_leaks
 
+pytestmark = pytest.mark.browser
+
 REACHING = {leak.name for leak in CLASSES if leak.reaches}
 _ALL_CAME = "names => fetch('/counts').then(r => r.json()).then(counts => names.every(name => counts[name]))"
 

@@ -57,8 +57,8 @@ def test_a_value_is_read_as_its_field_wants_it(step: str, text: str, value: Json
     assert list(edit.fields.values()) == [value]
 
 
-def test_several_values_are_read_each_in_its_way() -> None:
-    """A number for the deadline and a text that looks like one go together."""
+def test_each_value_is_parsed_by_the_type_of_its_field() -> None:
+    """A deadline is parsed as a number, and a text that looks like a number stays text."""
     edit = read("a1", "action.text=3", "action.timeout_ms=4")
 
     assert edit.fields == {"action.text": "3", "action.timeout_ms": 4}
@@ -84,8 +84,8 @@ def test_a_value_that_fits_in_no_reading_is_one_line(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["1e999", '"\\ud800"', "[" * 5000])
-def test_what_only_looks_like_json_is_a_text(value: str) -> None:
-    """Numbers that are none, halves of characters and endless lists are typed as they stand."""
+def test_invalid_json_is_read_as_text(value: str) -> None:
+    """Invalid numbers, lone surrogates and unterminated lists are texts."""
     assert list(read("a1", f"action.text={value}").fields.values()) == [value]
 
 
@@ -98,8 +98,8 @@ def test_declarations_have_a_value_or_none() -> None:
         parse_declarations(["two words=x"], "why")
 
 
-def test_braces_that_are_no_variable_are_told() -> None:
-    """A name that is not declared stays a text, which may be a mistake."""
+def test_braces_around_an_undeclared_name_are_a_warning() -> None:
+    """An undeclared name stays text, with a warning since it may be a mistake."""
     patch = TracePatch(operations=(*parse_declarations(["a=x"], "why"), read("a1", "action.text={{a}}{{b}}")))
 
     assert undeclared_variables(apply_patch(TRACE, patch), patch) == ("b",)

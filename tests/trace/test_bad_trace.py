@@ -113,7 +113,7 @@ SYNTAX_FAULTS = {
 
 @pytest.mark.parametrize(("text", "problem"), SYNTAX_FAULTS.values(), ids=SYNTAX_FAULTS)
 def test_a_text_that_is_no_json_is_refused(text: bytes, problem: str) -> None:
-    """The message says where the text ends to be JSON."""
+    """The message has the position at which the text stops being JSON."""
     with pytest.raises(TraceSyntaxError) as raised:
         parse_trace(text, "t")
 

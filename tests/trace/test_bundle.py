@@ -102,7 +102,7 @@ def test_a_path_that_leads_out_is_refused_with_its_field(tmp_path: Path, path: s
 
 
 def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
-    """A symbolic link is followed before it is judged, for files and for blobs; one that stays inside is fine."""
+    """A symbolic link is resolved before the check, for files and blobs; one that stays inside is allowed."""
     bundle = tmp_path / "bundle"
     _whole_bundle(bundle)
     (bundle / "kept").symlink_to(bundle / "shots")
@@ -129,8 +129,8 @@ def test_a_circle_of_links_and_a_name_too_long_are_no_attachments(tmp_path: Path
             open_bundle(tmp_path)
 
 
-def test_lost_artifacts_of_an_older_recording_are_warnings(tmp_path: Path) -> None:
-    """People look at artifacts, replays do not: an older trace whose folders are gone still opens."""
+def test_missing_artifacts_of_an_older_recording_are_warnings(tmp_path: Path) -> None:
+    """Replays do not read artifacts: an older trace without their folders still opens."""
     artifact = Artifact(name="mission_dir", path="gone")
     write_trace(trace(artifacts=(artifact,), migrated_from="v3.1"), tmp_path)
 

@@ -47,22 +47,25 @@ def certified(root: Path) -> Path:
     return root
 
 
-def test_a_certificate_holds_for_the_files_it_was_made_for(tmp_path: Path) -> None:
-    """The state says how the bundle was certified, with its masks."""
+def test_a_certificate_is_valid_for_the_certified_files(tmp_path: Path) -> None:
+    """The state is "certified", with the masks that the certificate lists."""
     state = certificate_state(certified(tmp_path), TRACE)
 
     assert state.status == "certified"
     assert state.reason == "5 equal runs under load, sealed, on 2025-03-14 with chromium 1, 1 mask"
 
 
-def test_a_changed_bundle_makes_it_stale(tmp_path: Path) -> None:
-    """Another byte in the trace or in the index of the network, and the certificate counts no more."""
+def test_a_changed_bundle_makes_the_certificate_stale(tmp_path: Path) -> None:
+    """One more byte in the trace or in the network index invalidates the certificate."""
     root = certified(tmp_path)
-    for name, told in (("network/index.jsonl", "the recorded network"), (TRACE_FILE, "the trace and the recorded")):
+    for name, changed_part in (
+        ("network/index.jsonl", "the recorded network"),
+        (TRACE_FILE, "the trace and the recorded"),
+    ):
         with (root / name).open("a") as file:
             file.write("\n")
         state = certificate_state(root, TRACE)
-        assert (state.status, state.reason.startswith(told)) == ("stale", True)
+        assert (state.status, state.reason.startswith(changed_part)) == ("stale", True)
 
 
 def test_what_is_no_certificate_is_never_an_error(tmp_path: Path) -> None:

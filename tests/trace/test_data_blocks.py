@@ -54,8 +54,8 @@ def metadata(page: PageSnapshot) -> dict[str, object]:
 
 
 @given(st.recursive(st.text() | st.integers(), lambda below: st.lists(below) | st.dictionaries(st.text(), below)))
-def test_a_skill_reads_what_the_page_said(value: object) -> None:
-    """Whatever JSON a block holds, markup in it included, is the JSON that a skill parses."""
+def test_a_skill_parses_the_json_of_the_page(value: object) -> None:
+    """Any JSON in a data block, markup included, reaches the skill unchanged."""
     page = page_of(script(), data=((2, json.dumps(value, ensure_ascii=False)),))
 
     tree = LexborHTMLParser(render_plain_html(page.main).encode("utf-8", "surrogatepass"))
@@ -90,8 +90,8 @@ def test_what_may_run_is_never_served_as_data(node: DomNode) -> None:
     assert "run()" not in render_plain_html(page_of(node, data=((2, "run()"),)).main)
 
 
-def test_of_two_types_the_one_that_was_judged_is_served() -> None:
-    """An attribute whose name a parser would write small cannot make code of data."""
+def test_of_duplicate_type_attributes_the_checked_one_is_served() -> None:
+    """An attribute name in another case cannot turn a data block into a script."""
     node = DomNode(tag="script", attributes=(("TYPE", "module"), ("type", "application/json")))
 
     (served,) = LexborHTMLParser(render_plain_html(page_of(node, data=((2, "{}"),)).main)).css("script")
@@ -106,8 +106,8 @@ def test_json_ld_of_a_stored_page_is_found() -> None:
     assert metadata(page)["json_ld"] == [json.loads(OFFER)]
 
 
-def test_a_block_that_was_left_out_is_told() -> None:
-    """The skill says that a block was too long to be kept, and how long; a page cannot say so itself."""
+def test_an_omitted_block_is_reported() -> None:
+    """The skill reports a block that was too long to store, with its length; a page cannot forge this report."""
     page = page_of(script(), script(**{OMITTED_LENGTH_ATTRIBUTE: "7"}), data=((2, 300_000), (3, OFFER)))
 
     said = metadata(page)
@@ -140,8 +140,8 @@ def test_against_an_older_snapshot_data_is_not_new() -> None:
     assert without_unrecorded_blocks(page_of(data=()).main, newer.main).extras.data == ((2, OFFER),)
 
 
-def test_secrets_are_taken_out_of_data_blocks() -> None:
-    """A function that replaces texts gets those of data blocks as well."""
+def test_secrets_are_redacted_in_data_blocks() -> None:
+    """A function that replaces texts is also applied to the texts of data blocks."""
     page = page_of(script(), script(), data=((2, '{"token":"abc"}'), (3, 300_000)))
 
     clean = map_strings(page, lambda text: text.replace("abc", "xyz"))
@@ -149,8 +149,8 @@ def test_secrets_are_taken_out_of_data_blocks() -> None:
     assert clean.main.extras.data == ((2, '{"token":"xyz"}'), (3, 300_000))
 
 
-def test_a_mask_takes_the_data_of_its_nodes_along() -> None:
-    """What is cut out of a page takes its data blocks with it; those behind it keep their texts."""
+def test_a_mask_removes_the_data_blocks_of_its_nodes() -> None:
+    """Removing a part of a page removes its data blocks; later blocks keep their texts."""
     cut = DomNode(tag="aside", children=(script(),))
     page = page_of(cut, script(), data=((3, "{}"), (4, OFFER)))
 
@@ -189,8 +189,8 @@ def test_a_block_that_is_no_json_shows_its_text() -> None:
     assert (change.expected, change.observed) == ("{a", "{ a")
 
 
-def test_data_that_did_not_change_is_not_handed_over_again() -> None:
-    """A page that says `null` has the data of the last answer; without one that is refused."""
+def test_unchanged_data_is_not_transferred_again() -> None:
+    """A page with `null` has the data of the previous response; without one it is rejected."""
     reader = FrameReader()
     head = '{{"doctype":"html","extras":{{"canvas":[],"data":{},"flips":[],"frames":[],"scroll":[]}},"same":{}}}'
     line = '["html","",[],[],0,"",0]'

@@ -101,8 +101,8 @@ def test_a_base_is_added_only_where_the_page_has_none() -> None:
     assert "<base" not in render_plain_html(frame_of())
 
 
-def test_frames_are_nested_at_their_own_places() -> None:
-    """Each frame element holds the document of its frame, also when frames were attached in another order."""
+def test_frames_are_nested_in_their_own_elements() -> None:
+    """Each frame element contains the document of its frame, also if frames were attached in another order."""
     main = frame_of(element("iframe", id="a"), element("iframe", id="b"), extras=FrameExtras(frames=((3, 1), (4, 0))))
     inner = frame_of(element("iframe", id="c"), path="0")
     frames = (main, inner, frame_of(element("p", 'deep "&'), path="0.0"), frame_of(element("p", "second"), path="1"))
@@ -127,8 +127,8 @@ def test_shadow_roots_are_declared() -> None:
     assert '<x-a><template shadowrootmode="open"><b>in</b></template><i></i></x-a>' in html
 
 
-def test_an_old_doctype_is_kept() -> None:
-    """The page is laid out in the mode it had."""
+def test_a_legacy_doctype_is_preserved() -> None:
+    """The page is laid out in its recorded compatibility mode."""
     frame = frame_of()
     old = FrameSnapshot(path="", url="", name="", doctype="html|-//W3C//DTD HTML 4.01//EN|", root=frame.root)
 

@@ -112,8 +112,8 @@ def test_digests_are_equal_exactly_when_trees_are(one: DomNode, other: DomNode) 
 
 
 @given(trees, st.data())
-def test_any_single_change_gives_another_digest(tree: DomNode, data: st.DataObject) -> None:
-    """One attribute, wherever it stands, changes the digest of the page."""
+def test_any_single_change_changes_the_digest(tree: DomNode, data: st.DataObject) -> None:
+    """A change of one attribute of any node changes the digest of the page."""
     flat = tree_to_flat(tree)
     places = [place for place, entry in enumerate(flat) if isinstance(entry, list) and len(entry) == 7]
     place = data.draw(st.sampled_from(places))
@@ -161,8 +161,8 @@ def test_a_url_is_no_part_of_the_digest() -> None:
     assert page_digest(page_of(DomNode(tag="p"), url="a:")) == page_digest(page_of(DomNode(tag="p"), url="b:"))
 
 
-def test_name_place_and_doctype_of_a_frame_are_part_of_the_digest() -> None:
-    """Frames are told apart by more than their documents."""
+def test_name_position_and_doctype_of_a_frame_are_part_of_the_digest() -> None:
+    """Frames with equal documents still have different digests."""
     page = page_of(DomNode(tag="html"))
     others = [replace(page.main, name="x"), replace(page.main, path="x"), replace(page.main, doctype="x")]
 
@@ -218,7 +218,7 @@ def test_masking_returns_the_page_itself_when_nothing_matches() -> None:
 
 
 def test_masking_shares_what_it_leaves_alone() -> None:
-    """Only the way down to the secret is made anew."""
+    """Only the path to the secret is rebuilt."""
     kept = DomNode(tag="p", children=(build_text_node("kept"),))
     page = page_of(DomNode(tag="div", children=(kept, DomNode(tag="p", children=(build_text_node("secret"),)))))
 
@@ -324,7 +324,7 @@ def test_what_was_read_before_changes_nothing(seen: list[DomNode]) -> None:
         assert frame_digest(again) == frame_digest(alone) == frame_digest(replace(alone, root=tree))
 
 
-def test_a_new_document_is_handed_over_whole() -> None:
+def test_a_new_document_is_transferred_completely() -> None:
     """What the page kept counts only if the last answer was read: documents come and go, and answers get lost."""
     reader = FrameReader()
     old, new = (DomNode(tag="p", children=(build_text_node(text),)) for text in ("old", "new"))
@@ -339,7 +339,7 @@ def test_a_new_document_is_handed_over_whole() -> None:
 
 
 def test_what_stayed_the_same_is_the_same() -> None:
-    """Only what has changed, and what is around it, is built anew; an element stands in one place only."""
+    """Only changed nodes and their ancestors are rebuilt; no element occurs twice."""
     rows = [DomNode(tag="p", children=(DomNode(tag="br"), build_text_node(text))) for text in "abc"]
     frame = Frame(FrameReader())
     first = frame.show(DomNode(tag="div", children=tuple(rows))).root

@@ -31,8 +31,8 @@ def test_what_follows_a_changed_action_is_forgotten() -> None:
     )
 
 
-def test_later_actions_keep_their_place_in_the_recorded_timeline() -> None:
-    """The recorded network comes at its time: they know when they were done, also after a second edit."""
+def test_later_actions_keep_their_position_in_the_recorded_timeline() -> None:
+    """Later actions store when they were performed, so responses are delivered in time, also after a second edit."""
     changed = edited(fields("type", action__text="plum"), DeleteStep(step="open", reason="why"))
 
     assert [
@@ -50,8 +50,8 @@ def test_another_target_is_another_element() -> None:
         assert getattr(changed.action, "target").identity is None  # noqa: B009 - of the union
 
 
-def test_another_way_to_the_same_element_keeps_everything() -> None:
-    """Asked for, the element stays the recorded one, which a replay proves; nothing else may change with it."""
+def test_a_new_selector_of_the_same_element_keeps_the_recording() -> None:
+    """On request, the identity is retained and a replay checks it; no other field may change with it."""
     same = fields("type", action__target__selector="#other").model_copy(update={"same_element": True})
     more = SetFields(step="type", fields={**same.fields, "action.text": "plum"}, same_element=True, reason="why")
 
@@ -63,15 +63,15 @@ def test_another_way_to_the_same_element_keeps_everything() -> None:
         edited(more)
 
 
-def test_how_long_an_action_may_take_is_nothing_it_does() -> None:
-    """Deadlines and selectors that are never tried leave what was recorded."""
+def test_deadlines_and_unused_selectors_invalidate_nothing() -> None:
+    """Changed deadlines and alternative selectors keep what was recorded."""
     changed = edited(fields("type", action__timeout_ms=9.0, action__target__alternatives=["#b"]))
 
     assert observed(changed) == observed(BASE)
 
 
-def test_who_was_hit_cannot_be_made_up() -> None:
-    """An identity may be dropped, and no other be given."""
+def test_an_element_identity_cannot_be_invented() -> None:
+    """An identity may be dropped, but not replaced."""
     dropped = edited(fields("type", action__target__identity=None))
 
     assert getattr(step(dropped, "type").action, "target").identity is None  # noqa: B009 - of the union
@@ -80,15 +80,15 @@ def test_who_was_hit_cannot_be_made_up() -> None:
         edited(fields("type", action__target__identity__name="Other"))
 
 
-def test_what_only_looks_changes_nothing_for_others() -> None:
-    """Changed or deleted assertions and skills leave the observations of later actions."""
+def test_read_only_steps_do_not_invalidate_other_steps() -> None:
+    """Changed or deleted assertions and skills keep the observations of later actions."""
     assert observed(edited(fields("look", action__expectation__target__selector="#b"))) == ["open", "type", "drag"]
     assert observed(edited(DeleteStep(step="look", reason="why"))) == ["open", "type", "drag"]
     assert observed(edited(DeleteStep(step="read", reason="why"))) == observed(BASE)
 
 
-def test_a_skill_that_is_asked_something_else_has_no_answer() -> None:
-    """Its output is none that a replay could be compared with."""
+def test_a_skill_with_a_changed_input_has_no_output() -> None:
+    """The recorded output cannot be compared with that of another input."""
     changed = edited(fields("read", parameters__selector="table"))
 
     (usage,) = changed.subgoal_traces[0].skills_used
@@ -104,8 +104,8 @@ def test_a_skill_that_is_asked_something_else_has_no_answer() -> None:
         InsertStep(step="read", id="new", action=Click(target=Target(selector="#more")), reason="why"),
     ],
 )
-def test_a_skill_to_which_other_deeds_lead_has_no_document(edit: Edit) -> None:
-    """It worked on the one that the recording led to, of which a replay could prove nothing any more."""
+def test_a_skill_after_changed_actions_has_no_document(edit: Edit) -> None:
+    """The recorded document belongs to the recorded actions, so a replay could not check it."""
     (usage,) = edited(edit).subgoal_traces[0].skills_used
 
     assert (usage.source, usage.output, usage.output_recorded) == (None, None, False)
@@ -120,8 +120,8 @@ def test_a_skill_to_which_other_deeds_lead_has_no_document(edit: Edit) -> None:
         InsertStep(step="type", id="new", action=Note(text="here"), reason="why"),
     ],
 )
-def test_a_skill_to_which_the_same_deeds_lead_keeps_its_document(edit: Edit) -> None:
-    """Edits of limits, of what only looks, and of what comes later say nothing of it."""
+def test_a_skill_after_unchanged_actions_keeps_its_document(edit: Edit) -> None:
+    """Edits of limits, of read-only steps and of later steps do not affect the document."""
     (before,), (usage,) = BASE.subgoal_traces[0].skills_used, edited(edit).subgoal_traces[0].skills_used
 
     assert (usage.source, usage.output) == (before.source, before.output)
@@ -157,15 +157,15 @@ def test_attempts_and_the_trace_have_texts_of_their_own() -> None:
     ],
 )
 def test_an_edit_that_fits_nothing_is_refused(edit: Edit, words: str) -> None:
-    """One line says which step and field, what was wanted and what was found."""
+    """One line names step and field, the expected and the actual value."""
     with pytest.raises(TraceFieldError, match=words) as caught:
         edited(edit)
 
     assert "\n" not in caught.value.message
 
 
-def test_an_attempt_goes_with_its_last_step() -> None:
-    """No empty attempt is left behind; ids and numbers of other steps stay."""
+def test_deleting_the_last_step_deletes_its_attempt() -> None:
+    """No empty attempt remains; ids and numbers of other steps stay."""
     changed = edited(DeleteStep(step="drag", reason="why"), DeleteStep(step="read", reason="why"))
 
     assert [each.id for each in changed.subgoal_traces] == ["find__attempt_1"]
@@ -213,8 +213,8 @@ def test_a_split_is_undone_by_a_merge() -> None:
     assert back.subgoal_traces[0].steps == BASE.subgoal_traces[0].steps
 
 
-def test_a_variable_that_stands_for_the_recorded_text_changes_nothing() -> None:
-    """What was recorded was recorded with this value."""
+def test_a_variable_with_the_recorded_value_invalidates_nothing() -> None:
+    """The recording was made with this value."""
     changed = edited(SetVariable(name="fruit", value="pear", reason="why"), fields("type", action__text="{{fruit}}"))
 
     assert observed(changed) == observed(BASE)
@@ -222,7 +222,7 @@ def test_a_variable_that_stands_for_the_recorded_text_changes_nothing() -> None:
 
 
 def test_another_value_of_a_variable_forgets_what_follows_its_first_use() -> None:
-    """Without a recorded value, or with another one, nobody knows what the action leads to."""
+    """Without a recorded value, or with a different one, the effect of the action is unknown."""
     variable = SetVariable(name="fruit", value="pear", reason="why")
     use = fields("type", action__text="{{fruit}}")
 

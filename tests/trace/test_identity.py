@@ -21,19 +21,19 @@ WEAK = (
 
 
 @pytest.mark.parametrize("identity", STRONG)
-def test_what_names_an_element_makes_it_strong(identity: Identity) -> None:
+def test_a_naming_property_makes_an_identity_strong(identity: Identity) -> None:
     """One such property is enough."""
     assert identity_weakness(identity) is None
 
 
 @pytest.mark.parametrize("identity", WEAK)
-def test_kind_and_place_alone_are_weak(identity: Identity) -> None:
+def test_tag_and_position_alone_are_weak(identity: Identity) -> None:
     """They change with everything around the element."""
     assert "only its position" in (identity_weakness(identity) or "")
 
 
-def test_every_property_but_the_box_makes_a_difference() -> None:
-    """Where it is drawn depends on fonts."""
+def test_every_property_but_the_box_is_compared() -> None:
+    """The box depends on fonts."""
     one = Identity(tag="a", name="Help", box=Box(x=0, y=0, width=1, height=1))
     other = one.model_copy(update={"box": Box(x=9, y=9, width=1, height=1)})
 

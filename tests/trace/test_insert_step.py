@@ -30,8 +30,8 @@ def placed(of: ExecutionTrace) -> dict[str, int | None]:
     return {step.id: None if step.timing is None else step.timing.actions_before for step in actions}
 
 
-def test_an_inserted_action_takes_what_comes_after_it() -> None:
-    """It stands in its place, and nothing that was seen behind it, or hit, is known any more."""
+def test_an_inserted_action_invalidates_later_observations() -> None:
+    """It gets its position; later observations and element identities are dropped."""
     changed = edited(put("type", Press(key="Tab")))
 
     assert [step.id for _, step in iter_steps(changed)] == ["open", "new", "type", "read", "look", "drag"]
@@ -42,16 +42,16 @@ def test_an_inserted_action_takes_what_comes_after_it() -> None:
     assert "insert new (press) before type (why); the observations of 3 actions were dropped" in changed.warnings[-1]
 
 
-def test_an_inserted_look_takes_nothing() -> None:
-    """What only looks leaves the pages as they were; the recorded network keeps its places."""
+def test_an_inserted_read_only_step_invalidates_nothing() -> None:
+    """A read-only step does not change the pages; the recorded network keeps its order."""
     changed = edited(put("type", Assert(expectation=AssertVisible(target=Target(selector="#go")))))
 
     assert observed(changed) == ["open", "type", "look", "drag"]
     assert placed(changed) == {"open": None, "new": 1, "type": 1, "look": 2, "drag": 3}
 
 
-def test_an_action_can_be_put_behind_the_last_step() -> None:
-    """It comes after everything that was recorded, all of which stays; a second one comes behind it."""
+def test_an_action_can_be_inserted_after_the_last_step() -> None:
+    """Everything recorded stays; a second insertion follows the first."""
     changed = edited(put("drag", Press(key="Tab"), "after"), put("new", Press(key="Tab"), "after", "newer"))
 
     assert [step.id for _, step in iter_steps(changed)][-3:] == ["drag", "new", "newer"]
@@ -59,8 +59,8 @@ def test_an_action_can_be_put_behind_the_last_step() -> None:
     assert placed(changed)["new"] == 4
 
 
-def test_an_action_beside_a_skill_comes_into_its_attempt() -> None:
-    """A skill is a step like any other, with no place in the recorded network."""
+def test_an_action_next_to_a_skill_joins_its_attempt() -> None:
+    """A skill is a step like any other, without a position in the recorded network."""
     changed = edited(put("read", Press(key="Tab"), "after"))
 
     assert [step.id for step in changed.subgoal_traces[0].steps] == ["open", "type", "read", "new", "look"]
@@ -78,7 +78,7 @@ def test_an_action_beside_a_skill_comes_into_its_attempt() -> None:
     ],
 )
 def test_an_action_that_cannot_be_inserted_is_refused(edit: InsertStep, message: str) -> None:
-    """One line says what was wanted."""
+    """One line has the expected value."""
     with pytest.raises(TraceFieldError, match=message):
         edited(edit)
 

@@ -56,7 +56,7 @@ def _journal(folder: Path, *records: JournalRecord) -> Path:
 
 
 def test_a_whole_journal_is_the_trace(tmp_path: Path) -> None:
-    """Everything that was told to the journal stands in the trace that it reads back as."""
+    """Everything that was written to the journal is in the trace that is read from it."""
     path = _journal(tmp_path, *RECORDS)
 
     attempt = subgoal(
@@ -74,7 +74,7 @@ def test_a_whole_journal_is_the_trace(tmp_path: Path) -> None:
 
 
 def test_a_journal_cut_at_any_byte_reads_back_up_to_the_last_whole_line(tmp_path: Path) -> None:
-    """A process killed at any moment loses at most the line it was writing, and the trace says so."""
+    """A process killed at any moment loses at most the line it was writing, with a warning in the trace."""
     path = _journal(tmp_path, *RECORDS)
     data = path.read_bytes()
     first = data.index(b"\n") + 1
@@ -155,8 +155,8 @@ MISPLACED: dict[str, tuple[tuple[JournalRecord, ...], str]] = {
 
 
 @pytest.mark.parametrize(("records", "message"), MISPLACED.values(), ids=MISPLACED)
-def test_a_line_in_the_wrong_place_is_named(tmp_path: Path, records: tuple[JournalRecord, ...], message: str) -> None:
-    """The message gives the line, what may stand there and what was found."""
+def test_a_line_out_of_order_is_named(tmp_path: Path, records: tuple[JournalRecord, ...], message: str) -> None:
+    """The message has the line number, the allowed records and the one found."""
     path = _journal(tmp_path, *records)
 
     with pytest.raises(TraceFieldError) as raised:

@@ -33,7 +33,7 @@ def _actions(trace: ExecutionTrace) -> tuple[ActionTrace, ...]:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_every_sample_is_read_and_written_in_this_version(path: Path) -> None:
-    """A migrated trace says where it comes from and reads back from our own format."""
+    """A migrated trace names its source and round-trips through the current format."""
     trace = read_trace(path)
 
     assert trace.migrated_from == "v3.1"
@@ -87,8 +87,8 @@ def test_every_action_type_becomes_an_action() -> None:
     assert found == list(expected)
 
 
-def test_failures_keep_what_can_be_told_of_them() -> None:
-    """The code is read off the error; what was blocked is not performed; a reload follows only a failure."""
+def test_failures_keep_what_the_old_format_recorded() -> None:
+    """The code is read from the error; a blocked action is not performed; only a failure is followed by a reload."""
     actions = _actions(_sample("failures"))
 
     codes = [each.result.code for each in actions if isinstance(each.result, Failed)]
@@ -119,8 +119,8 @@ def test_a_masked_input_becomes_a_reference_and_its_clear_text_nowhere_appears()
     assert _actions(trace)[2].result == Failed(code="target-not-actionable")
 
 
-def test_skills_stand_after_the_actions_with_the_output_that_was_kept() -> None:
-    """A mission's skill goes to its attempt; without a kept result nothing is claimed of its output."""
+def test_skills_follow_the_actions_with_their_stored_output() -> None:
+    """A mission's skill joins its attempt; without a stored result its output is not claimed."""
     first, second = _sample("skills").subgoal_traces
 
     assert [(s.skill, s.sequence, s.output, s.output_recorded) for s in first.skills_used] == [
@@ -131,8 +131,8 @@ def test_skills_stand_after_the_actions_with_the_output_that_was_kept() -> None:
     assert [(s.skill, s.sequence, s.output_recorded) for s in second.skills_used] == [("extract_table", 1, False)]
 
 
-def test_every_field_without_a_place_is_named() -> None:
-    """Nothing is dropped in silence, not even a field that nobody has heard of."""
+def test_every_dropped_field_is_named() -> None:
+    """Each dropped field is a warning, also an unknown one."""
     warnings = _sample("full_mission").warnings
 
     assert warnings[0] == "slow network"

@@ -78,11 +78,11 @@ def test_an_operation_that_fits_nothing_is_refused() -> None:
         apply_patch(BASE.model_copy(update={"network": None}), TracePatch(operations=(RULE,)))
 
 
-def test_an_operation_says_what_and_why() -> None:
-    """Each has its words for people."""
-    told = [(describe_operation(each), operation_reason(each)) for each in (MASK, RULE, SETTLE, BASELINE)]
+def test_an_operation_describes_its_change_and_reason() -> None:
+    """Each operation has a readable description."""
+    described = [(describe_operation(each), operation_reason(each)) for each in (MASK, RULE, SETTLE, BASELINE)]
 
-    assert told == [
+    assert described == [
         ("mask clock: the title", "it ticks"),
         ("do not compare query _", "a cache-buster"),
         ("let 1000 ms of page time pass in a2", "too slow"),

@@ -88,8 +88,8 @@ def test_without_secrets_nothing_changes() -> None:
         assert redactor.restore_bytes(b"{{eikon-secret:X}}") == b"{{eikon-secret:X}}"
 
 
-def test_a_secret_is_resolved_from_what_was_given() -> None:
-    """A reference becomes its value, a plain text stays."""
+def test_a_secret_reference_is_replaced_by_its_value() -> None:
+    """A reference becomes the provided value; plain text stays."""
     secrets = SecretValues({"PASSWORD": "hunter2"})
 
     assert secrets.resolve(SecretRef(secret="PASSWORD")) == "hunter2"
@@ -97,8 +97,8 @@ def test_a_secret_is_resolved_from_what_was_given() -> None:
     assert "hunter2" not in repr(secrets)
 
 
-def test_a_missing_secret_is_named_with_the_ways_to_give_it() -> None:
-    """The message says the name and the three ways."""
+def test_a_missing_secret_is_named_with_the_options_that_set_it() -> None:
+    """The message has the name and the three options."""
     with pytest.raises(SecretMissingError) as raised:
         SecretValues().resolve(SecretRef(secret="PIN"))
 

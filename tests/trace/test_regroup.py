@@ -85,10 +85,10 @@ def in_order(of: SubgoalTrace) -> list[str]:
 
 
 @given(MIXED, MIXED)
-def test_merged_attempts_hold_what_both_held_one_after_the_other(
+def test_merged_attempts_contain_the_steps_of_both_in_order(
     first: list[tuple[str, int]], second: list[tuple[str, int]]
 ) -> None:
-    """Calls of tools and answers of models as well as steps; the result can be written and read."""
+    """Tool calls and model responses are merged like steps; the result can be written and read."""
     before = (attempt("a", first), attempt("b", second))
 
     after = merge_attempts(trace_of(*before), MergeAttempts(first="a", second="b", reason="one"))
@@ -114,8 +114,8 @@ def test_a_split_attempt_has_each_thing_once_and_merges_back(mixed: list[tuple[s
     assert parse_trace(serialize_trace(split), "trace") == split
 
 
-def test_a_deleted_step_takes_no_call_of_a_tool_with_it() -> None:
-    """What the mission did beside its steps stays recorded."""
+def test_deleting_a_step_keeps_tool_calls() -> None:
+    """Calls that the mission made between its steps stay recorded."""
     whole = attempt("a", [("action", 1), ("tool", 1), ("completion", 1), ("action", 1)])
 
     left = delete_step(trace_of(whole), DeleteStep(step="a-action-3", reason="not needed")).subgoal_traces

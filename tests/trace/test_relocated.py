@@ -47,7 +47,7 @@ def test_the_element_that_was_hit_is_the_one_of_the_new_deployment() -> None:
 
 
 def test_what_is_typed_stays() -> None:
-    """Type the text of the recording, whatever it says."""
+    """Type the text of the recording, also if it contains a URL."""
     action = Fill(target=Target(selector="#url"), text=f"{OLD}/x")
 
     assert map_action_urls(action, URLS) == action

@@ -30,14 +30,14 @@ def test_the_published_schema_is_the_one_of_the_models() -> None:
 
 
 def test_the_schema_is_one() -> None:
-    """The document is itself valid, and says what it is."""
+    """The schema is itself valid, and has a title."""
     Draft202012Validator.check_schema(trace_schema())
 
     assert trace_schema()["$id"] == "urn:eikon-engine:trace:4"
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_trace_we_keep_fits_the_schema(path: Path) -> None:
+def test_every_stored_trace_fits_the_schema(path: Path) -> None:
     """Traces in the repository, older ones after migration, fit the published schema."""
     assert _faults(serialize_trace(read_trace(path))) == []
 

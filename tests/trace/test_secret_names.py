@@ -49,8 +49,8 @@ def test_password_fields_are_known_by_their_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", RANDOM)
-def test_these_look_drawn_by_chance(text: str) -> None:
-    """They may be replaced wherever they stand."""
+def test_these_values_look_random(text: str) -> None:
+    """They are redacted wherever they occur."""
     assert looks_random(text)
 
 
@@ -60,8 +60,8 @@ def test_these_may_be_words_of_a_document(text: str) -> None:
     assert not looks_random(text)
 
 
-def test_a_value_is_taken_in_parts() -> None:
-    """A page may take it apart, or put it together."""
+def test_a_value_is_matched_in_parts() -> None:
+    """A page may split a value, or join its parts."""
     assert random_segments("s:kJ83hdPq0zLm.9f86d081/admin") == ("kJ83hdPq0zLm", "9f86d081")
 
 

@@ -59,7 +59,7 @@ def test_the_file_is_utf8_in_model_order_and_ends_with_a_newline() -> None:
 
 
 def test_a_path_without_a_trace_is_named(tmp_path: Path) -> None:
-    """A missing file and a folder without a trace are told apart."""
+    """A missing file and a folder without a trace are different errors."""
     with pytest.raises(TraceMissingError, match=r"expected a bundle folder or its trace\.json, got nothing"):
         read_trace(tmp_path / "gone")
     with pytest.raises(TraceMissingError, match="got a folder without one"):

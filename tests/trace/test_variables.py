@@ -82,8 +82,8 @@ def test_a_name_that_is_not_declared_is_a_text() -> None:
     assert resolve_action(typed, {}) == typed
 
 
-def test_a_value_is_not_looked_at_again() -> None:
-    """A value that looks like a variable is a text."""
+def test_a_value_is_not_resolved_again() -> None:
+    """A value that looks like a variable is plain text."""
     filled = resolve_action(Fill(target=FIELD, text="{{a}}{{b}}"), {"a": "{{b}}", "b": "{{a}}"})
 
     assert filled == Fill(target=FIELD, text="{{b}}{{a}}")
@@ -106,8 +106,8 @@ def test_a_value_for_nothing_is_refused(name: str) -> None:
         require_values(USING, {name: "x"})
 
 
-def test_a_variable_without_a_value_is_asked_for() -> None:
-    """Neither recorded nor given is an error; given is enough."""
+def test_a_variable_without_a_value_is_an_error() -> None:
+    """A variable needs a recorded or a provided value."""
     needed = USING.model_copy(update={"variables": {"fruit": None, "idle": None}})
 
     with pytest.raises(VariableMissingError, match="--var fruit="):

@@ -57,8 +57,8 @@ def test_plain_values_are_those_of_yaml_1_2() -> None:
     }
 
 
-def test_every_value_knows_its_place() -> None:
-    """A path leads to line and column; what is not there, to what is around it."""
+def test_every_value_has_its_position() -> None:
+    """A path leads to line and column; a missing value, to those of its parent."""
     text = read_yaml(TEXT, "t.yaml")
 
     assert text.position_of(("steps", 0, "wait")) == TextPosition(line=6, column=29)
@@ -96,7 +96,7 @@ def test_json_is_yaml(value: JsonValue) -> None:
         ('a: "\\ud83d"\n', ("line 1, column 4", "lone surrogate")),
     ],
 )
-def test_what_json_cannot_say_is_refused_with_its_place(text: str, words: tuple[str, ...]) -> None:
+def test_what_json_cannot_express_is_rejected_with_its_position(text: str, words: tuple[str, ...]) -> None:
     """One line names line and column."""
     with pytest.raises(YamlError) as caught:
         read_yaml(text, "t.yaml")
@@ -116,7 +116,7 @@ def test_what_json_cannot_say_is_refused_with_its_place(text: str, words: tuple[
     ],
 )
 def test_a_model_is_read_strictly(text: str, message: str) -> None:
-    """What does not fit a model is told with its place."""
+    """A value that does not fit its model is reported with its position."""
     with pytest.raises(YamlError) as caught:
         read_yaml(text, "t").parse_as(Wanted, ("in",))
 
@@ -138,8 +138,8 @@ def test_a_model_is_read_strictly(text: str, message: str) -> None:
         ("some: [a]\ncounts: {A: 1}\n", "t: line 2, column 10: counts.A: expected text that matches ^[a-z]+$, got"),
     ],
 )
-def test_what_a_model_bounds_is_told_in_our_words(text: str, message: str) -> None:
-    """What a model bounds is told in our words, with line and column, whatever the text is as a whole."""
+def test_violated_bounds_of_a_model_are_reported_with_their_position(text: str, message: str) -> None:
+    """The message has our wording, line and column, however long the text is."""
     with pytest.raises(YamlError) as caught:
         read_yaml(text, "t").parse_as(Bounded)
 

@@ -50,11 +50,11 @@ def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
         fields["selector"] = st.sampled_from(["a", "aside.ad, #b", "ul > li:nth-child(2)"])
     required = {name: values for name, values in fields.items() if model.model_fields[name].is_required()}
     optional = {name: values for name, values in fields.items() if name not in required}
-    return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: model(**_told_apart(drawn)))
+    return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: model(**_with_unique_ids(drawn)))
 
 
-def _told_apart(drawn: dict[str, Any]) -> dict[str, Any]:
-    """Give steps and attempts numbers of their own, and masks no place that is none of their part, for validators."""
+def _with_unique_ids(drawn: dict[str, Any]) -> dict[str, Any]:
+    """Give steps and attempts unique numbers, and drop fields of masks that do not apply to their part."""
     kind = getattr(drawn.get("part"), "kind", "")
     if "reason" in drawn and kind in {"console_error", "request", "storage", "title"}:
         drawn.pop("frame", None)

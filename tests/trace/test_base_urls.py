@@ -104,8 +104,8 @@ def test_what_is_mapped_is_mapped_back(old: str, new: str, lead: str, tail: str)
 
 
 @given(BASES, BASES, st.text(max_size=12))
-def test_no_text_is_lost(old: str, new: str, tail: str) -> None:
-    """Whatever stands behind the address stays, and either all of it is mapped or nothing."""
+def test_no_text_is_dropped(old: str, new: str, tail: str) -> None:
+    """Whatever follows the base URL is preserved, and a URL is mapped completely or not at all."""
     urls = build_url_map({old: new})
     rule = urls.rules[0]
 
@@ -122,8 +122,8 @@ def test_bytes_without_an_address_stay(data: bytes) -> None:
     assert URLS.to_old.replace_bytes(b"\xff http://127.0.0.1:8001/ \xfe") == b"\xff http://old.example/ \xfe"
 
 
-def test_two_deployments_can_change_places() -> None:
-    """Swap two addresses in one pass."""
+def test_two_base_urls_can_be_swapped() -> None:
+    """Both are replaced in one pass."""
     urls = build_url_map({"http://a": "http://b", "http://b": "http://a"})
 
     assert urls.to_new.replace_text("http://a/1 http://b/2") == "http://b/1 http://a/2"

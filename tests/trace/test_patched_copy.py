@@ -61,8 +61,8 @@ def test_a_copy_has_everything_but_the_certificate(bundle: Path, tmp_path: Path)
     assert copied.trace.mission_text == "Other"
 
 
-def test_the_file_of_a_trace_stands_for_its_bundle(bundle: Path, tmp_path: Path) -> None:
-    """Also where it has a name of its own, which the copy has not."""
+def test_a_trace_file_selects_its_bundle(bundle: Path, tmp_path: Path) -> None:
+    """A trace file with a name of its own is copied as `trace.json`."""
     (bundle / "trace.json").rename(bundle / "mission.json")
 
     copy_bundle(bundle / "mission.json", renamed(bundle / "mission.json"), tmp_path / "copy")
@@ -108,8 +108,8 @@ def test_links_lead_nowhere_out_of_the_bundle(bundle: Path, tmp_path: Path) -> N
     assert not (tmp_path / "three" / "trace.json").exists()
 
 
-def test_a_trace_that_asks_for_what_is_not_there_is_refused(bundle: Path, tmp_path: Path) -> None:
-    """A file that an edit names has to be in the bundle; nothing is copied before that is known."""
+def test_an_edit_that_names_a_missing_file_is_rejected(bundle: Path, tmp_path: Path) -> None:
+    """Files that an edit names must be in the bundle; nothing is copied before this check."""
     trace = renamed(bundle).model_copy(update={"network": NetworkPart(folder="elsewhere")})
 
     with pytest.raises(AttachmentMissingError):
@@ -118,8 +118,8 @@ def test_a_trace_that_asks_for_what_is_not_there_is_refused(bundle: Path, tmp_pa
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_recording_that_was_cut_off_is_not_changed(tmp_path: Path) -> None:
-    """Its network may be cut off, too, which a whole trace would deny."""
+def test_an_unfinished_recording_is_not_edited(tmp_path: Path) -> None:
+    """Its network may be truncated too, which a complete trace would hide."""
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "journal.jsonl").write_text("")
 
@@ -127,8 +127,8 @@ def test_a_recording_that_was_cut_off_is_not_changed(tmp_path: Path) -> None:
         copy_bundle(tmp_path / "cut", read_trace(SHOP), tmp_path / "copy")
 
 
-def test_a_patch_is_kept_in_a_file(tmp_path: Path) -> None:
-    """It reads back as it was; what is none is refused by its fault."""
+def test_a_patch_round_trips_through_a_file(tmp_path: Path) -> None:
+    """A patch reads back unchanged; an invalid file is rejected with its fault."""
     patch = TracePatch(operations=(DeleteStep(step="a1", reason="why"),))
     write_patch(tmp_path / "patch.json", patch)
 

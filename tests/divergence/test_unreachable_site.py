@@ -1,4 +1,4 @@
-"""A document that is missing because its site does not answer says so."""
+"""A missing document is explained by its unreachable site."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def found(*changes: ResponseChange) -> Divergence:
 
 
 @pytest.mark.parametrize("key", ["GET http://a/begin?x=1", "POST http://a/begin?x=1 sha256:00", "GET http://a/end"])
-def test_a_site_that_does_not_answer_is_named(key: str) -> None:
-    """In the finding, its message, and the first sentence of the explanation, on any way to the document."""
+def test_an_unreachable_site_is_named(key: str) -> None:
+    """The finding, its message and the explanation name the site, however the document was requested."""
     change = changed(key)
     first = found(change)
 
-    told = f"{key} got no response: {REFUSED}"
-    assert (first.code, first.observed) == ("document-missing", f"no document: {told}")
-    assert first.message == f"No document was loaded: {told}."
+    no_response = f"{key} got no response: {REFUSED}"
+    assert (first.code, first.observed) == ("document-missing", f"no document: {no_response}")
+    assert first.message == f"No document was loaded: {no_response}."
     explained = explain_divergence(
         DivergenceCase(first=first, changes=(change,), related_changes=(change,), network_mode="live"), "click a"
     )
@@ -63,13 +63,13 @@ def test_a_site_that_does_not_answer_is_named(key: str) -> None:
     assert explained.sentence.startswith(
         "The network failed: at step 2 of s, click a, expected http://a/begin?x=1 (302)"
     )
-    shown = told.replace(" sha256:00", "")
+    shown = no_response.replace(" sha256:00", "")
     assert explained.sentence.endswith(f" to load, got no document: {shown}.")
 
 
 @pytest.mark.parametrize("change", [changed("GET http://a/picture"), changed(sequence=1), changed(live="status 200")])
-def test_nothing_is_said_of_a_site_that_may_have_answered(change: ResponseChange) -> None:
-    """Requests for something else, those of earlier actions, and those that were answered are no reason."""
+def test_a_site_that_may_have_responded_is_not_blamed(change: ResponseChange) -> None:
+    """Other requests, those of earlier actions and those with a response are no reason."""
     first = found(change)
 
     assert first.observed == "no document"

@@ -25,15 +25,15 @@ def test_a_value_that_the_page_shows_is_the_reason() -> None:
     assert found == ("GET http://h/price: body $.v: recorded 3.10, live 3.50",)
 
 
-def test_an_earlier_answer_can_be_the_reason() -> None:
-    """The page shows a value that came during the action before, and it is said when."""
+def test_an_earlier_response_can_be_the_reason() -> None:
+    """The page shows a value that arrived during the previous action; the reason names that action."""
     found = explain_by_responses([("3.10", "3.50")], [changed("3.10", "3.50", sequence=1)], HERE)
 
     assert found == ("GET http://h/api (at step 1 of buy__attempt_1): body $.v: recorded 3.10, live 3.50",)
 
 
-def test_without_a_value_the_answers_of_the_action_are_named() -> None:
-    """Nothing matches: those of the action itself are shown, earlier ones are not."""
+def test_without_a_shared_value_the_responses_of_the_action_are_named() -> None:
+    """If no value matches, the responses of the action are listed, earlier ones are not."""
     changes = [changed("red", "blue", sequence=1), changed("310", "350")]
 
     found = explain_by_responses([("3.10", "3.50")], changes, HERE)
@@ -41,8 +41,8 @@ def test_without_a_value_the_answers_of_the_action_are_named() -> None:
     assert found == ("GET http://h/api: body $.v: recorded 310, live 350",)
 
 
-def test_without_any_of_the_action_the_last_answers_before_it_are_named() -> None:
-    """A script that came two actions ago changed, and nothing since."""
+def test_without_responses_of_the_action_the_last_earlier_ones_are_named() -> None:
+    """A script that arrived two actions earlier has changed, and no response since."""
     changes = [changed("red", "blue", sequence=1, key="GET http://h/a.js"), changed("up", "down", sequence=0)]
 
     found = explain_by_responses([("3.10", "3.50")], changes[::-1], HERE)

@@ -110,8 +110,10 @@ blocks = st.lists(st.tuples(st.integers(-1, 12), st.sampled_from(('{"a":"</scrip
 
 @given(roots, st.sampled_from(("html", "", "html|-//W3C//DTD|x")), st.one_of(st.none(), blocks))
 @settings(max_examples=300, deadline=None)
-def test_both_ways_give_one_page(root: DomNode, doctype: str, data: tuple[tuple[int, str | int], ...] | None) -> None:
-    """Whatever a snapshot holds, the quick page is the page."""
+def test_both_renderers_give_the_same_page(
+    root: DomNode, doctype: str, data: tuple[tuple[int, str | int], ...] | None
+) -> None:
+    """For every snapshot, the fast HTML equals the full one."""
     extras = FrameExtras(data=data)
     frame = FrameSnapshot(path="", url="https://shop.test/", name="", doctype=doctype, root=root, extras=extras)
 
@@ -121,8 +123,8 @@ def test_both_ways_give_one_page(root: DomNode, doctype: str, data: tuple[tuple[
 
 
 @pytest.mark.parametrize("path", STORED[:12], ids=lambda path: path.name[:8])
-def test_recorded_pages_go_the_short_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages that a browser built need no long way, and are what it would give."""
+def test_recorded_pages_use_the_fast_renderer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that a browser built never need the full renderer, and both agree on them."""
     raw = zstandard.ZstdDecompressor().decompress(path.read_bytes())
     expected = {frame.path: (render_plain_html(frame), frame.url) for frame in snapshot_from_json(raw).frames}
     monkeypatch.delattr(quick_html, "snapshot_from_json")
@@ -194,8 +196,8 @@ ENTRIES = st.one_of(PARTS, st.tuples(*[PARTS] * 7).map(list))
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), PARTS), max_size=2), st.lists(ENTRIES, max_size=1))
 @settings(max_examples=300, deadline=None)
-def test_both_ways_find_the_same_faults(changes: list[tuple[int, int, object]], more: list[object]) -> None:
-    """Whatever stands in the place of a part of a node, both ways give one page, or one error."""
+def test_both_renderers_report_the_same_faults(changes: list[tuple[int, int, object]], more: list[object]) -> None:
+    """For any malformed node, both give the same page or the same error."""
     below = (DomNode(tag="p", attributes=(("class", "a"),), children=(build_text_node("x"), DomNode(tag="br"))),)
     root = DomNode(tag="html", children=(DomNode(tag="noscript", children=below), *below))
     frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)
@@ -219,8 +221,8 @@ def _outcome(read: Callable[[], object]) -> object:
         return type(error), error.message
 
 
-def test_half_characters_go_the_long_way() -> None:
-    """A text that is no Unicode, which pages can make, is read as ever."""
+def test_lone_surrogates_use_the_full_renderer() -> None:
+    """A text that is invalid Unicode, which pages can create, is read by the full renderer."""
     root = DomNode(tag="html", children=(build_text_node("\ud800"),))
     frame = FrameSnapshot(path="", url="", name="", doctype="", root=root)
 

@@ -39,8 +39,8 @@ def left(before: Iterable[int], since: dict[int, Moment], vain: Iterable[int] = 
     )
 
 
-def test_what_came_before_keeps_its_moments() -> None:
-    """Where nothing else was given, everything comes when it came."""
+def test_earlier_deliveries_keep_their_moments() -> None:
+    """Without new deliveries, the timeline is the recorded one."""
     timeline = branch_timeline(SHOP, SHOP, left(orders(SHOP), {}))
     now = moments(apply_timeline(SHOP, timeline))
 
@@ -51,8 +51,8 @@ def test_what_came_before_keeps_its_moments() -> None:
     assert [each.was for each in timeline] == orders(SHOP)
 
 
-def test_what_was_given_since_comes_behind_it_and_the_rest_last() -> None:
-    """Each in the order in which it was given; what nobody asked for stays for whoever asks."""
+def test_new_deliveries_follow_and_unrequested_ones_are_last() -> None:
+    """New deliveries keep their order; unrequested responses stay available at the end."""
     first, second, third, *_ = orders(SHOP)
     since = {third: Moment(order=0, at_ms=70, phase=4), second: Moment(order=1, at_ms=80, phase=5)}
 
@@ -63,8 +63,8 @@ def test_what_was_given_since_comes_behind_it_and_the_rest_last() -> None:
     assert len(timeline) == len(orders(SHOP))
 
 
-def test_what_was_asked_for_in_vain_has_no_place() -> None:
-    """A replay gives it no answer either."""
+def test_unanswered_requests_have_no_position() -> None:
+    """A replay does not answer them either."""
     gone = next(each for each in SHOP.exchanges if each.moment is not None)
 
     timeline = branch_timeline(SHOP, SHOP, left([], {}, [gone.ordinal]))
@@ -112,8 +112,8 @@ def moment(order: int) -> Moment:
     return Moment(order=order, at_ms=10 * order, phase=1)
 
 
-def test_a_stream_goes_on_where_the_mission_left_it() -> None:
-    """Pieces that came before keep their moments, later ones have new ones, and the last of them are still to come."""
+def test_a_stream_continues_from_the_resume_point() -> None:
+    """Earlier pieces keep their moments, later ones get new ones, and the last ones are still pending."""
     recording = replace(SHOP, exchanges=(streamed(0, (1, 2, 4), 9), streamed(1, (3,), 5)))
     since = {4: Moment(order=0, at_ms=99, phase=5), 3: Moment(order=1, at_ms=99, phase=6)}
     here = BranchDeliveries(before={1, 2}, since=since, separate={1, 2, 4, 9, 3}, unanswered=frozenset())
@@ -123,8 +123,8 @@ def test_a_stream_goes_on_where_the_mission_left_it() -> None:
     assert [(each.was, each.at_ms) for each in timeline] == [(1, 10), (2, 20), (4, 99), (3, 99), (5, 99), (9, 90)]
 
 
-def test_what_a_page_sends_on_a_socket_stays_in_its_place_there() -> None:
-    """What has no turn of its own comes with what came before it on the socket, or in front of the first that has."""
+def test_sent_messages_keep_their_position_on_the_socket() -> None:
+    """Sent messages have no delivery; they follow the previous event of the socket, or precede its first delivery."""
     page = SocketMessage(socket=0, moment=moment(1), sender="page", text="x")
     server = SocketMessage(socket=0, moment=moment(2), sender="server", text="x")
     more = page.model_copy(update={"moment": moment(3)})

@@ -1,4 +1,4 @@
-"""The first divergence is explained, and the others are told from there."""
+"""The first divergence is explained, and the others are related to it."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_what_did_not_diverge_needs_no_explanation() -> None:
     assert explained(step(1), step(2)) is None
 
 
-def test_the_first_divergence_is_explained_by_what_came_until_then() -> None:
-    """An answer that came later cannot be its cause; the sentence says what, where and why."""
+def test_the_first_divergence_is_explained_by_earlier_responses() -> None:
+    """A later response cannot be the cause; the sentence names what, where and why."""
     found = explained(step(1), step(2, message="It differs."), step(3), changes=(change(2), change(3)))
 
     assert found is not None
@@ -89,8 +89,8 @@ def test_the_first_divergence_is_explained_by_what_came_until_then() -> None:
     ]
 
 
-def test_what_follows_is_told_from_there() -> None:
-    """First the steps that depend on it, whether they diverged or not, then the others that did."""
+def test_consequences_are_listed_after_the_first_divergence() -> None:
+    """First the dependent steps, diverged or not, then the other diverged ones."""
     expected = [
         Consequence(subgoal=ATTEMPT, subgoal_id="cart", sequence=sequence, label="click", why="its target is gone")
         for sequence in (3, 5)

@@ -10,8 +10,8 @@ from eikon_engine.errors import OutputError
 from eikon_engine.files.writing import AppendOnlyFile
 
 
-def test_each_line_stands_there_as_soon_as_it_is_appended(tmp_path: Path) -> None:
-    """Each line stands there as soon as it is appended, in a folder that was missing."""
+def test_a_line_is_on_disk_once_it_is_appended(tmp_path: Path) -> None:
+    """Each line is in the file once `append` returns; a missing folder is created."""
     path = tmp_path / "new" / "lines.jsonl"
     file = AppendOnlyFile(path, exists_message="there")
 
@@ -33,8 +33,8 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text() == "old\n"
 
 
-def test_a_folder_that_is_a_file_is_told_as_what_it_is(tmp_path: Path) -> None:
-    """A folder that is a file is told as what it is: nothing was there already."""
+def test_a_file_in_place_of_a_folder_is_named_as_such(tmp_path: Path) -> None:
+    """The message says that the folder is a file, not that a recording exists."""
     (tmp_path / "file").touch()
 
     with pytest.raises(OutputError, match=r"cannot write .*lines\.jsonl: File exists; choose a writable folder"):

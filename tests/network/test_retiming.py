@@ -37,14 +37,14 @@ def at(order: int, at_ms: int = 0, phase: int = 1) -> Moment:
 
 
 def test_without_a_timeline_a_recording_stays_as_it_is(tmp_path: Path) -> None:
-    """Nothing is moved where nobody asks for it."""
+    """Nothing is moved without a request for it."""
     read = recording(ended(0, 3, 50), folder=tmp_path)
 
     assert apply_timeline(read, ()) is read
 
 
-def test_an_answer_comes_when_the_waiting_replay_had_it(tmp_path: Path) -> None:
-    """It was recorded during the next action; it belongs to the one that asked, and begins no later than it ends."""
+def test_a_response_is_delivered_when_the_waiting_replay_had_it(tmp_path: Path) -> None:
+    """It belongs to the action that requested it, not to the next one, and starts before that action ends."""
     read = recording(ended(0, 7, 900), folder=tmp_path)
 
     moved = apply_timeline(read, derive_timeline(read, {7: at(2, at_ms=40, phase=1)})).exchanges[0]
@@ -53,8 +53,8 @@ def test_an_answer_comes_when_the_waiting_replay_had_it(tmp_path: Path) -> None:
     assert moved.started_ms == 40.0
 
 
-def test_what_nobody_asked_for_comes_last(tmp_path: Path) -> None:
-    """An exchange that no waiting page asked for keeps nothing else waiting."""
+def test_unrequested_responses_are_delivered_last(tmp_path: Path) -> None:
+    """An exchange that no waiting page requested delays nothing."""
     read = recording(ended(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
 
     timeline = derive_timeline(read, {2: at(0, at_ms=15, phase=3)})
@@ -62,8 +62,8 @@ def test_what_nobody_asked_for_comes_last(tmp_path: Path) -> None:
     assert [(each.was, each.order, each.phase) for each in timeline] == [(2, 0, 3), (1, 1, 3)]
 
 
-def test_the_end_of_an_answer_that_came_whole_follows_its_beginning(tmp_path: Path) -> None:
-    """A document is given once, when its first piece is due; its end has no turn of its own."""
+def test_the_end_of_a_complete_response_follows_its_start(tmp_path: Path) -> None:
+    """A document is delivered once, with its first piece; its end has no delivery of its own."""
     first = ended(0, 5, 30)
     whole = first.model_copy(update={"pieces": (Piece(length=0, moment=at(4, 20, 5)),)})
     read = recording(whole, ended(1, 6, 40), folder=tmp_path)
@@ -78,8 +78,8 @@ def given_up(ordinal: int, order: int, at_ms: int) -> Exchange:
     return ended(ordinal, order, at_ms).model_copy(update={"response": None, "failure": ABORTED_ERROR})
 
 
-def test_what_was_given_up_and_given_to_nobody_is_answered_to_nobody(tmp_path: Path) -> None:
-    """A replay that waits for pages keeps them waiting for it, as the one did that found the timeline."""
+def test_a_cancelled_request_without_a_response_gets_none(tmp_path: Path) -> None:
+    """A replay that waits for pages waits for it, as the one that found the timeline did."""
     read = recording(given_up(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
 
     timeline = derive_timeline(read, {2: at(0, at_ms=15, phase=3)})
@@ -88,8 +88,8 @@ def test_what_was_given_up_and_given_to_nobody_is_answered_to_nobody(tmp_path: P
     assert [each.is_pending for each in apply_timeline(read, timeline).exchanges] == [True, False]
 
 
-def test_what_was_given_up_and_given_to_its_page_ends_so_again(tmp_path: Path) -> None:
-    """A document that was left for another one is given up in each replay."""
+def test_a_request_cancelled_by_its_page_is_cancelled_again(tmp_path: Path) -> None:
+    """A document that was replaced by another one is cancelled in each replay."""
     read = recording(given_up(0, 1, 10), folder=tmp_path)
 
     (moved,) = apply_timeline(read, derive_timeline(read, {1: at(0, at_ms=15, phase=3)})).exchanges
@@ -111,10 +111,10 @@ def test_a_timeline_names_every_moment_once_and_numbers_them_in_order(
     read = recording(*(ended(number, order, order) for number, order in enumerate(orders)), folder=Path("unread"))
     given_orders = [order for order in orders if order in heard]
     new.shuffle(given_orders)  # type: ignore[attr-defined] # a Random of hypothesis
-    told = {order: at(place, at_ms=place) for place, order in enumerate(given_orders)}
+    moments_by_order = {order: at(place, at_ms=place) for place, order in enumerate(given_orders)}
 
-    timeline = derive_timeline(read, told)
+    timeline = derive_timeline(read, moments_by_order)
 
     assert sorted(each.was for each in timeline) == sorted(orders)
     assert [each.order for each in timeline] == list(range(len(orders)))
-    assert [each.was for each in timeline if each.was in told] == given_orders
+    assert [each.was for each in timeline if each.was in moments_by_order] == given_orders

@@ -1,4 +1,4 @@
-"""What a divergence of a skill says of a value that is not there."""
+"""The text of a skill divergence for an absent value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from eikon_engine.trace.execution import SkillUsage, Succeeded
         ({"a": None}, {"a": "x y"}, "$.a null", "$.a x y"),
     ],
 )
-def test_absent_and_null_are_told_apart(recorded: JsonValue, output: JsonValue, expected: str, observed: str) -> None:
+def test_absent_and_null_are_distinguished(
+    recorded: JsonValue, output: JsonValue, expected: str, observed: str
+) -> None:
     """An absent value is `(absent)`, a null is `null`, never `None`."""
     usage = SkillUsage(id="u", sequence=1, skill="s", result=Succeeded(), output=recorded)
 

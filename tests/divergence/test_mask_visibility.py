@@ -54,8 +54,8 @@ def test_what_is_hidden_beside_a_mask_is_found(part: MaskedPart) -> None:
 
 
 @given(st.sets(st.integers(0, LAST + 1)), st.sets(st.integers(0, LAST + 1)))
-def test_what_changes_is_told_in_both_directions(before: set[int], after: set[int]) -> None:
-    """Whatever is hidden, what is hidden now in one direction is shown now in the other."""
+def test_visibility_changes_are_symmetric(before: set[int], after: set[int]) -> None:
+    """What is hidden in one direction is shown in the other."""
     one, other = shop(*sorted(before)).main, shop(*sorted(after)).main
 
     assert visibility_changes(one, other) == visibility_changes(other, one)[::-1]
@@ -70,7 +70,7 @@ def test_what_changes_is_told_in_both_directions(before: set[int], after: set[in
         (TitlePart(), {"frame": "0"}),
     ],
 )
-def test_a_place_that_a_part_has_not_is_refused(part: MaskedPart, where: dict[str, str]) -> None:
-    """A mask that looks narrow and is not hides more than anybody wants."""
+def test_a_field_that_does_not_apply_to_a_mask_is_rejected(part: MaskedPart, where: dict[str, str]) -> None:
+    """A mask that looks narrow but is not would hide too much."""
     with pytest.raises(ValidationError, match="omit"):
         Mask(name="m", reason="it is none of ours", part=part, **where)

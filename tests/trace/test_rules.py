@@ -19,8 +19,8 @@ def _with_rule(**rule: object) -> bytes:
     return json.dumps(plain).encode()
 
 
-def test_a_rule_holds_for_every_request_unless_it_says_otherwise() -> None:
-    """Only kind, part and reason must be given."""
+def test_a_rule_applies_to_every_request_by_default() -> None:
+    """Only kind, part and reason are required."""
     parsed = parse_trace(_with_rule(**GOOD), "t")
 
     assert parsed.network is not None

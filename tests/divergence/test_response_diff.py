@@ -40,8 +40,8 @@ def test_a_json_value_is_named_by_its_path() -> None:
     assert found == ["body $.items[0].price: recorded 3.10, live 3.50"]
 
 
-def test_what_came_or_went_is_named_value_by_value() -> None:
-    """Remove an element, and read the values that are gone."""
+def test_added_and_removed_values_are_named_one_by_one() -> None:
+    """A removed element is reported with each of its values."""
     found = shown(answer(b'[{"name":"Pear","price":3}]'), answer(b"[]"))
 
     assert found == ["body $[0].name: recorded Pear, live (absent)", "body $[0].price: recorded 3, live (absent)"]

@@ -22,8 +22,8 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_file_can_be_read_by_whoever_may_by_the_umask(tmp_path: Path) -> None:
-    """The rights are those of any new file, not those of a temporary one."""
+def test_a_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
+    """The permissions are those of a new file, not those of a temporary one."""
     (tmp_path / "plain").touch()
 
     write_atomically(tmp_path / "whole", b"")

@@ -34,8 +34,8 @@ BUNDLES = sorted(path.parent for path in DATA.glob("*/trace.json"))
 
 
 @pytest.mark.parametrize("bundle", BUNDLES, ids=lambda path: path.name)
-def test_every_bundle_tells_events(bundle: Path) -> None:
-    """Each bundle gives numbered events of the published format, one for each step, with a beginning and an end."""
+def test_every_bundle_is_read_as_events(bundle: Path) -> None:
+    """Each bundle gives numbered events of the published format, one per step, with a start and an end."""
     subject = read_run_events(bundle)
 
     events = [line.event for line in subject.lines]
@@ -48,8 +48,8 @@ def test_every_bundle_tells_events(bundle: Path) -> None:
     ] == []
 
 
-def test_tools_and_completions_are_told_in_their_places(tmp_path: Path) -> None:
-    """What the recording was told of is judged: calls in order, repeated ones numbered, failures without a result."""
+def test_tool_calls_and_completions_are_events_in_recorded_order(tmp_path: Path) -> None:
+    """Recorded calls are evaluated in order, repeated ones numbered, failures without a result."""
     tools = (
         ToolUsage(
             id="t1", sequence=1, tool="web_fetch", arguments={"url": "http://a.test/"}, result=Succeeded(), output=1
@@ -62,10 +62,10 @@ def test_tools_and_completions_are_told_in_their_places(tmp_path: Path) -> None:
 
     subject = read_run_events(tmp_path)
 
-    told = [line.event for line in subject.lines]
-    calls = [event for event in told if isinstance(event, ToolCall)]
-    results = [event for event in told if isinstance(event, ToolResult)]
-    order = [event.type for event in told if isinstance(event, ToolCall | ActionPerformed | CompletionReceived)]
+    read_events = [line.event for line in subject.lines]
+    calls = [event for event in read_events if isinstance(event, ToolCall)]
+    results = [event for event in read_events if isinstance(event, ToolResult)]
+    order = [event.type for event in read_events if isinstance(event, ToolCall | ActionPerformed | CompletionReceived)]
     assert order == ["tool_call", "action", "tool_call", "completion"]
     assert [each.occurrence for each in calls] == [1, 2]
     assert [each.result is None for each in results] == [False, True]
@@ -75,15 +75,15 @@ def test_tools_and_completions_are_told_in_their_places(tmp_path: Path) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(value=traces())
-def test_any_trace_can_be_judged(tmp_path_factory: pytest.TempPathFactory, value: ExecutionTrace) -> None:
-    """Whatever a trace holds, its events follow the format and gates have a result, or its files are missing."""
+def test_any_trace_can_be_evaluated(tmp_path_factory: pytest.TempPathFactory, value: ExecutionTrace) -> None:
+    """For any trace, events follow the format and gates have a result, or files are missing."""
     folder = tmp_path_factory.mktemp("bundle")
     write_trace(value, folder / "trace.json")
 
     try:
         lines = read_run_events(folder).lines
     except EikonError:
-        return  # it names files that nobody made
+        return  # it names files that do not exist
 
     results = parse_gates({"max_actions": 1, "latency_ms": 5, "no_console_errors": True}).evaluate(lines)
     assert isinstance(lines[-1].event, RunEnd) == (value.ended_at is not None)
@@ -92,7 +92,7 @@ def test_any_trace_can_be_judged(tmp_path_factory: pytest.TempPathFactory, value
 
 @pytest.mark.parametrize("content", ["[]", "{}", '"x"', "3"])
 def test_another_json_file_is_refused(tmp_path: Path, content: str) -> None:
-    """What can be judged is named."""
+    """The message lists what can be evaluated."""
     (tmp_path / "other.json").write_text(content)
 
     with pytest.raises(TraceMissingError, match=r"expected events\.jsonl, outcome\.json, trace\.json"):

@@ -27,8 +27,8 @@ TOKEN = "kJ83hdPq0zLmWv7TnXy2"
 
 
 @given(VALUES, st.binary(min_size=1, max_size=32))
-def test_length_and_punctuation_are_kept(value: str, key: bytes) -> None:
-    """Whatever the value, its stand-in has its length and its other characters, and comes out the same again."""
+def test_length_and_punctuation_are_preserved(value: str, key: bytes) -> None:
+    """A stand-in has the length and punctuation of its value, and is the same each time."""
     drawn = make_stand_in(value, key)
 
     assert len(drawn) == len(value)
@@ -51,14 +51,14 @@ def test_a_uuid_stays_one_of_its_version() -> None:
 
 
 @pytest.mark.parametrize("value", [TOKEN, TOKEN * 3, TOKEN.upper(), UUID, "9f86d081884c7d659a2feaa0c55ad015"])
-def test_a_long_stand_in_is_known_by_its_look(value: str) -> None:
-    """Nobody takes it for a secret, and the value itself for a stand-in."""
+def test_a_long_stand_in_is_recognized_by_its_format(value: str) -> None:
+    """A stand-in is never mistaken for a secret, nor its value for a stand-in."""
     assert looks_like_stand_in(make_stand_in(value))
     assert not looks_like_stand_in(value)
 
 
 def test_another_key_gives_another_stand_in() -> None:
-    """What was drawn for one recording says nothing about another."""
+    """Stand-ins of one recording reveal nothing about another."""
     assert make_stand_in("a1b2c3d4", b"one") != make_stand_in("a1b2c3d4", b"two")
     assert make_stand_in(TOKEN * 2).startswith(MARK)
 
@@ -85,8 +85,8 @@ def test_no_encoding_changes_a_length(value: str, around: str) -> None:
     assert value.encode() not in clean or value in around
 
 
-def test_a_replay_knows_what_its_page_makes_again() -> None:
-    """A page makes a token again, and is answered with it, though the recording has its stand-in only."""
+def test_a_replay_recognizes_a_token_its_page_creates_again() -> None:
+    """A page creates a token again and gets the response for it, though the recording has only the stand-in."""
     known = RecordedStandIns([make_stand_in(TOKEN)])
     redactor = Redactor({}, known)
 
@@ -97,8 +97,8 @@ def test_a_replay_knows_what_its_page_makes_again() -> None:
     assert answered == f'{{"echo": "{TOKEN}"}}'.encode()
 
 
-def test_a_replay_puts_nothing_back_that_its_page_did_not_make() -> None:
-    """What a server gave stands in the recording as its stand-in, and the page has that."""
+def test_a_replay_restores_only_what_its_page_created() -> None:
+    """A value from a server is a stand-in in the recording, and the page gets the stand-in."""
     redactor = Redactor({}, RecordedStandIns([make_stand_in(TOKEN)]))
 
     assert redactor.restore_bytes(make_stand_in(TOKEN).encode()) == make_stand_in(TOKEN).encode()
