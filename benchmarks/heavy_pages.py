@@ -95,9 +95,9 @@ async def _record(folder: Path, url: str) -> None:
     async with open_recorder(folder, mission_text="Load heavy pages", mission_id="heavy_pages") as mission:
         for name in PAGES:
             async with mission.subgoal(name, subgoal_id=name):
-                await mission.run(Navigate(url=f"{url}/{name}"))
+                await mission.perform(Navigate(url=f"{url}/{name}"))
                 done = SelectorCondition(target=Target(selector="#out[data-state=done]"), state="visible")
-                await mission.run(WaitFor(condition=done))
+                await mission.perform(WaitFor(condition=done))
 
 
 async def _plain(url: str, rounds: int, measured: Measured) -> None:

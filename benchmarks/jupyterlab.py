@@ -129,7 +129,7 @@ async def record(bundle: Path, home: Path) -> int:
             for title, actions in steps:
                 async with mission.subgoal(title):
                     for action in actions(url):
-                        await mission.run(action)
+                        await mission.perform(action)
                         done += 1
     return done
 

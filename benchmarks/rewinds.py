@@ -99,8 +99,8 @@ async def prove(chosen: Subject, rewinds: int, chance: Random) -> Told:
         for _ in range(rewinds):
             iteration = chance.randint(0, line.step_count)
             if chance.random() < 0.3:
-                lines.start_parking([PoolSlot(history=line.history, iteration=chance.randint(0, iteration))])
-                await lines.wait_until_parked()
+                lines.parking.start([PoolSlot(history=line.history, iteration=chance.randint(0, iteration))])
+                await lines.parking.wait()
             results.append(await rewind(lines, line.history, iteration, said[iteration]))
         steps = line.step_count
     return Told(
@@ -125,8 +125,8 @@ async def time_rewinds(often: int) -> dict[str, float]:
         for _ in range(often):
             for parked in (False, True):
                 if parked:
-                    lines.start_parking([PoolSlot(history=line.history, iteration=OVER)])
-                    await lines.wait_until_parked()
+                    lines.parking.start([PoolSlot(history=line.history, iteration=OVER)])
+                    await lines.parking.wait()
                 arrived = await lines.restore(line.history.until(OVER), OVER)
                 took[arrived.method].append(arrived.duration_ms)
                 await arrived.context.close()

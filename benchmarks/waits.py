@@ -60,14 +60,14 @@ async def record_waits(bundle: Path, seconds: float, clock: str = "stepped") -> 
         url = site.put(PAGE % {"doors": DOORS, "apart": apart})
         async with open_recorder(bundle, mission_text="wait", mission_id="waits", options=options) as mission:
             async with mission.subgoal("Wait for the doors"):
-                await mission.run(Navigate(url=url))
+                await mission.perform(Navigate(url=url))
                 for number in range(1, DOORS + 1):
                     door = SelectorCondition(target=Target(selector=f"#door-{number}"))
-                    await mission.run(WaitFor(condition=door, timeout_ms=patience))
+                    await mission.perform(WaitFor(condition=door, timeout_ms=patience))
             async with mission.subgoal("Wait for the clock"):
                 late = FunctionCondition(expression=f"Number(clock.textContent) >= {seconds:.0f}")
-                await mission.run(WaitFor(condition=late, timeout_ms=patience))
-                await mission.run(Click(target=Target(selector="button")))
+                await mission.perform(WaitFor(condition=late, timeout_ms=patience))
+                await mission.perform(Click(target=Target(selector="button")))
 
 
 def recorded_seconds(bundle: Path) -> float:

@@ -1,4 +1,4 @@
-"""`eikon debug branch`, `switch_branch` and `diff`: create, change, record, compare and save branches."""
+"""`eikon debug branch`, `switch` and `diff`: create, change, record, compare and save branches."""
 
 from __future__ import annotations
 

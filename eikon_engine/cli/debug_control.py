@@ -40,10 +40,10 @@ def _shell_command(session_command: click.Command) -> click.Command:
     assert ask is not None  # noqa: S101 - every command has a callback
 
     def drive(
-        *, session: str | None, parent: Path, as_json: bool, timeout_s: float | None = None, **given: object
+        *, session: str | None, parent: Path, as_json: bool, timeout_s: float | None = None, **arguments: object
     ) -> int:
-        asked: UserRequest = ask(**given)
-        return _run(asked, (parent, session), as_json=as_json, timeout_s=timeout_s)
+        request: UserRequest = ask(**arguments)
+        return _run(request, (parent, session), as_json=as_json, timeout_s=timeout_s)
 
     command = click.Command(
         session_command.name,
@@ -70,13 +70,13 @@ def _run(
     from eikon_engine.debug.session_folder import find_running_session, find_session
     from eikon_engine.outcome.terminal import escape_control_characters
 
-    told = (
+    output = (
         request.run(find_session(*session_choice))
         if isinstance(request, FileQuery)
         else _run_offline(request, session_choice)
     )
-    if told is not None:
-        click.echo(_to_json(told.data) if as_json else escape_control_characters(told.text), nl=False)
+    if output is not None:
+        click.echo(_to_json(output.data) if as_json else escape_control_characters(output.text), nl=False)
         return 0
     assert not isinstance(request, FileQuery)  # noqa: S101 - answered above
     folder = find_running_session(*session_choice)

@@ -63,7 +63,7 @@ def debug_dir_session(
 ) -> Iterator[DebugDir | None]:
     """Apply the options until the block ends; yield the folder of responses, None without one.
 
-    `live` creates the model client for captures, by default the client configured in the environment; `clean` redacts
+    `live` creates the model client for captures, by default the client configured in the environment; `redact` redacts
     what is written. Report lines go to standard error.
 
     Raises:
@@ -92,8 +92,8 @@ def debug_dir_session(
 def _require_folder(chosen: DebugDirChoice) -> None:
     from eikon_engine.errors import UsageError
 
-    for name, given in (("--refresh", chosen.refresh), ("--append", chosen.append)):
-        if given and chosen.debug_dir is None:
+    for name, value in (("--refresh", chosen.refresh), ("--append", chosen.append)):
+        if value and chosen.debug_dir is None:
             message = f"{name} requires --debug-dir DIR"
             raise UsageError(message)
 

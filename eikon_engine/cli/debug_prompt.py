@@ -61,15 +61,15 @@ def _candidates(folder: SessionFolder, words: Sequence[str], begun: str) -> Iter
 
 
 def _argument_values(
-    folder: SessionFolder, command: click.Command, path: tuple[str, ...], given: Sequence[str]
+    folder: SessionFolder, command: click.Command, path: tuple[str, ...], typed: Sequence[str]
 ) -> Iterator[str]:
     """Yield the values of an argument or option."""
-    option = next((each for each in _options(command) if given and given[-1] in each.opts and not each.is_flag), None)
+    option = next((each for each in _options(command) if typed and typed[-1] in each.opts and not each.is_flag), None)
     parameter = option or next((each for each in command.params if isinstance(each, click.Argument)), None)
     if parameter is not None and isinstance(parameter.type, click.Choice):
         yield from map(str, parameter.type.choices)
     elif path == ("breakpoint", "add"):
-        yield from () if given else BREAKPOINT_TYPES
+        yield from () if typed else BREAKPOINT_TYPES
     elif path in _TAKES_BRANCH:
         yield from (shlex.quote(branch.name) for branch in _branches(folder))
     elif path in _TAKES_CHECKPOINT or (option is not None and option.name == "checkpoint"):
@@ -229,8 +229,8 @@ class _CommandInterpreter:
 def _parse_request(group: click.Group, words: list[str]) -> UserRequest:
     """Return the request of a line."""
     with group.make_context("", list(words)) as context:
-        asked: UserRequest = group.invoke(context)
-    return asked
+        request: UserRequest = group.invoke(context)
+    return request
 
 
 def _help_text(group: click.Group, words: list[str]) -> str:

@@ -79,8 +79,8 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     )
     notes: list[str] = []
     path = find_recording(parent, source)
-    told = replay.replay(read_recording(path, notes.append), _sleep)
-    count = _print_lines(told, as_json=as_json, is_live=replay.is_timed)
+    replayed = replay.replay(read_recording(path, notes.append), _sleep)
+    count = _print_lines(replayed, as_json=as_json, is_live=replay.is_timed)
     if not as_json:
         click.echo(f"\n{COMPLETE}")
     if not count:

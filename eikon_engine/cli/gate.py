@@ -29,39 +29,39 @@ def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> i
     from eikon_engine.gates import read_gates_file
 
     wanted = read_gates_file(gates)
-    judged: dict[Path, tuple[GateResult, ...]] = {}
+    results_by_path: dict[Path, tuple[GateResult, ...]] = {}
     unread = 0
     for path in outcomes:
         try:
-            judged[path] = _evaluate(wanted, path)
+            results_by_path[path] = _evaluate(wanted, path)
         except EikonError as error:
             click.echo(f"eikon: {' '.join(error.message.splitlines())} (code {error.code})", err=True)
             unread = max(unread, error.exit_status)
     if as_json:
         plain = [
             {"outcome": str(path), "gates": [each.model_dump(mode="json") for each in results]}
-            for path, results in judged.items()
+            for path, results in results_by_path.items()
         ]
         click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
     else:
-        _print_results(judged)
-    return unread or _exit_status([each for results in judged.values() for each in results])
+        _print_results(results_by_path)
+    return unread or _exit_status([each for results in results_by_path.values() for each in results])
 
 
 def _evaluate(gates: GateSet, path: Path) -> tuple[GateResult, ...]:
     from eikon_engine.gates.event_sources import read_run_events
 
     subject = read_run_events(path)
-    if subject.torn is not None:
-        click.echo(f"note: {subject.torn}", err=True)
+    if subject.truncation is not None:
+        click.echo(f"note: {subject.truncation}", err=True)
     return gates.evaluate(subject.lines, subject.value_of)
 
 
-def _print_results(judged: dict[Path, tuple[GateResult, ...]]) -> None:
+def _print_results(results_by_path: dict[Path, tuple[GateResult, ...]]) -> None:
     from eikon_engine.outcome.terminal import escape_control_characters
 
-    width = max((len(each.gate) for results in judged.values() for each in results), default=0)
-    for path, results in judged.items():
+    width = max((len(each.gate) for results in results_by_path.values() for each in results), default=0)
+    for path, results in results_by_path.items():
         for each in results:
             line = f"{each.word:<12} {each.gate:<{width}}  {path}: {each.message}"
             click.echo(escape_control_characters(line.replace("\n", " ")))

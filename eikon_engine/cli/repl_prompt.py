@@ -107,8 +107,8 @@ def parse_arguments(task: LoopTask, arguments: Mapping[str, str]) -> LoopCommand
         return LoopCommandOptions.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
-        message = f"--{first['loc'][0]}: {told}, got {_shorten(first['input'])}"
+        problem = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        message = f"--{first['loc'][0]}: {problem}, got {_shorten(first['input'])}"
         raise UsageError(message) from error
 
 
@@ -148,7 +148,7 @@ def _split_arguments(words: list[str]) -> dict[str, str]:
 
 def _parse_value(name: str, text: str) -> object:
     match name:
-        case "target_files":
+        case "target_files" | "allow" | "protect":
             return _parse_paths(name, text)
         case "max_cycles":
             return _parse_number(name, text, int, "a whole number")

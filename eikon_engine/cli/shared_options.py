@@ -57,13 +57,13 @@ def headless_option(command: Command) -> Command:
 
 
 def timeout_option(help_text: str) -> Callable[[Command], Command]:
-    """Add `timeout`, in seconds, None by default; `told` is its help text."""
+    """Add `timeout`, in seconds, None by default; `help_text` is its help."""
     seconds = click.FloatRange(0, 86_400, min_open=True)
     return click.option("--timeout", type=seconds, callback=_reject_nan, metavar="SECONDS", help=help_text)
 
 
 def on_divergence_option(help_text: str) -> Callable[[Command], Command]:
-    """Add `on_divergence`, `stop` or `continue`; `told` is its help text."""
+    """Add `on_divergence`, `stop` or `continue`; `help_text` is its help."""
     choice = click.Choice(["stop", "continue"])
     return click.option("--on-divergence", type=choice, default="stop", show_default=True, help=help_text)
 
@@ -74,10 +74,10 @@ def variable_values_option(command: Command) -> Command:
 
 
 def variable_option(help_text: str, *, callback: Callable[..., object] | None = None) -> Callable[[Command], Command]:
-    """Add `variables`, for `parse_variables`; `told` is their help text."""
+    """Add `variables`, for `parse_variables`; `help_text` is their help."""
     return click.option("--var", "variables", multiple=True, callback=callback, metavar="NAME=VALUE", help=help_text)
 
 
 def redact_option(help_text: str) -> Callable[[Command], Command]:
-    """Add `redact`, True by default; `told` is its help text."""
+    """Add `redact`, True by default; `help_text` is its help."""
     return click.option("--redact/--no-redact", default=True, show_default=True, help=help_text)

@@ -107,7 +107,7 @@ def set_command(
     variables: tuple[str, ...],
     same_element: bool,
     reason: str,
-    **ways: Unpack[_Destinations],
+    **chosen: Unpack[_Destinations],
 ) -> None:
     """Change fields of a step of BUNDLE, of an attempt, or of the trace if STEP is omitted.
 
@@ -124,7 +124,7 @@ def set_command(
     operations: tuple[Operation, ...] = declared
     if texts or named or not declared:
         operations = (*declared, parse_field_edits(trace_with, step, texts, same_element=same_element, reason=reason))
-    _finish_edit(bundle, trace, operations, ways)
+    _finish_edit(bundle, trace, operations, chosen)
 
 
 @trace_command.command("delete", context_settings=HELP_OPTIONS)
@@ -132,13 +132,13 @@ def set_command(
 @click.argument("steps", nargs=-1, required=True, metavar="STEP…")
 @_REASON
 @_output_options
-def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways: Unpack[_Destinations]) -> None:
+def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **chosen: Unpack[_Destinations]) -> None:
     """Delete actions, skills or whole attempts of BUNDLE."""
     from eikon_engine.trace.edit_arguments import build_edit
     from eikon_engine.trace.edits import DeleteStep
 
     operations = tuple(build_edit(DeleteStep, step=step, reason=reason) for step in steps)
-    _finish_edit(bundle, _read_trace(bundle), operations, ways)
+    _finish_edit(bundle, _read_trace(bundle), operations, chosen)
 
 
 @trace_command.command("insert", context_settings=HELP_OPTIONS)
@@ -195,14 +195,14 @@ def split_command(
 @_REASON
 @_output_options
 def merge_command(
-    bundle: Path, *, first: str, second: str, description: str | None, reason: str, **ways: Unpack[_Destinations]
+    bundle: Path, *, first: str, second: str, description: str | None, reason: str, **chosen: Unpack[_Destinations]
 ) -> None:
     """Merge two adjacent attempts."""
     from eikon_engine.trace.edit_arguments import build_edit
     from eikon_engine.trace.edits import MergeAttempts
 
     edit = build_edit(MergeAttempts, first=first, second=second, description=description, reason=reason)
-    _finish_edit(bundle, _read_trace(bundle), (edit,), ways)
+    _finish_edit(bundle, _read_trace(bundle), (edit,), chosen)
 
 
 @trace_command.command("apply", context_settings=HELP_OPTIONS)

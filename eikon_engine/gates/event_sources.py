@@ -315,7 +315,7 @@ class RunEvents:
     """The file they were read from."""
     lines: tuple[EventLine, ...]
     value_of: ResolveValue
-    torn: str | None = None
+    truncation: str | None = None
     """Message about a truncated file; None if it is complete."""
 
 
@@ -333,7 +333,7 @@ def read_run_events(path: Path) -> RunEvents:
         return RunEvents(file=file, lines=lines, value_of=value_of)
     if file.suffix == ".jsonl":
         read = read_events(file)
-        return RunEvents(file=file, lines=read.lines, value_of=value_of, torn=read.truncation)
+        return RunEvents(file=file, lines=read.lines, value_of=value_of, truncation=read.truncation)
     return RunEvents(file=file, lines=tuple(events_of_outcome(read_outcome(file))), value_of=value_of)
 
 

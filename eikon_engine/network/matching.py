@@ -113,20 +113,20 @@ class RuleMatcher:
         self._index: dict[str, _RuleGroup] | None = None
 
     def find(
-        self, wanted: CanonicalRequest, loosened: BlankedRequest, headers: HeaderPairs, served: Collection[int]
+        self, wanted: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs, served: Collection[int]
     ) -> RuleMatch:
         """Return the first matching exchange not in `served` (ordinals); None if no rule leads to a match."""
         freed = header_rules(wanted.method, wanted.url, self._rules)
-        if not loosened.rules and not freed:
+        if not blanked.rules and not freed:
             return None
-        group = self._get_index().get(loosened.key)
+        group = self._get_index().get(blanked.key)
         if group is None:
             return None
         ignored = {rule.name.lower() for rule in freed}
         alike = group.with_headers(headers, tuple(name for name in group.differing if name not in ignored))
         if not alike:
             return None
-        used = (*loosened.rules, *(rule for rule in freed if rule.name.lower() in group.differing))
+        used = (*blanked.rules, *(rule for rule in freed if rule.name.lower() in group.differing))
         waiting = next((each for each in alike if each.ordinal not in served), None)
         return RuleHit(exchange=waiting, rules=used) if waiting is not None else Exhausted(exchanges=alike, rules=used)
 
@@ -134,9 +134,9 @@ class RuleMatcher:
         if self._index is None:
             groups: defaultdict[str, list[Exchange]] = defaultdict(list)
             for exchange in self._exchanges:
-                loosened = blank_exchange(exchange, self._rules, self._read_body)
-                if loosened.rules or header_rules(*_method_and_url(exchange), self._rules):
-                    groups[loosened.key].append(exchange)
+                blanked = blank_exchange(exchange, self._rules, self._read_body)
+                if blanked.rules or header_rules(*_method_and_url(exchange), self._rules):
+                    groups[blanked.key].append(exchange)
             self._index = {key: _RuleGroup(_before_first_gap(group)) for key, group in groups.items()}
         return self._index
 
@@ -167,9 +167,9 @@ class RuleUsage:
         self._found: set[VolatileRule] = set()
         self._applied: Counter[VolatileRule] = Counter()
 
-    def record_parts(self, wanted: CanonicalRequest, loosened: BlankedRequest, headers: HeaderPairs) -> None:
+    def record_parts(self, wanted: CanonicalRequest, blanked: BlankedRequest, headers: HeaderPairs) -> None:
         """Record the rules whose part a request contains, whether or not they are needed to match it."""
-        self._found.update(loosened.rules)
+        self._found.update(blanked.rules)
         names = {name.lower() for name, _ in headers} & set(VARY_HEADERS)
         freed = header_rules(wanted.method, wanted.url, self.rules)
         self._found.update(rule for rule in freed if rule.name.lower() in names)
@@ -335,11 +335,11 @@ class Playback:
         self, loose: RuleMatcher, wanted: CanonicalRequest, headers: HeaderPairs, exact: Hit | _MissFactory
     ) -> Match | None:
         """Count the rules that apply to a request, and use them to match it unless there is an exact match."""
-        loosened = blank_request(wanted, self.rule_use.rules)
-        self.rule_use.record_parts(wanted, loosened, headers)
+        blanked = blank_request(wanted, self.rule_use.rules)
+        self.rule_use.record_parts(wanted, blanked, headers)
         if isinstance(exact, Hit):
             return exact
-        match loose.find(wanted, loosened, headers, self._served):
+        match loose.find(wanted, blanked, headers, self._served):
             case RuleHit(exchange=exchange, rules=rules):
                 self.rule_use.count_use(rules)
                 return Hit(exchange=exchange, rules=rules)

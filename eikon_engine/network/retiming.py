@@ -164,13 +164,13 @@ def branch_timeline(
 
 
 def _order_pairs(
-    stored: NetworkRecording, played: NetworkRecording, in_vain: AbstractSet[int]
+    stored: NetworkRecording, played: NetworkRecording, unanswered: AbstractSet[int]
 ) -> Iterator[tuple[list[int], list[Moment]]]:
     """Yield for each exchange and socket its orders as stored and its moments as replayed."""
     exchanges = {each.ordinal: each for each in stored.exchanges}
     for exchange in played.exchanges:
-        if exchange.moment is None or exchange.ordinal in in_vain:
-            pieces_only = () if exchange.ordinal in in_vain else exchange.pieces
+        if exchange.moment is None or exchange.ordinal in unanswered:
+            pieces_only = () if exchange.ordinal in unanswered else exchange.pieces
             now = [piece.moment for piece in pieces_only]
         else:
             now = [*(piece.moment for piece in exchange.pieces), exchange.moment]

@@ -74,7 +74,7 @@ class SecretSearch:
 
     rules: RedactionRules
     is_strict: bool = False
-    """Whether to yield values with any name, to be judged by their randomness."""
+    """Whether to yield values with any name, to be classified by their randomness."""
 
     def in_headers(self, headers: Iterable[tuple[str, str]]) -> Iterator[SecretMatch]:
         """Search request or response headers; Set-Cookie lines may be separate headers or joined by newlines."""

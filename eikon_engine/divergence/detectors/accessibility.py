@@ -59,9 +59,9 @@ def _differences(
         if pair[0].digest == pair[1].digest:  # otherwise the DOM divergence is reported, and nothing more is known
             yield _divergence(comparison, page, pair[0].path, [], [])
         return
-    gone, come = visibility_changes(recorded, observed)
-    if gone or come:
-        yield _divergence(comparison, page, pair[0].path, gone, come)
+    gone, appeared = visibility_changes(recorded, observed)
+    if gone or appeared:
+        yield _divergence(comparison, page, pair[0].path, gone, appeared)
 
 
 def _document(page: PageSnapshot | None, path: str) -> FrameSnapshot | None:
@@ -84,10 +84,12 @@ def _divergence(
     )
 
 
-def _summarize(gone: list[str], come: list[str]) -> str:
+def _summarize(gone: list[str], appeared: list[str]) -> str:
     hidden = f"{pluralize(len(gone), 'element')} {'is' if len(gone) == 1 else 'are'} now hidden"
-    shown = f"{pluralize(len(come), 'element')} {'is' if len(come) == 1 else 'are'} now visible"
-    return " and ".join(each for each, found in ((hidden, gone), (shown, come)) if found) or "visibility has changed"
+    shown = f"{pluralize(len(appeared), 'element')} {'is' if len(appeared) == 1 else 'are'} now visible"
+    return (
+        " and ".join(each for each, found in ((hidden, gone), (shown, appeared)) if found) or "visibility has changed"
+    )
 
 
 def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tuple[list[str], list[str]]:
@@ -97,9 +99,9 @@ def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tupl
     )
     changes = [each for each in diff_snapshots(before, after) if (each.kind, each.name) == ("state", _HIDDEN)]
     gone = _outermost([each.path for each in changes if each.observed == "true"])
-    come = _outermost([each.path for each in changes if each.expected == "true"])
-    names = dict(_describe_paths(recorded, {*gone, *come}))
-    return [names.get(path, path) for path in gone], [names.get(path, path) for path in come]
+    appeared = _outermost([each.path for each in changes if each.expected == "true"])
+    names = dict(_describe_paths(recorded, {*gone, *appeared}))
+    return [names.get(path, path) for path in gone], [names.get(path, path) for path in appeared]
 
 
 def _outermost(paths: list[str]) -> list[str]:
