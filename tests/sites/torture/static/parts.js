@@ -5,7 +5,7 @@ const insert = (tag, attributes) => document.head.appendChild(Object.assign(docu
 item("images", {
   run({ say, done }) {
     let left = 6;
-    [150, 30, 120, 60, 0, 90].forEach((delay, index) => {
+    [1000, 200, 800, 400, 0, 600].forEach((delay, index) => {
       const image = new Image();
       image.onload = image.onerror = (event) => {
         say(`${event.type} ${image.naturalWidth}`);
